@@ -4,14 +4,14 @@ import { nameLeaseHolder } from './base/process-holder.ts';
 import { defaultBackends } from './default-backends.ts';
 import type { Entry } from './evidence/entry.ts';
 import { openEvidenceFile } from './open-evidence.ts';
-import { revokedBy } from './operator/revoked-grants.ts';
+import { whoRevokedGrant } from './operator/revoked-grants.ts';
 import type { ApprovalRequest, Approver } from './ports/approver.ts';
 import type { Clock } from './ports/clock.ts';
 import type { EvidenceStore } from './ports/evidence-store.ts';
-import type { Ids } from './ports/ids.ts';
+import type { IdGenerator } from './ports/ids.ts';
 import type { Inspector } from './ports/inspector.ts';
 import type { ToolBackend } from './ports/tool-backend.ts';
-import { realRoot } from './project/repository-root.ts';
+import { realRepositoryRoot } from './project/repository-root.ts';
 import { ensureStateDir, evidenceFileIn, stateDir } from './project/state-dir.ts';
 import {
   createSession,
@@ -75,7 +75,7 @@ export interface OpenOptions {
   readonly telemetry?: boolean | { readonly contents?: boolean };
   readonly inspector?: Inspector;
   readonly clock?: Clock;
-  readonly ids?: Ids;
+  readonly ids?: IdGenerator;
 }
 
 /** The names of all options: a misspelt one is refused and not ignored. */
@@ -89,12 +89,12 @@ function assertOptionNames(options: OpenOptions): void {
     throw new TypeError(`openSession has no option "${unknown}"; ${describeSimilarName(unknown, names)}`);
 }
 
-export const randomIds: Ids = {
+export const randomIds: IdGenerator = {
   next: (kind) => (kind === 'writer' ? nameLeaseHolder(`w-${timeOrderedId()}`) : `${kind[0]}-${timeOrderedId()}`),
 };
 
 /** The ids of {@link randomIds}, except the session's id. */
-export const idsWithSession = (session: string): Ids => ({
+export const idsWithSession = (session: string): IdGenerator => ({
   next: (kind) => (kind === 'session' ? session : randomIds.next(kind)),
 });
 
@@ -111,7 +111,7 @@ export const idsWithSession = (session: string): Ids => ({
  */
 export async function openSession(options: OpenOptions): Promise<Session> {
   assertOptionNames(options);
-  const root = realRoot(options.root);
+  const root = realRepositoryRoot(options.root);
   const clock = options.clock ?? Date;
   const unsafeNoSandbox = options.unsafeNoSandbox ?? false;
   const { store, owned } = await openStore(options, root, clock);
@@ -135,7 +135,7 @@ export async function openSession(options: OpenOptions): Promise<Session> {
       ids: options.ids ?? randomIds,
       backends,
       approver: await approverOf(options.approver, root),
-      revokedBy: (grant: string) => revokedBy(stateDir(root, process.env), grant),
+      revokedBy: (grant: string) => whoRevokedGrant(stateDir(root, process.env), grant),
       dispose,
       ...(options.inspector ? { inspector: options.inspector } : {}),
       ...onEntryOf(options.onEntry, spans),

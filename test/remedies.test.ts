@@ -11,8 +11,8 @@ const REMEDY_ARGUMENT: { readonly [maker: string]: number } = {
   invalidStop: 2,
   sandboxStop: 1,
   urlOutOfScope: 1,
-  refuseByScope: 2,
-  invalidArgument: 2,
+  refuseArgumentByScope: 2,
+  refuseArgument: 2,
   invalidCall: 2,
   malformedUrl: 1,
 };

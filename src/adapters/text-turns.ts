@@ -1,6 +1,6 @@
 import { labelTextWithSource } from '../base/attribute-text.ts';
 import { fieldsOf } from '../base/json.ts';
-import { quoteText } from '../messages/render-messages.ts';
+import { quoteMessageText } from '../messages/render-messages.ts';
 import type { Message } from '../ports/message-store.ts';
 import type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 import { readTextCommand, type TextCommand } from './core/language/text-command.ts';
@@ -71,7 +71,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
   const withoutMessages = ({ text, messages }: AgentAnswer): string =>
     messages ? text.slice(0, -renderMessagesForAgent(messages).length - 1) : text;
   const addMessage = ({ kind, author, from, id, text }: Message): void => {
-    waiting.push(labelTextWithSource(`${kind === 'bell' ? 'Bell' : 'Whistle'} from ${author}`, quoteText(text)));
+    waiting.push(labelTextWithSource(`${kind === 'bell' ? 'Bell' : 'Whistle'} from ${author}`, quoteMessageText(text)));
     if (kind === 'whistle') for (const name of [author, from]) openWhistles.set(name, id);
   };
   const sourceOf = (command: TextCommand, { status, data }: AgentAnswer): string => {
@@ -89,7 +89,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     const answer = await carryOut(command);
     const source = sourceOf(command, answer);
     const answered = fieldsOf(fieldsOf(answer.data)['answer'])['text'];
-    const text = typeof answered === 'string' ? quoteText(answered) : withoutMessages(answer);
+    const text = typeof answered === 'string' ? quoteMessageText(answered) : withoutMessages(answer);
     // The text of a world's turn already names its sources.
     waiting.push(source === '' ? text : labelTextWithSource(source, text));
     for (const message of answer.messages ?? []) addMessage(message);

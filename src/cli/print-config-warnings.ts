@@ -1,8 +1,8 @@
-import type { Project } from '../project/open-project.ts';
+import type { OpenedProject } from '../project/open-project.ts';
 import { type Io, printRemark } from './io.ts';
 
 /** Warns if hopgate.yaml is missing, has untrusted parts, or switches enforcement off. */
-export function printConfigWarnings(io: Io, { config, narrowed, ignored, configFile }: Project): void {
+export function printConfigWarnings(io: Io, { config, narrowed, ignored, configFile }: OpenedProject): void {
   if (narrowed)
     printRemark(io, `hopgate.yaml is not trusted; left out: ${ignored.join(', ')}. Read it, then run "hopgate trust".`);
   if (config.enforce === false)

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { realRoot, repositoryOf } from '../project/repository-root.ts';
+import { realRepositoryRoot, repositoryOfFolder } from '../project/repository-root.ts';
 import { CliError, type Io } from './io.ts';
 
 /** `--root DIR`: the repository; default: the one that contains the current folder. See {@link resolveRootOption}. */
@@ -19,8 +19,8 @@ export const observeOption = (): Option =>
 
 /** The real path of `--root`. Throws ProjectError `no-root` (usage). */
 export function resolveRootOption(io: Io, { root }: RootOption): string {
-  const named = realRoot(root, io.cwd);
-  return root === '.' ? repositoryOf(named) : named;
+  const named = realRepositoryRoot(root, io.cwd);
+  return root === '.' ? repositoryOfFolder(named) : named;
 }
 
 /** The `Examples:` section of a command's help, as the arguments of `addHelpText`. */

@@ -1,4 +1,4 @@
-import { describeRequirement, guardName, type Requirement } from '../gate/requirements/requirement.ts';
+import { describeRequirement, type Requirement, requirementGuardName } from '../gate/requirements/requirement.ts';
 import type { TransitionJson } from './machine-json.ts';
 
 /** Builds a transition that is guarded by all `requirements`, with their description. */
@@ -15,7 +15,7 @@ export function guardedTransition(from: string, target: string, requirements: re
 /** Joins the names of the requirements. A requirement that the graph implies is named only if there are no others. */
 function nameOf(from: string, requirements: readonly Requirement[]): string {
   const open = requirementsNotImplied(from, requirements);
-  return (open.length === 0 ? requirements : open).map(guardName).join(' and ');
+  return (open.length === 0 ? requirements : open).map(requirementGuardName).join(' and ');
 }
 
 /** Describes the requirements for leaving `from`, without those that the graph implies (`from test` from test). */

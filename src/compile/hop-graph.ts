@@ -1,4 +1,4 @@
-import { requirementsOf, startRequirements } from '../gate/requirements/edge-requirements.ts';
+import { requirementsOfEdge, startRequirements } from '../gate/requirements/edge-requirements.ts';
 import type { Requirement } from '../gate/requirements/requirement.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import type { PeripheralSpec, SpecSet } from '../spec/types.ts';
@@ -56,7 +56,7 @@ function hops(specs: SpecSet, { id }: PeripheralSpec): { [event: string]: Transi
   for (const edge of edgesFrom(specs, id)) {
     const event = `${edge.exit}.${edge.to}`;
     if (Object.hasOwn(on, event)) throw new Error(`${id} has two edges "${event}"`);
-    on[event] = guardedTransition(id, edge.to, requirementsOf(specs, edge));
+    on[event] = guardedTransition(id, edge.to, requirementsOfEdge(specs, edge));
   }
   return on;
 }

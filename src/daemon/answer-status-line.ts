@@ -5,10 +5,10 @@ import { hasLiveLease } from '../base/process-holder.ts';
 import { errorText } from '../base/text.ts';
 import type { Env } from '../base/user-folders.ts';
 import { compileSpecTables } from '../compile/spec-tables.ts';
-import { pendingItems } from '../operator/pending-items.ts';
+import { listPendingItems } from '../operator/pending-items.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { ProjectError } from '../project/project-error.ts';
-import { repositoryOf } from '../project/repository-root.ts';
+import { repositoryOfFolder } from '../project/repository-root.ts';
 import { evidenceFile, stateDir } from '../project/state-dir.ts';
 import { readStoredPin, type SessionPin } from '../session/pin.ts';
 import { applyEntry } from '../session/state/apply-entry.ts';
@@ -17,9 +17,9 @@ import { readStoredState } from '../session/state/stored-state.ts';
 import type { Json } from '../spec/types.ts';
 import { formatStatusLine, type StatusLineData, statusLineDataOf } from '../view/status-line.ts';
 import { ConversationFiles } from './conversation-files.ts';
-import { isRunning } from './hook/client-process.ts';
+import { isProcessRunning } from './hook/client-process.ts';
 
-export interface StatusQuery {
+export interface SessionStatusQuery {
   /** Absolute real path of the repository. */
   readonly root: string;
   /** The id of the session; null for the session of the conversation, or without one, the newest session in use. */
@@ -47,7 +47,7 @@ export class StatusReader {
   }
 
   /** The status of the chosen session; null if there is none, or if its content was erased. */
-  async read(store: EvidenceStore, query: StatusQuery): Promise<StatusLineData | null> {
+  async read(store: EvidenceStore, query: SessionStatusQuery): Promise<StatusLineData | null> {
     const summary = chooseSession(await store.sessions(), query, this.#env);
     if (!summary || summary.erased) return null;
     const { sessionId } = summary;
@@ -58,7 +58,7 @@ export class StatusReader {
     this.#folded.delete(sessionId);
     this.#folded.set(sessionId, known);
     if (this.#folded.size > MAX_SESSIONS) this.#folded.delete(this.#folded.keys().next().value!);
-    const waiting = pendingItems(stateDir(query.root, this.#env)).filter(({ answer }) => answer === null).length;
+    const waiting = listPendingItems(stateDir(query.root, this.#env)).filter(({ answer }) => answer === null).length;
     return statusLineDataOf(known.pin, known.state, Date.now(), waiting);
   }
 }
@@ -70,7 +70,11 @@ async function beginFold(store: EvidenceStore, { sessionId, pin: hash }: Session
   return { pin, tables, state };
 }
 
-function chooseSession(all: readonly SessionSummary[], query: StatusQuery, env: Env): SessionSummary | undefined {
+function chooseSession(
+  all: readonly SessionSummary[],
+  query: SessionStatusQuery,
+  env: Env,
+): SessionSummary | undefined {
   const files = ConversationFiles.existing(query.root, env);
   if (query.session !== null) return all.find(({ sessionId }) => sessionId === query.session);
   if (query.conversation) {
@@ -82,7 +86,9 @@ function chooseSession(all: readonly SessionSummary[], query: StatusQuery, env: 
     if (session.closed || session.archived) return false;
     const owner = files?.owner(session.sessionId);
     if (owner && owner.parent !== null) return false;
-    return hasLiveLease(session) || [owner?.program, owner?.client].some((process) => process && isRunning(process));
+    return (
+      hasLiveLease(session) || [owner?.program, owner?.client].some((process) => process && isProcessRunning(process))
+    );
   });
 }
 
@@ -112,7 +118,7 @@ interface StatusLineRequest {
  */
 export async function answerStatusLine(
   { folder, input, env, cwd }: StatusLineRequest,
-  read: (query: StatusQuery) => Promise<StatusLineData | null>,
+  read: (query: SessionStatusQuery) => Promise<StatusLineData | null>,
 ): Promise<{ readonly exit: number; readonly stdout: string; readonly stderr: string }> {
   try {
     const event = fieldsOf(input.trim() === '' ? null : (JSON.parse(input) as Json));
@@ -121,7 +127,7 @@ export async function answerStatusLine(
     const stated = [folder, env['CLAUDE_PROJECT_DIR'], workspace['project_dir'], event['cwd'], cwd];
     const named = session !== null && folder === '' ? env['HOPGATE_ROOT'] : undefined;
     const statedFolder = stated.find((path): path is string => typeof path === 'string' && path !== '') ?? cwd;
-    const root = named ? realpathSync(named) : repositoryOf(realpathSync(statedFolder));
+    const root = named ? realpathSync(named) : repositoryOfFolder(realpathSync(statedFolder));
     const { session_id: id } = event;
     const conversation = typeof id === 'string' ? id : null;
     const status = await read({ root, session: folder === '' ? session : null, conversation });

@@ -131,7 +131,7 @@ export class ConversationFiles {
   }
 }
 
-export function addEvent(
+export function addHookEvent(
   record: StoredConversation,
   event: ConversationRecord['events'][number],
   notes?: ConversationRecord['notes'],

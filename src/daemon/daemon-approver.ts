@@ -4,7 +4,7 @@ import { ensureStateDir } from '../project/state-dir.ts';
 import type { ConversationFiles } from './conversation-files.ts';
 
 /** The approver of a session without a terminal: approvals given in advance, else an answer by `hopgate approve`. */
-export function daemonApprover(files: ConversationFiles, root: string, env: Env): Approver {
+export function makeDaemonApprover(files: ConversationFiles, root: string, env: Env): Approver {
   let approver: Approver | null = null;
   const load = async (): Promise<Approver> => {
     const [{ pendingApprover }, { approverInAdvance, fallbackApprover }] = await Promise.all([

@@ -5,9 +5,9 @@ import type { Env } from '../base/user-folders.ts';
 import { carryOutAgentOp } from './agent-ops.ts';
 import { answerStatusLine } from './answer-status-line.ts';
 import type { CallingProcess } from './conversations/session-host-options.ts';
-import { executeRunTicket, type OnOutput, type RunOutput } from './execute-run-ticket.ts';
+import { executeRunTicket, type OnOutput, type RunTicketOutput } from './execute-run-ticket.ts';
 import { decodeHeader } from './header-text.ts';
-import { encodeFrame, encodeOutputPart } from './hook/answer-frame.ts';
+import { encodeAnswerFrame, encodeOutputPart } from './hook/answer-frame.ts';
 import { answerHook, type HOOK_HANDLERS } from './hook/answer-hook.ts';
 import type { SessionHost } from './session-host.ts';
 
@@ -149,16 +149,16 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-const sendFramed = (response: ServerResponse, answer: Parameters<typeof encodeFrame>[0]): void =>
-  send(response, 200, 'application/octet-stream', encodeFrame(answer));
+const sendFramed = (response: ServerResponse, answer: Parameters<typeof encodeAnswerFrame>[0]): void =>
+  send(response, 200, 'application/octet-stream', encodeAnswerFrame(answer));
 
 /** The output of a background command is sent in parts, before the frame. */
-async function sendRun(response: ServerResponse, run: (onPart: OnOutput) => Promise<RunOutput>): Promise<void> {
+async function sendRun(response: ServerResponse, run: (onPart: OnOutput) => Promise<RunTicketOutput>): Promise<void> {
   const answer = await run((text) => {
     if (!response.headersSent) response.writeHead(200, { 'content-type': 'application/octet-stream' });
     response.write(encodeOutputPart(text));
   });
-  if (response.headersSent) response.end(encodeFrame(answer));
+  if (response.headersSent) response.end(encodeAnswerFrame(answer));
   else sendFramed(response, answer);
 }
 

@@ -12,7 +12,7 @@ import type { Json } from '../spec/types.ts';
 import type { SessionHost } from './session-host.ts';
 
 /** The output and exit status of the command line that replaced the agent's command. */
-export interface RunOutput {
+export interface RunTicketOutput {
   readonly exit: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -40,7 +40,7 @@ export async function executeRunTicket(
   ticket: string,
   signal: AbortSignal,
   onPart: OnOutput = () => {},
-): Promise<RunOutput> {
+): Promise<RunTicketOutput> {
   try {
     const run = host.runs.take(ticket);
     if (!run)
@@ -112,7 +112,7 @@ const answerAfterOutput = (result: StepResult): TicketAnswer => {
 
 /** The answer to a run ticket: the output to print, and the result for the transcript. */
 interface TicketAnswer {
-  readonly answer: RunOutput;
+  readonly answer: RunTicketOutput;
   readonly recorded: ToolResultFields;
 }
 
@@ -153,18 +153,18 @@ function refusedBy(result: RefusedCall | { readonly ok: true }): TicketAnswer {
   };
 }
 
-const failure = (exit: number, why: string): RunOutput => ({ exit, stdout: '', stderr: `hopgate: ${why}\n` });
+const failure = (exit: number, why: string): RunTicketOutput => ({ exit, stdout: '', stderr: `hopgate: ${why}\n` });
 
 const VISIT_ENDED = failure(137, 'the command was stopped, because the visit that it ran in has ended');
 
-const withError = (answer: RunOutput | null, why: string): RunOutput => ({
+const withError = (answer: RunTicketOutput | null, why: string): RunTicketOutput => ({
   exit: answer && answer.exit !== 0 ? answer.exit : NOT_RUN,
   stdout: answer?.stdout ?? '',
   stderr: `${answer?.stderr ?? ''}hopgate: ${why}\n`,
 });
 
 /** A command's own streams and status, from the result of a tool that runs commands. */
-function asCommand(result: Json): RunOutput | null {
+function asCommand(result: Json): RunTicketOutput | null {
   if (!isObject(result)) return null;
   const { exit, signal, stdout, stderr } = result;
   if (typeof exit !== 'number' && exit !== null) return null;

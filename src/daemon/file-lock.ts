@@ -28,7 +28,7 @@ export function withFileLock<T>(lockFile: string, deadline: number, work: () => 
 
 async function runLocked<T>(lockFile: string, deadline: number, work: () => Promise<T>): Promise<T> {
   for (;;) {
-    const lock = tryLock(lockFile);
+    const lock = tryLockFile(lockFile);
     try {
       if (lock) return await work();
     } finally {
@@ -40,7 +40,7 @@ async function runLocked<T>(lockFile: string, deadline: number, work: () => Prom
 }
 
 /** Takes a lock until it is closed; null if another holder has it. */
-export function tryLock(lockFile: string): { close(): void } | null {
+export function tryLockFile(lockFile: string): { close(): void } | null {
   const { DatabaseSync } = loadNodeSqlite();
   if (!existsSync(lockFile)) closeSync(openSync(lockFile, 'a', 0o600));
   const db = new DatabaseSync(lockFile);

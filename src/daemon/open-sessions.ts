@@ -11,8 +11,8 @@ const RETRY_MS = 20;
 
 type OpenSessionsOptions = Omit<SessionHostOptions, 'waitMs' | 'runCommand'>;
 
-export type OpeningOptions = Omit<OpenOptions, 'store' | 'backends' | 'telemetry'>;
-type NamedOpeningOptions = OpeningOptions & { readonly session: string };
+export type SessionOpeningOptions = Omit<OpenOptions, 'store' | 'backends' | 'telemetry'>;
+type NamedOpeningOptions = SessionOpeningOptions & { readonly session: string };
 
 interface HeldSession {
   readonly session: Promise<Session>;
@@ -50,7 +50,7 @@ export class OpenSessions {
   }
 
   /** Opens a new session and keeps it open as {@link OpenSessions.use} does. If `begin` fails, it is closed. */
-  async open(opening: OpeningOptions, begin: (session: Session) => Promise<void>): Promise<Session> {
+  async open(opening: SessionOpeningOptions, begin: (session: Session) => Promise<void>): Promise<Session> {
     const session = await this.#open(opening);
     try {
       await begin(session);
@@ -124,7 +124,7 @@ export class OpenSessions {
     this.#stores.clear();
   }
 
-  async #open(opening: OpeningOptions): Promise<Session> {
+  async #open(opening: SessionOpeningOptions): Promise<Session> {
     const { backends, telemetry = false } = this.#options;
     const writer = this.#writers.get(opening.session ?? '') ?? randomIds.next('writer');
     const session = await openSession({

@@ -11,7 +11,7 @@ export function packageFolder(): string {
 }
 
 /** The file that Node runs for hooks, run tickets and the daemon: the built one, or the source in a checkout. */
-export function entryFile(): string {
+export function commandEntryFile(): string {
   const fromSource = import.meta.filename.endsWith('.ts');
   return join(
     packageFolder(),
@@ -26,4 +26,4 @@ export const compileCache = (env: Env): string => join(userStateFolder(env), 'co
  * Identifies the installed build by the text of the entry file, which contains the hashes of the files that it loads;
  * null if it was removed. Its time and size are not used, because packages are often unpacked with the same time.
  */
-export const installedBuild = (): string | null => valueOr(() => readFileSync(entryFile(), 'utf8'), null);
+export const installedBuild = (): string | null => valueOr(() => readFileSync(commandEntryFile(), 'utf8'), null);

@@ -3,7 +3,7 @@ import type { Env } from '../base/user-folders.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { AgentOp, AgentOpAnswer } from './agent-ops.ts';
 import { askDaemon, NoDaemonError } from './hook/ask-daemon.ts';
-import { ensureDaemon, isDaemonWanted } from './start-daemon.ts';
+import { ensureDaemon, isDaemonEnabled } from './start-daemon.ts';
 
 interface RemoteOptions {
   /** Absolute real path of the repository. */
@@ -77,7 +77,7 @@ export async function actAsOperator(act: OperatorAct, env: Env): Promise<unknown
 
 /** Performs requests by the daemon; with `HOPGATE_DAEMON=off`, in this process, which then loads all of the code. */
 const performer = (options: RemoteOptions): Promise<Performer> | Performer =>
-  isDaemonWanted(options.env) ? overDaemon(options) : inProcess(options);
+  isDaemonEnabled(options.env) ? overDaemon(options) : inProcess(options);
 
 function overDaemon({ env, pid = process.pid }: RemoteOptions): Performer {
   const perform: Perform = async (op, signal) => {

@@ -9,12 +9,12 @@ import { valueOr } from '../base/value-or.ts';
 import type { SessionHostOptions } from './conversations/session-host-options.ts';
 import { daemonFolder, ensurePrivateDir } from './daemon-folder.ts';
 import { DaemonServer } from './daemon-server.ts';
-import { tryLock } from './file-lock.ts';
+import { tryLockFile } from './file-lock.ts';
 import type { HOOK_HANDLERS } from './hook/answer-hook.ts';
 import { askDaemon } from './hook/ask-daemon.ts';
 import { installLauncher } from './hook/launcher.ts';
-import { entryFile, installedBuild } from './package-files.ts';
-import { runCommand } from './run-command.ts';
+import { commandEntryFile, installedBuild } from './package-files.ts';
+import { storedCallCommand } from './run-command.ts';
 import { SessionHost } from './session-host.ts';
 
 export interface ServeOptions extends Partial<Pick<SessionHostOptions, 'keepOpenMs' | 'backends' | 'telemetry'>> {
@@ -73,7 +73,7 @@ async function runDaemon(options: ServeOptions, folder: string, lock: { close():
   const socket = join(folder, 'socket');
   const log = logTo(join(folder, 'log'));
   const own = backends ? { backends } : {};
-  const host = new SessionHost({ env, keepOpenMs, telemetry, runCommand: runCommand(env), ...own });
+  const host = new SessionHost({ env, keepOpenMs, telemetry, runCommand: storedCallCommand(env), ...own });
   const build = installedBuild();
   const startedAt = new Date().toISOString();
   const http = options.openHttp ? await options.openHttp(host, log) : null;
@@ -90,7 +90,7 @@ async function runDaemon(options: ServeOptions, folder: string, lock: { close():
       startedAt,
       socket,
       client,
-      entry: entryFile(),
+      entry: commandEntryFile(),
       httpAddress: http?.address ?? null,
     }),
     ...(handlers ? { handlers } : {}),
@@ -129,9 +129,9 @@ async function runDaemon(options: ServeOptions, folder: string, lock: { close():
 }
 
 /** Takes the daemon's lock; null if another daemon answers, or does not end until the deadline. */
-async function takeLock(file: string, env: Env, deadline: number): Promise<ReturnType<typeof tryLock>> {
+async function takeLock(file: string, env: Env, deadline: number): Promise<ReturnType<typeof tryLockFile>> {
   for (;;) {
-    const lock = tryLock(file);
+    const lock = tryLockFile(file);
     if (lock || Date.now() >= deadline || (await isAnswering(env))) return lock;
     await sleep(50);
   }

@@ -2,16 +2,16 @@ import type { AgentCall } from '../adapters/core/agent-session.ts';
 import type { ConversationRecord, HookContext } from '../adapters/core/hook-context.ts';
 import { memoise } from '../base/memoise.ts';
 import type { Denial } from '../gate/denial.ts';
-import { usableOperatorToken } from '../operator/operator-token.ts';
+import { operatorTokenOrNull } from '../operator/operator-token.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
 import type { Json } from '../spec/types.ts';
 import { findInstructionProblem } from '../tools/instruction-imports.ts';
 import type { StatusLineData } from '../view/status-line.ts';
-import type { StatusQuery, StatusReader } from './answer-status-line.ts';
+import type { SessionStatusQuery, StatusReader } from './answer-status-line.ts';
 import { Conversations } from './conversations/conversations.ts';
 import { OwnedSessions } from './conversations/owned-sessions.ts';
 import type { CallingProcess, SessionHostOptions } from './conversations/session-host-options.ts';
-import { StoredRuns } from './conversations/stored-runs.ts';
+import { StoredCallTickets } from './conversations/stored-runs.ts';
 import { mcpServerName } from './mcp-server-name.ts';
 import { OpenSessions } from './open-sessions.ts';
 import { type SessionTranscript, SessionTranscripts } from './session-transcripts.ts';
@@ -21,7 +21,7 @@ export class SessionHost {
   readonly sessions: OwnedSessions;
   readonly conversations: Conversations;
   /** Allowed calls that command lines run later. */
-  readonly runs: StoredRuns;
+  readonly runs: StoredCallTickets;
   readonly #options: SessionHostOptions;
   readonly #open: OpenSessions;
   readonly #transcripts: SessionTranscripts;
@@ -34,7 +34,7 @@ export class SessionHost {
     this.#open = new OpenSessions(options);
     this.sessions = new OwnedSessions(options, this.#open);
     this.conversations = new Conversations(options.env, this.sessions, this.#transcripts);
-    this.runs = new StoredRuns(options);
+    this.runs = new StoredCallTickets(options);
   }
 
   /** Runs a call under the trace context of its client, if the sessions export spans. */
@@ -97,7 +97,7 @@ export class SessionHost {
 
   /** True if the token is the operator's token of the repository. */
   isOperator(root: string, token: string): boolean {
-    return usableOperatorToken(ensureStateDir(root, this.#options.env)) === token;
+    return operatorTokenOrNull(ensureStateDir(root, this.#options.env)) === token;
   }
 
   /** The refusal of a sub-agent's call by its parent's present envelope; null if there is no refusal, or no parent. */
@@ -115,7 +115,7 @@ export class SessionHost {
     return denial && { ...denial, message: `the agent that started you may not do this: ${denial.message}` };
   }
 
-  async status(query: StatusQuery): Promise<StatusLineData | null> {
+  async status(query: SessionStatusQuery): Promise<StatusLineData | null> {
     const { env } = this.#options;
     const { hasEvidence, StatusReader } = await import('./answer-status-line.ts');
     if (!hasEvidence(query.root, env)) return null;

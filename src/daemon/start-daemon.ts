@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { splitWords } from '../base/text.ts';
 import type { Env } from '../base/user-folders.ts';
 import { askDaemon, NoDaemonError } from './hook/ask-daemon.ts';
-import { compileCache, entryFile } from './package-files.ts';
+import { commandEntryFile, compileCache } from './package-files.ts';
 
 /** The variables that the daemon inherits from its starter. A client program's secrets are not among them. */
 const INHERITED_VARIABLES = splitWords(`
@@ -12,7 +12,7 @@ const INHERITED_VARIABLES = splitWords(`
 `);
 
 /** The part of an environment that the daemon keeps. */
-export const daemonEnv = (env: Env): { readonly [name: string]: string } =>
+export const environmentForDaemon = (env: Env): { readonly [name: string]: string } =>
   Object.fromEntries(
     INHERITED_VARIABLES.flatMap((name) => {
       const value = env[name];
@@ -21,18 +21,18 @@ export const daemonEnv = (env: Env): { readonly [name: string]: string } =>
   );
 
 /** `HOPGATE_DAEMON=off`: every process answers without a daemon. */
-export const isDaemonWanted = (env: Env): boolean => env['HOPGATE_DAEMON'] !== 'off';
+export const isDaemonEnabled = (env: Env): boolean => env['HOPGATE_DAEMON'] !== 'off';
 
 /** Flags of Node. Without the limit, V8 keeps more than 100 MB for new objects. The C client passes the same flags. */
 const NODE_FLAGS = ['--max-semi-space-size=4'];
 
 /** Starts a daemon as a detached process, without waiting for it. If another daemon runs, one of the two exits. */
-export function startDetached(env: Env): void {
-  const child = spawn(process.execPath, [...NODE_FLAGS, entryFile(), 'daemon'], {
+export function startDetachedDaemon(env: Env): void {
+  const child = spawn(process.execPath, [...NODE_FLAGS, commandEntryFile(), 'daemon'], {
     detached: true,
     stdio: 'ignore',
     cwd: '/',
-    env: { ...daemonEnv(env), NODE_COMPILE_CACHE: compileCache(env) },
+    env: { ...environmentForDaemon(env), NODE_COMPILE_CACHE: compileCache(env) },
   });
   child.on('error', () => {});
   child.unref();
@@ -51,7 +51,7 @@ export async function ensureDaemon(env: Env, waitMs = 10_000): Promise<void> {
       if (Date.now() >= deadline)
         throw new Error('the daemon did not start; see "hopgate daemon status"', { cause: error });
     }
-    if (!started) startDetached(env);
+    if (!started) startDetachedDaemon(env);
     started = true;
     await sleep(25);
   }

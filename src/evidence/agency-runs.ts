@@ -10,7 +10,7 @@ const UNKNOWN_END = ['aborted', 'agent-unreachable', 'backend-error'];
  * Follows the runs of the agency in the entries of a session. Each call is a new run, unless an equal earlier call was
  * interrupted or stopped waiting: then it joins that run, and gets its reply.
  */
-export class AgencyRuns {
+export class AgencyRunTracker {
   readonly #open = new Map<string, string>();
   #call: { readonly what: string; readonly run: string } | null = null;
 

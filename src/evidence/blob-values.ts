@@ -11,15 +11,15 @@ export function isBlobReference(value: Json | undefined): boolean {
 }
 
 /** The parameters whose values may be stored as blobs: neither the scope nor a rule nor an approval judges them. */
-export const blobParameters = (tool: ToolSpec, peripheral: PeripheralSpec | undefined): readonly ToolParameter[] =>
+export const listBlobParameters = (tool: ToolSpec, peripheral: PeripheralSpec | undefined): readonly ToolParameter[] =>
   gatesOfCall(tool, peripheral).length > 0
     ? []
     : tool.parameters.filter(({ role }) => ARGUMENT_ROLE_FACTS[role].isUnjudged);
 
 /** The names of a recorded call's arguments that are stored as blobs. Others are stored as the agent wrote them. */
-export const blobArguments = (
+export const listBlobArguments = (
   tool: ToolSpec | undefined,
   peripheral: PeripheralSpec | undefined,
   args: { readonly [name: string]: Json },
 ): readonly string[] =>
-  tool ? blobParameters(tool, peripheral).flatMap(({ name }) => (isBlobReference(args[name]) ? [name] : [])) : [];
+  tool ? listBlobParameters(tool, peripheral).flatMap(({ name }) => (isBlobReference(args[name]) ? [name] : [])) : [];

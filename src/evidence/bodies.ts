@@ -71,7 +71,7 @@ export interface EffectRecord {
   readonly finding?: string;
 }
 /** The refusal that enforcement would have given a call. The session only observes, so the call ran. */
-export type WouldRefuse = Pick<DenialBody, 'code' | 'message' | 'remedy' | 'about'>;
+export type WouldBeRefusal = Pick<DenialBody, 'code' | 'message' | 'remedy' | 'about'>;
 /** A step of an observing or coordinating tool: no intent is needed. */
 export interface StepBody extends Reported {
   readonly event: 'step';
@@ -79,7 +79,7 @@ export interface StepBody extends Reported {
   readonly args: Fields;
   readonly outcome: OutcomeRecord;
   readonly effects: readonly EffectRecord[] | 'unobserved';
-  readonly wouldRefuse?: WouldRefuse;
+  readonly wouldRefuse?: WouldBeRefusal;
 }
 /** The intent to run an acting tool. It is durable before the tool starts. */
 export interface IntentBody {
@@ -88,7 +88,7 @@ export interface IntentBody {
   readonly args: Fields;
   /** Id of the approval that this step used up, if it needed one. */
   readonly approval?: string;
-  readonly wouldRefuse?: WouldRefuse;
+  readonly wouldRefuse?: WouldBeRefusal;
 }
 export interface OutcomeBody extends Reported {
   readonly event: 'outcome';
@@ -269,6 +269,6 @@ interface SessionClosedBody {
  * Returns the body of an entry that hopgate wrote; null if it was erased or has no `event`. It does not check the
  * fields: an imported entry may have an event that {@link Body} does not list.
  */
-export function bodyOf(body: Json): Body | null {
-  return isObject(body) && typeof body['event'] === 'string' ? (body as unknown as Body) : null;
+export function toBody(json: Json): Body | null {
+  return isObject(json) && typeof json['event'] === 'string' ? (json as unknown as Body) : null;
 }

@@ -5,7 +5,7 @@ import { valueOr } from '../base/value-or.ts';
 import type { Json } from '../spec/types.ts';
 import { canonicalJson } from './canonical.ts';
 import { type ChainHead, EMPTY_CHAIN, type Entry, type EntryDraft, type StoredEntry } from './entry.ts';
-import { bodyOfDraft } from './entry-schema.ts';
+import { copyDraftBody } from './entry-schema.ts';
 
 /** The bytes of one entry as a store keeps them; every other form of the entry is computed from them. */
 export interface StoredBytes {
@@ -51,10 +51,10 @@ function headOf(draft: EntryDraft, seq: number, bodyHash: string): Omit<Entry, '
  * Builds the entries that append `drafts` to the chain whose head is `after`. Pure.
  * @throws EntryError with every problem of the first invalid draft.
  */
-export function sealDrafts(after: ChainHead, drafts: readonly EntryDraft[]): StoredEntry[] {
+export function buildChainedEntries(after: ChainHead, drafts: readonly EntryDraft[]): StoredEntry[] {
   let { seq, hash: prev } = after;
   return drafts.map((draft) => {
-    const body = bodyOfDraft(draft);
+    const body = copyDraftBody(draft);
     const bodyBytes = canonicalJson(body);
     seq += 1;
     const head = headOf(draft, seq, sha256(bodyBytes));
@@ -70,7 +70,7 @@ export function sealDrafts(after: ChainHead, drafts: readonly EntryDraft[]): Sto
  * Parses the stored bytes of an entry. An erased body reads as null.
  * @throws ChainError if the bytes are not JSON of an entry's shape. Does not check hashes: {@link verifyChain} does.
  */
-export function parseStored({ head, body, prev, hash }: StoredBytes): StoredEntry {
+export function parseStoredEntry({ head, body, prev, hash }: StoredBytes): StoredEntry {
   let fields: Omit<Entry, 'body' | 'prev' | 'hash'> | null = null;
   let content: Json;
   try {
@@ -86,7 +86,7 @@ export function parseStored({ head, body, prev, hash }: StoredBytes): StoredEntr
 }
 
 /** True if an entry's stored bytes match its hash; false for an erased body. */
-export const isIntact = ({ entry, head, body }: StoredEntry): boolean =>
+export const isEntryIntact = ({ entry, head, body }: StoredEntry): boolean =>
   sha256(entry.prev + head) === entry.hash && body !== null && sha256(body) === entry.bodyHash;
 
 /** True if an entry follows `before` in its chain. The bytes of an erased body are not checked. */
@@ -173,4 +173,7 @@ function* linkProblems(last: ChainHead, { entry, head, body }: StoredEntry): Gen
 
 /** True if the bytes are those of `entry`: a caller could pass bytes of another entry. */
 const equalsBytes = ({ head, body }: Pick<StoredEntry, 'head' | 'body'>, entry: Entry): boolean =>
-  valueOr(() => isDeepStrictEqual(parseStored({ head, body, prev: entry.prev, hash: entry.hash }).entry, entry), false);
+  valueOr(
+    () => isDeepStrictEqual(parseStoredEntry({ head, body, prev: entry.prev, hash: entry.hash }).entry, entry),
+    false,
+  );

@@ -161,7 +161,7 @@ function isHead(value: unknown): value is { readonly body: unknown } {
 }
 
 /** Returns all problems of a draft, at most 20; empty if it is valid. */
-export function draftProblems(value: unknown): readonly DraftProblem[] {
+export function findDraftProblems(value: unknown): readonly DraftProblem[] {
   const problems: DraftProblem[] = [];
   for (const { path, message } of draftSchema().safeParse(value).error?.issues ?? [])
     problems.push({ path: path.join('.'), message });
@@ -180,8 +180,8 @@ export function draftProblems(value: unknown): readonly DraftProblem[] {
  *
  * @throws EntryError with every problem if `value` is not a valid draft.
  */
-export function bodyOfDraft(value: unknown): Json {
+export function copyDraftBody(value: unknown): Json {
   const body = checkedBody(value);
-  if (body === undefined) throw new EntryError(draftProblems(value));
+  if (body === undefined) throw new EntryError(findDraftProblems(value));
   return body;
 }

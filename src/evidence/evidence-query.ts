@@ -62,7 +62,7 @@ export interface QueryPosition {
   readonly nth: number;
 }
 
-export interface ResolvedQuery extends Omit<EvidenceQuery, 'since' | 'before' | 'limit' | 'after'> {
+export interface ValidatedQuery extends Omit<EvidenceQuery, 'since' | 'before' | 'limit' | 'after'> {
   /** Epoch milliseconds; null without this limit. */
   readonly since: number | null;
   readonly before: number | null;
@@ -113,7 +113,7 @@ const millis = (text: string | undefined): number | null => (text === undefined 
  * Validates an untrusted query. An unknown field is a problem.
  * @throws QueryError with every problem
  */
-export function resolveQuery(query: unknown): ResolvedQuery {
+export function validateQuery(query: unknown): ValidatedQuery {
   const parsed = querySchema().safeParse(query);
   if (!parsed.success)
     throw new QueryError(parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message })));
@@ -141,7 +141,7 @@ export const compareByNewest = (a: QueryPosition, b: QueryPosition): number =>
   b.at - a.at || Number(b.ephemeral) - Number(a.ephemeral) || b.nth - a.nth;
 
 /** True if an entry matches the query, regardless of the cursor. */
-export function matchesQuery(query: ResolvedQuery, entry: EntryDraft): boolean {
+export function matchesQuery(query: ValidatedQuery, entry: EntryDraft): boolean {
   const { subject, type, claim, author, sessionId, peripheral, patternId, tags = [], since, before } = query;
   const at = Date.parse(entry.at);
   return (
@@ -165,7 +165,7 @@ export interface PositionedEntry {
 }
 
 /** Cuts sorted results to one page and adds the cursor of the next. */
-export function cutToPage(query: ResolvedQuery, results: readonly PositionedEntry[]): QueryPage {
+export function cutToPage(query: ValidatedQuery, results: readonly PositionedEntry[]): QueryPage {
   const page = results.slice(0, query.limit);
   const last = page.at(-1);
   return {

@@ -12,7 +12,7 @@ export const merkleLeafHash = (data: Uint8Array): NodeHash => sha256(LEAF, data)
 const nodeHash = (left: NodeHash, right: NodeHash): NodeHash => sha256(NODE, left, right);
 
 /** The data of an entry's leaf: the 32 bytes of the entry's hash. */
-export const merkleLeafOf = (entry: { readonly hash: string }): NodeHash =>
+export const merkleLeafOfEntry = (entry: { readonly hash: string }): NodeHash =>
   merkleLeafHash(Buffer.from(entry.hash, 'hex'));
 
 export const EMPTY_ROOT: NodeHash = sha256();

@@ -3,7 +3,7 @@ import type { Json } from '../spec/types.ts';
 const HASH = /^[0-9a-f]{64}$/;
 
 /** Returns the ids of the blobs that a body refers to (`{ blob, bytes }`). An erased body has none. */
-export function blobIdsIn(body: Json): readonly string[] {
+export function findBlobIds(body: Json): readonly string[] {
   const found = new Set<string>();
   const visit = (value: Json): void => {
     if (value === null || typeof value !== 'object') return;

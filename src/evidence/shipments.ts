@@ -1,5 +1,5 @@
 import { fieldsOf, type Json, textOf } from '../base/json.ts';
-import { bodyOf, type HopBody, type StartBody } from './bodies.ts';
+import { type HopBody, type StartBody, toBody } from './bodies.ts';
 import type { Entry } from './entry.ts';
 
 /** A commit or a push, and its tree; null if the evidence does not name the tree. */
@@ -24,14 +24,14 @@ export interface Shipment {
 }
 
 /** Collects what a session shipped, entry by entry. */
-export class Shipments {
+export class ShipmentCollector {
   readonly #all: Shipment[] = [];
   #hop: HopBody | null = null;
   #here: Shipment | null = null;
 
   /** @param deploys true for a peripheral that may ship; the reports of other peripherals do not count */
   add({ seq, body: json }: Entry, deploys: (peripheral: string) => boolean): void {
-    const body = bodyOf(json);
+    const body = toBody(json);
     if (body?.event === 'hop') this.#hop = body;
     else if (body?.event === 'start') {
       this.#here = deploys(body.peripheral) ? beginShipment(seq, body, this.#hop) : null;

@@ -1,5 +1,5 @@
 import { getOrInsert } from '../base/get-or-insert.ts';
-import { bodyOf } from './bodies.ts';
+import { toBody } from './bodies.ts';
 import type { Entry, Subject } from './entry.ts';
 import { patternStatusAfter } from './patterns/discipline.ts';
 import { type PatternOutcome, readPur } from './patterns/pur.ts';
@@ -54,9 +54,9 @@ const DAY = 24 * 60 * 60 * 1000;
  * The status is the first that applies: `closed` (the session was closed, or the last word on the main line is a
  * conclusion), `forked`, `stalled`, `open`.
  *
- * @example projectThread(entries, { type: 'session', id }, { now: Date.now() })?.status
+ * @example buildThread(entries, { type: 'session', id }, { now: Date.now() })?.status
  */
-export function projectThread(
+export function buildThread(
   entries: Iterable<Entry>,
   subject: Subject,
   { now, staleAfter = DAY }: ThreadOptions,
@@ -111,7 +111,7 @@ function statusOf(
   forked: boolean,
   { now, staleAfter }: Required<ThreadOptions>,
 ): ThreadStatus {
-  const closed = mainLine.some((entry) => bodyOf(entry.body)?.event === 'session-closed');
+  const closed = mainLine.some((entry) => toBody(entry.body)?.event === 'session-closed');
   const lastWord = mainLine.findLast(({ claim }) => claim !== 'observation');
   if (closed || lastWord?.claim === 'conclusion') return 'closed';
   if (forked) return 'forked';
@@ -183,7 +183,7 @@ function patternsOf(entries: readonly Entry[]): readonly AppliedPattern[] {
 
 /** Returns the pattern that an entry names in its own field or in the result of a pattern tool. */
 function patternIn(entry: Entry): { readonly id: string; readonly outcome: PatternOutcome | null } | null {
-  const own = bodyOf(entry.body);
+  const own = toBody(entry.body);
   if (entry.patternId !== undefined && !own)
     return {
       id: entry.patternId,

@@ -3,7 +3,7 @@ import { AGENCY_TOOL_ID } from '../spec/policy/closed-lists.ts';
 import type { OutcomeRecord } from './bodies.ts';
 
 /** The milliseconds that a step waited for an answer to a whistle, or for an agent. No time limit counts them. */
-export function waitingTimeMs(
+export function stepWaitingTimeMs(
   tools: { readonly [id: string]: { readonly upstream?: unknown } },
   { tool, outcome }: { readonly tool: string; readonly outcome: OutcomeRecord },
 ): number {

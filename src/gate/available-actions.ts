@@ -3,14 +3,14 @@ import { effectsOfMode } from '../spec/mode-way.ts';
 import { getOwn } from '../spec/names.ts';
 import type { Edge, Mode, SpecSet } from '../spec/types.ts';
 import type { Available, WayLeg } from './denial.ts';
-import { requirementsOf, startRequirements } from './requirements/edge-requirements.ts';
+import { requirementsOfEdge, startRequirements } from './requirements/edge-requirements.ts';
 import { describeRequirement, type Requirement } from './requirements/requirement.ts';
 import type { SessionView } from './session-view.ts';
 import { transferContext } from './transfer-context.ts';
-import { modeStep, modeStepsAdmitting, resetLegs } from './ways/way-modes.ts';
+import { modeStepsAdmitting, operatorResetChanges, toModeStep } from './ways/way-modes.ts';
 
 /** A hop along an edge, with its needs in words. */
-export const legOfHop = (specs: SpecSet, view: SessionView, edge: Edge): WayLeg => ({
+export const toHopLeg = (specs: SpecSet, view: SessionView, edge: Edge): WayLeg => ({
   from: edge.from,
   exit: edge.exit,
   to: edge.to,
@@ -44,14 +44,14 @@ export function describeNeed({ conditions }: SpecSet, need: Requirement): string
 
 /** The needs of an edge that are not met yet. The source counts as met, unless the operator must request the hop. */
 function needsOf(specs: SpecSet, edge: Edge): Requirement[] {
-  const others = requirementsOf(specs, edge).filter(({ kind }) => kind !== 'source');
+  const others = requirementsOfEdge(specs, edge).filter(({ kind }) => kind !== 'source');
   const byRequestOnly = edge.sources.every(({ kind }) => kind === 'user-request');
   if (!byRequestOnly || others.some(({ kind }) => kind === 'principal')) return others;
   return [{ kind: 'principal', is: 'operator' }, ...others];
 }
 
 /** A start in a peripheral, with its needs in words. */
-export const legOfStart = (specs: SpecSet, to: string): WayLeg => ({
+export const toStartLeg = (specs: SpecSet, to: string): WayLeg => ({
   from: null,
   exit: null,
   to,
@@ -98,8 +98,8 @@ export function availableActions(specs: SpecSet, view: SessionView): Available {
     hops: view.closed
       ? []
       : peripheral === null
-        ? startablePeripherals(specs, view).map((to) => inMode(specs, view, legOfStart(specs, to)))
-        : edgesFrom(specs, peripheral).map((edge) => inMode(specs, view, legOfHop(specs, view, edge))),
+        ? startablePeripherals(specs, view).map((to) => inMode(specs, view, toStartLeg(specs, to)))
+        : edgesFrom(specs, peripheral).map((edge) => inMode(specs, view, toHopLeg(specs, view, edge))),
     modes: view.closed ? [] : modesFrom(specs, view.mode),
   };
 }
@@ -107,6 +107,6 @@ export function availableActions(specs: SpecSet, view: SessionView): Available {
 function modesFrom(specs: SpecSet, mode: Mode | null): Available['modes'] {
   if (!specs.modeGate || mode === null) return [];
   const forward = specs.modeGate.transitions.filter(({ from }) => from === mode);
-  const back = resetLegs(specs.modeGate).filter(({ from }) => from === mode);
-  return [...forward.map((leg) => modeStep(specs, leg)), ...back.map((leg) => modeStep(specs, leg))];
+  const back = operatorResetChanges(specs.modeGate).filter(({ from }) => from === mode);
+  return [...forward.map((leg) => toModeStep(specs, leg)), ...back.map((leg) => toModeStep(specs, leg))];
 }

@@ -6,16 +6,16 @@ import { schemaRegex } from '../spec/linear-regex.ts';
 import { ARGUMENT_ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import type { Json, ToolSpec } from '../spec/types.ts';
 
-export type Arguments = { readonly [name: string]: Json };
+export type CallArguments = { readonly [name: string]: Json };
 type BoundArguments =
-  | { readonly ok: true; readonly args: Arguments }
+  | { readonly ok: true; readonly args: CallArguments }
   | { readonly ok: false; readonly argument: string | null; readonly problem: string };
 
 /**
  * The arguments of a call by parameter name, checked against the tool's spec. The call gives an object, or a list in
  * the order of the parameters. An unknown name or too many arguments are a problem.
  */
-export function bindArguments(tool: ToolSpec, args: unknown): BoundArguments {
+export function bindCallArguments(tool: ToolSpec, args: unknown): BoundArguments {
   const given = argumentsByName(tool, args ?? {});
   if (!given.ok) return given;
   const named = { ok: true, args: withDefaults(tool, given.args) } as const;
@@ -61,7 +61,7 @@ function argumentsByName(tool: ToolSpec, args: unknown): BoundArguments {
       argument: null,
       problem: 'args must be an object with parameter names as keys, or a list in the order of the parameters',
     };
-  const present = Object.entries(args as Arguments).filter(
+  const present = Object.entries(args as CallArguments).filter(
     ([name, value]) => value !== undefined && (value !== null || takesNull(tool, name)),
   );
   return { ok: true, args: Object.fromEntries(present) };
@@ -72,7 +72,7 @@ function argumentsByName(tool: ToolSpec, args: unknown): BoundArguments {
  * role whose absence means the root, an empty list is an absent argument: many tools then take all files. With the
  * default null, which many servers declare, an argument stays absent.
  */
-function withDefaults({ parameters }: ToolSpec, args: Arguments): Arguments {
+function withDefaults({ parameters }: ToolSpec, args: CallArguments): CallArguments {
   const filled: { [name: string]: Json } = { ...args };
   for (const { name, role, schema } of parameters) {
     const isEmpty = (value?: Json) =>

@@ -8,8 +8,8 @@ import { makeDenial } from './make-denial.ts';
 import type { Decision, GateContext, ModeRequest } from './request.ts';
 import { transitionRequirements } from './requirements/edge-requirements.ts';
 import type { RequirementFacts } from './requirements/requirement.ts';
-import { requirementFacts } from './requirements/requirement-facts.ts';
-import { modeStepsTo } from './ways/way-modes.ts';
+import { collectRequirementFacts } from './requirements/requirement-facts.ts';
+import { modeStepsToGoal } from './ways/way-modes.ts';
 
 export interface ModePlan {
   readonly from: Mode;
@@ -31,7 +31,7 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
   if (!modeGate || from === null)
     return makeDenial(context, 'mode-not-allowed', { mode: null, to: String(request.to) });
   const { to } = request;
-  const refuse = (why: string, way: ReturnType<typeof modeStepsTo> = {}) =>
+  const refuse = (why: string, way: ReturnType<typeof modeStepsToGoal> = {}) =>
     makeDenial(context, 'mode-not-allowed', { mode: from, to: String(to), why, ...way });
   if (typeof to !== 'string' || !Object.hasOwn(modeGate.effects, to)) {
     const suggestion = findSimilarName(String(to), modesOf(modeGate));
@@ -43,7 +43,7 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
     if (to !== modeGate.reset) return refuse(`a ${how} leads to ${modeGate.reset}`);
     if (how === 'reset' && request.by !== 'operator') return refuse('only the operator can reset');
     if (from === to) return refuse('the session is in this mode already');
-    const facts = requirementFacts(specs, view, [], { by: request.by });
+    const facts = collectRequirementFacts(specs, view, [], { by: request.by });
     return { ok: true, plan: { from, to, how, event: { type: how, facts }, approval: null } };
   }
 
@@ -52,7 +52,7 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
   if (!transition)
     return refuse(
       'the mode gate has no such transition',
-      modeStepsTo(context, (mode) => mode === to),
+      modeStepsToGoal(context, (mode) => mode === to),
     );
   if (transition.summary && !(typeof request.summary === 'string' && request.summary.trim() !== ''))
     return makeDenial(context, 'summary-required', { mode: from, to });
@@ -64,7 +64,7 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
     const refused = checkApproval(context, { kind: 'mode', from, to }, request, approvalView);
     if (refused) return refused;
   }
-  const facts = requirementFacts(specs, view, transitionRequirements(transition), {
+  const facts = collectRequirementFacts(specs, view, transitionRequirements(transition), {
     by: request.by,
     approved: transition.approval !== null,
     summary: request.summary ?? null,

@@ -8,22 +8,22 @@ import { APPROVAL_FIELD_TITLES } from '../spec/policy/closed-lists.ts';
 import type { Json, Mode, ProjectConfig, ScopeRule, SpecSet, ToolEffect, ToolGate, ToolSpec } from '../spec/types.ts';
 import { checkApproval } from './approvals/check-approval.ts';
 import { isToolServed } from './available-actions.ts';
-import { type Arguments, bindArguments } from './bind-arguments.ts';
+import { bindCallArguments, type CallArguments } from './bind-arguments.ts';
 import type { Denial } from './denial.ts';
 import { makeDenial } from './make-denial.ts';
 import type { Decision, GateContext, StepRequest } from './request.ts';
 import { evaluateRule } from './requirements/evaluate-rule.ts';
-import { celFacts } from './requirements/requirement-facts.ts';
-import { isObserveOnly, unenforcedContext } from './scope/observe-only.ts';
+import { collectCelFacts } from './requirements/requirement-facts.ts';
+import { isObserveOnly, observeOnlyContext } from './scope/observe-only.ts';
 import { scopeProblem } from './scope/scope-problem.ts';
 import { shortestWay } from './ways/shortest-way.ts';
-import { modeStepsTo } from './ways/way-modes.ts';
+import { modeStepsToGoal } from './ways/way-modes.ts';
 import { wayToRunCommand } from './ways/way-to-command.ts';
 
 /** An allowed call, and the scope that its backend must enforce. */
 export interface StepPlan {
   readonly tool: ToolSpec;
-  readonly args: Arguments;
+  readonly args: CallArguments;
   readonly peripheral: string;
   readonly scope: ScopeRule;
   /** The only files that may be read, for `read: session-log`; null for any other scope. */
@@ -46,7 +46,7 @@ export function effectiveScope(specs: SpecSet, config: ProjectConfig, peripheral
 }
 
 /** The configuration with the write paths of every peripheral: those of hopgate.yaml, else those of the spec. */
-export function withWritePaths(specs: SpecSet, config: ProjectConfig): ProjectConfig {
+export function configWithWritePaths(specs: SpecSet, config: ProjectConfig): ProjectConfig {
   const scopes = Object.keys(specs.peripherals).flatMap((id) => {
     const { write } = effectiveScope(specs, config, id);
     return write.length > 0 ? [[id, write] as const] : [];
@@ -63,10 +63,10 @@ export function decideStep(context: GateContext, request: StepRequest): Decision
   if (!isObserveOnly(context)) return judgeStep(context, request);
   const enforced = judgeStep({ ...context, view: { ...context.view, observeOnly: false } }, request);
   if (enforced.ok) return enforced;
-  const open = unenforcedContext(context, request);
+  const open = observeOnlyContext(context, request);
   const judged = judgeStep(open, request);
   if (!judged.ok) return judged;
-  const config = withWritePaths(open.specs, open.config);
+  const config = configWithWritePaths(open.specs, open.config);
   return { ok: true, plan: { ...judged.plan, overridden: { denial: enforced.denial, config } } };
 }
 
@@ -102,10 +102,10 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
       const effect = specs.tools[other]?.effect;
       return effect && allows(mode, effect);
     });
-    const way = modeStepsTo(context, (other) => allows(other, tool.effect));
+    const way = modeStepsToGoal(context, (other) => allows(other, tool.effect));
     return makeDenial(context, 'mode-forbids', { tool: tool.id, effect: tool.effect, mode, allowed, ...way });
   }
-  const bound = bindArguments(tool, args);
+  const bound = bindCallArguments(tool, args);
   if (!bound.ok) {
     return makeDenial(context, 'invalid-action', {
       tool: tool.id,
@@ -132,7 +132,7 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
     return makeDenial(context, problem.code, about, other?.way);
   }
   if (mode && !allows(mode, 'act') && startsAgentWithTools(tool, bound.args, scope)) {
-    const way = modeStepsTo(context, (other) => allows(other, 'act'));
+    const way = modeStepsToGoal(context, (other) => allows(other, 'act'));
     return makeDenial(context, 'mode-forbids', { tool: tool.id, effect: 'act', mode, allowed: servedTools(), ...way });
   }
   const gates = gatesOfCall(tool, spec);
@@ -161,17 +161,17 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
 }
 
 /** True for a call that starts an agent of the agency which may have tools of its own. */
-const startsAgentWithTools = ({ parameters }: ToolSpec, args: Arguments, { agency = [] }: ScopeRule): boolean =>
+const startsAgentWithTools = ({ parameters }: ToolSpec, args: CallArguments, { agency = [] }: ScopeRule): boolean =>
   agency.some(
     ({ to, within }) => within === 'own' && parameters.some(({ name, role }) => role === 'agency' && args[name] === to),
   );
 
 /** The first CEL rule that does not hold for a call; null if all do. */
-function failedRule({ view }: GateContext, gates: readonly ToolGate[], args: Arguments): string | null {
+function failedRule({ view }: GateContext, gates: readonly ToolGate[], args: CallArguments): string | null {
   for (const gate of gates)
     if (
       gate.kind === 'when' &&
-      !evaluateRule(gate.cel, celFacts(view, valueOfLazy(view.visit?.observedFruit ?? {}), args))
+      !evaluateRule(gate.cel, collectCelFacts(view, valueOfLazy(view.visit?.observedFruit ?? {}), args))
     )
       return gate.cel;
   return null;
@@ -182,7 +182,7 @@ function partsToApprove(
   { config }: GateContext,
   id: string,
   gates: readonly ToolGate[],
-  args: Arguments,
+  args: CallArguments,
   locks: StepRequest['locks'] = {},
 ): { readonly [title: string]: Json } | null {
   const install = id === 'install' ? installToApprove(config, args, locks) : null;
@@ -216,7 +216,7 @@ function usage(tool: ToolSpec): string {
  */
 function installToApprove(
   { install = [] }: ProjectConfig,
-  args: Arguments,
+  args: CallArguments,
   locks: { readonly [file: string]: Json },
 ): { readonly [title: string]: Json } | null {
   if (!install.some(({ approval }) => approval)) return null;

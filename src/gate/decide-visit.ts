@@ -34,11 +34,11 @@ import type {
 import {
   dependsOnTree,
   edgeRequirements,
-  requirementsOf,
+  requirementsOfEdge,
   startRequirements,
 } from './requirements/edge-requirements.ts';
 import { type RequirementFacts, unmetRequirements } from './requirements/requirement.ts';
-import { requirementFacts } from './requirements/requirement-facts.ts';
+import { collectRequirementFacts } from './requirements/requirement-facts.ts';
 import type { TreeToShip } from './scope/compare-trees.ts';
 import { transferContext } from './transfer-context.ts';
 
@@ -95,7 +95,7 @@ export function decideStart(context: GateContext, request: StartRequest): Decisi
   const target = peripheralOf(context, request.peripheral);
   if (!target) return refuseUnknownPeripheral(context, request.peripheral);
   const requirements = startRequirements(specs, target.id);
-  const facts = requirementFacts(specs, view, requirements, { by: request.by });
+  const facts = collectRequirementFacts(specs, view, requirements, { by: request.by });
   const refused = refuseByMode(context, target) ?? refuseEntry(context, target, unmetRequirements(requirements, facts));
   if (refused) return refused;
   const { context: carried, missing } = transferContext(target, view, withoutState(context, request.context));
@@ -134,9 +134,9 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   if (edge.implies === null && !isNonBlankText(request.reason))
     return refuseExit(context, edge, 'a hop by this exit needs a reason', 'state the reason in "reason"');
   const { exit, entry, gates } = edgeRequirements(specs, edge);
-  const requirements = requirementsOf(specs, edge);
+  const requirements = requirementsOfEdge(specs, edge);
   const options = { by: request.by, fruit };
-  const factsBefore = requirementFacts(specs, view, requirements, options);
+  const factsBefore = collectRequirementFacts(specs, view, requirements, options);
 
   const [unmetExit] = unmetRequirements(exit, factsBefore);
   if (unmetExit)
@@ -157,7 +157,7 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
     const checked = checkApproval(context, action, request, approvedView);
     if (checked) return checked;
   }
-  const facts = requirementFacts(specs, view, requirements, { ...options, approved: needsApproval });
+  const facts = collectRequirementFacts(specs, view, requirements, { ...options, approved: needsApproval });
   return {
     ok: true,
     plan: {
@@ -174,17 +174,20 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
 }
 
 /** True if the working tree must be observed before a request is decided. */
-export function needsTree({ specs, view }: GateContext, request: HopRequest | StartRequest | DelegateRequest): boolean {
+export function needsWorkingTree(
+  { specs, view }: GateContext,
+  request: HopRequest | StartRequest | DelegateRequest,
+): boolean {
   const to = request.kind === 'start' ? request.peripheral : request.to;
   const from = view.visit?.peripheral;
   if (request.kind === 'delegate') {
     const edge = findDelegationEdge(specs.peripherals, from ?? '', to);
-    return edge !== undefined && dependsOnTree(specs, requirementsOf(specs, edge), to);
+    return edge !== undefined && dependsOnTree(specs, requirementsOfEdge(specs, edge), to);
   }
   if (request.kind === 'start') return dependsOnTree(specs, startRequirements(specs, to), to);
   return (
     from !== undefined &&
-    edgesFrom(specs, from).some((edge) => edge.to === to && dependsOnTree(specs, requirementsOf(specs, edge), to))
+    edgesFrom(specs, from).some((edge) => edge.to === to && dependsOnTree(specs, requirementsOfEdge(specs, edge), to))
   );
 }
 

@@ -22,7 +22,7 @@ interface Plans {
   delegate: DelegatePlan;
 }
 /** The plan of an allowed request of this kind. */
-export type PlanOf<R extends Request> = Plans[R['kind']];
+export type PlanOfRequest<R extends Request> = Plans[R['kind']];
 
 /**
  * The gate. Pure: no clock and no I/O; `context.view` contains the time and the facts. Returns the plan that the
@@ -32,8 +32,8 @@ export type PlanOf<R extends Request> = Plans[R['kind']];
  * const decision = decide(context, { kind: 'step', tool: 'write', args: { path: 'src/a.ts', content: '' } });
  * if (!decision.ok) console.log(decision.denial.remedy);
  */
-export function decide<R extends Request>(context: GateContext, request: R): Decision<PlanOf<R>> {
-  return decideAny(context, request) as Decision<PlanOf<R>>;
+export function decide<R extends Request>(context: GateContext, request: R): Decision<PlanOfRequest<R>> {
+  return decideAny(context, request) as Decision<PlanOfRequest<R>>;
 }
 
 function decideAny(context: GateContext, request: Request): Decision<Plans[keyof Plans]> {

@@ -17,14 +17,14 @@ const toolsHere = (available: Available): string =>
   `${listOrNothing(available.tools)}${available.tools.length === 0 && available.mode !== null && available.modes.length > 0 ? ` in mode ${available.mode} (${modesIn(available)})` : ''}`;
 
 /** One leg of a path, with its mode changes: `hop to edit with exit found (needs: approval by operator)`. */
-export function describeLeg({ from, exit, to, needs, modes = [], modesAfter = [] }: WayLeg): string {
+export function describeWayLeg({ from, exit, to, needs, modes = [], modesAfter = [] }: WayLeg): string {
   const move = from === null ? `start ${to}` : `hop to ${to} with exit ${exit}`;
   const leg = needs.length > 0 ? `${move} (needs: ${needs.join('; ')})` : move;
   return [modeCalls(modes), leg, modeCalls(modesAfter)].filter((part) => part !== null).join(', then ');
 }
 
 /** A path through the hop graph as one clause. */
-export const describeWay = (way: readonly WayLeg[]): string => way.map(describeLeg).join(', then ');
+export const describeWay = (way: readonly WayLeg[]): string => way.map(describeWayLeg).join(', then ');
 
 const didYouMean = (about: About): string => (about.suggestion ? `did you mean ${about.suggestion}? ` : '');
 
@@ -41,7 +41,7 @@ const peripheralInWords = ({ peripheral }: Available): string =>
 
 const describeHops = (available: Available): string => {
   if (available.hops.length === 0) return 'no hop or start is possible now';
-  return `possible now: ${available.hops.map(describeLeg).join(' | ')}`;
+  return `possible now: ${available.hops.map(describeWayLeg).join(' | ')}`;
 };
 
 const pathOr = (way: readonly WayLeg[] | null, otherwise: string): string =>

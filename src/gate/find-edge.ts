@@ -6,7 +6,7 @@ import { makeDenial } from './make-denial.ts';
 import type { GateContext, HopRequest, Refusal } from './request.ts';
 import { edgeRequirements } from './requirements/edge-requirements.ts';
 import { unmetRequirements } from './requirements/requirement.ts';
-import { requirementFacts } from './requirements/requirement-facts.ts';
+import { collectRequirementFacts } from './requirements/requirement-facts.ts';
 import { shortestWay } from './ways/shortest-way.ts';
 
 /** Finds the edge of a hop request. If it names no exit, the exit is inferred; see {@link inferEdge}. */
@@ -43,7 +43,7 @@ function inferEdge(
 ): Edge | undefined {
   const holding = edges.filter((edge) => {
     const { exit } = edgeRequirements(specs, edge);
-    return unmetRequirements(exit, requirementFacts(specs, view, exit, { by, fruit })).length === 0;
+    return unmetRequirements(exit, collectRequirementFacts(specs, view, exit, { by, fruit })).length === 0;
   });
   const pool = holding.length === 0 ? edges : holding;
   const reasonWords = wordsOf(reason);

@@ -6,11 +6,11 @@ import { describeNeed } from './available-actions.ts';
 import type { Fruit } from './fruit.ts';
 import { makeDenial } from './make-denial.ts';
 import type { GateContext, Refusal } from './request.ts';
-import { requirementsOf } from './requirements/edge-requirements.ts';
+import { requirementsOfEdge } from './requirements/edge-requirements.ts';
 import { describeRequirement, type Requirement, unmetRequirements } from './requirements/requirement.ts';
-import { requirementFacts } from './requirements/requirement-facts.ts';
+import { collectRequirementFacts } from './requirements/requirement-facts.ts';
 import { shortestWay } from './ways/shortest-way.ts';
-import { modeStepsTo } from './ways/way-modes.ts';
+import { modeStepsToGoal } from './ways/way-modes.ts';
 
 export function refuseUnknownPeripheral(context: GateContext, to: string): Refusal {
   const name = String(to);
@@ -62,8 +62,8 @@ export function exitRemedy(
   const open = edgesFrom(specs, view.visit?.peripheral ?? '').filter((edge) => {
     const target = specs.peripherals[edge.to];
     if (!target || refuseByMode(context, target)) return false;
-    const requirements = requirementsOf(specs, edge);
-    return unmetRequirements(requirements, requirementFacts(specs, view, requirements, options)).every(
+    const requirements = requirementsOfEdge(specs, edge);
+    return unmetRequirements(requirements, collectRequirementFacts(specs, view, requirements, options)).every(
       ({ kind }) => kind === 'approval',
     );
   });
@@ -198,6 +198,6 @@ export function refuseByMode(context: GateContext, target: PeripheralSpec): Refu
   const { specs, view } = context;
   const allowed = specs.modeGate && view.mode ? specs.modeGate.peripherals[view.mode] : null;
   if (!allowed || allowed.includes(target.id)) return null;
-  const way = modeStepsTo(context, (mode) => specs.modeGate?.peripherals[mode]?.includes(target.id) ?? true);
+  const way = modeStepsToGoal(context, (mode) => specs.modeGate?.peripherals[mode]?.includes(target.id) ?? true);
   return makeDenial(context, 'mode-forbids', { to: target.id, mode: view.mode, allowed, ...way });
 }

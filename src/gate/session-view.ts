@@ -1,7 +1,7 @@
 import type { Lazy } from '../base/lazy.ts';
 import type { Json, Mode } from '../spec/types.ts';
 import type { GrantView } from './approvals/grant.ts';
-import type { TreeNow } from './scope/compare-trees.ts';
+import type { ObservedTree } from './scope/compare-trees.ts';
 
 /** The status of a pattern in a session: `selected` by a PSR, or the outcome that its last PUR recorded. */
 export type PatternStatus = 'selected' | 'held' | 'failed';
@@ -60,7 +60,7 @@ export interface SessionView {
   /** Findings about the changes that a person must see before they ship, by path or test command. */
   readonly findings?: { readonly [path: string]: string };
   /** The working tree; absent if the request does not depend on it or no backend observes it. */
-  readonly tree?: TreeNow;
+  readonly tree?: ObservedTree;
   /** Tools of the catalogue that no backend serves in this session; absent if all are served. */
   readonly unserved?: ReadonlySet<string>;
   /** True if the session only records refusals and runs the refused calls. */

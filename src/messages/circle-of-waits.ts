@@ -6,9 +6,9 @@ import type { BlockedSender } from '../ports/message-store.ts';
  *
  * @example
  * const waits = [{ id: '1', waiter: 'b', target: 'a', until: 9 }];
- * circleOfWaits(waits, { waiter: 'a', target: 'b' }, 0) // ['a', 'b', 'a']
+ * findCircleOfWaits(waits, { waiter: 'a', target: 'b' }, 0) // ['a', 'b', 'a']
  */
-export function circleOfWaits(
+export function findCircleOfWaits(
   waits: readonly BlockedSender[],
   { waiter, target }: Pick<BlockedSender, 'waiter' | 'target'>,
   now: number,

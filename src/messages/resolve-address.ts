@@ -62,7 +62,7 @@ function resolveRemote(address: string, directory: AddressBook): ResolvedAddress
 }
 
 /** True if `sender` may answer a message to `recipient`. Only the recipient's machine knows which session got it. */
-export function isRecipient(sender: string, recipient: string): boolean {
+export function isMessageRecipient(sender: string, recipient: string): boolean {
   if (sender === recipient) return true;
   const at = recipient.lastIndexOf('@');
   if (at < 0) return false;

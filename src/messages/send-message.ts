@@ -1,6 +1,6 @@
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft, MessageKind, MessageStore } from '../ports/message-store.ts';
-import { isRecipient, resolveAddress } from './resolve-address.ts';
+import { isMessageRecipient, resolveAddress } from './resolve-address.ts';
 import { isSpeechAct, MAX_MESSAGE_CHARS, SPEECH_ACTS } from './speech-acts.ts';
 
 /** A message before it is checked. Its sender does not choose `from` and `author`; hopgate sets them. */
@@ -58,9 +58,9 @@ export async function checkMessage(
       `Send it to one of: ${recipient.candidates.join(', ') || 'nobody has an inbox'}.`,
     );
   const referred = typeof ref === 'string' ? await messages.find(ref) : null;
-  if (ref !== undefined && (!referred || (!isRecipient(from, referred.to) && referred.from !== from)))
+  if (ref !== undefined && (!referred || (!isMessageRecipient(from, referred.to) && referred.from !== from)))
     return refuseArgument('ref', `"${ref}" is not a message that you sent or received`, 'Copy the id from the inbox.');
-  if (act === 'answer' && !(referred && isRecipient(from, referred.to)))
+  if (act === 'answer' && !(referred && isMessageRecipient(from, referred.to)))
     return refuseArgument('ref', 'an answer refers to a message that you got', 'Give the id of that message as ref.');
   const name = from.slice(from.indexOf(':') + 1);
   const author = post.author ?? sessions.find((each) => from === `session:${each.id}`)?.agent ?? name;

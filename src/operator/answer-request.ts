@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { approvalsFolder } from './approvals-folder.ts';
-import { usableOperatorToken } from './operator-token.ts';
+import { operatorTokenOrNull } from './operator-token.ts';
 import type { PendingRequest } from './pending-request.ts';
 import { type AnswerTerms, problemOfAnswer, type SignedAnswer, signAnswer } from './signed-answer.ts';
 
-export interface OperatorItem {
+export interface RequestAndAnswer {
   readonly pending: PendingRequest;
   /** Null before there is an answer, and after it was used or has expired. */
   readonly answer: SignedAnswer | null;
 }
 
 /** The requests that wait in a state folder, the oldest first; those that have expired are removed. */
-export function pendingRequests(stateDir: string, now = Date.now()): readonly OperatorItem[] {
+export function listPendingRequests(stateDir: string, now = Date.now()): readonly RequestAndAnswer[] {
   const folder = approvalsFolder(stateDir);
   folder.sweep(now);
   const waiting = folder.pending();
-  const token = waiting.length === 0 ? null : usableOperatorToken(stateDir);
+  const token = waiting.length === 0 ? null : operatorTokenOrNull(stateDir);
   return waiting.map((pending) => {
     const answer = folder.answer(pending.request.hash);
     const holds =
@@ -50,7 +50,7 @@ export function answerRequest(
  *
  * @returns the new answer, or the earlier answer, which stays valid; null if the request no longer waits
  */
-export function answerOnce(
+export function answerIfUnanswered(
   stateDir: string,
   pending: PendingRequest,
   answer: PersonAnswer,

@@ -2,8 +2,8 @@ import { constants, fstatSync, lstatSync, mkdirSync, openSync, readdirSync, read
 import { join } from 'node:path';
 import { pathExists, withOpenFile, writeAtomically, writeNewFile } from '../base/files.ts';
 import { isLeaseHolderGone } from '../base/process-holder.ts';
-import { type PendingRequest, parsePending, REQUEST_LIFETIME_MS } from './pending-request.ts';
-import { isHash, parseAnswer, type SignedAnswer } from './signed-answer.ts';
+import { type PendingRequest, parsePendingRequest, REQUEST_LIFETIME_MS } from './pending-request.ts';
+import { isSha256Hex, parseAnswer, type SignedAnswer } from './signed-answer.ts';
 
 /** Maximum size of a request, in bytes: no person could read a larger one. Larger files are ignored. */
 const MAX_REQUEST = 1 << 20;
@@ -45,7 +45,7 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
   const pendingFile = (hash: string): string => join(pendingFolder, `${checkHash(hash)}.json`);
   const answerFile = (hash: string): string => join(answersFolder, `${checkHash(hash)}.json`);
   const pendingOf = (hash: string): PendingRequest | null => {
-    const found = parsePending(readJson(pendingFile(hash)));
+    const found = parsePendingRequest(readJson(pendingFile(hash)));
     return found?.request.hash === hash && !isLeaseHolderGone(found.holder ?? '') ? found : null;
   };
   const answer = (hash: string): SignedAnswer | null => parseAnswer(readJson(answerFile(hash)));
@@ -100,7 +100,7 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
   };
 }
 
-const isHashFile = (name: string): boolean => isHash(name.slice(0, 64)) && name.slice(64) === '.json';
+const isHashFile = (name: string): boolean => isSha256Hex(name.slice(0, 64)) && name.slice(64) === '.json';
 
 const remove = (path: string): void => rmSync(path, { force: true, recursive: true });
 
@@ -112,7 +112,7 @@ function removeOld(file: string, age: number): void {
 
 /** Returns the hash if it is one; throws otherwise. Names of files are made only of hashes. */
 function checkHash(hash: string): string {
-  if (!isHash(hash)) throw new Error(`"${hash}" is not the hash of a request`);
+  if (!isSha256Hex(hash)) throw new Error(`"${hash}" is not the hash of a request`);
   return hash;
 }
 

@@ -1,4 +1,4 @@
-import { filesInRequest, firstUncoveredFile, type GrantLimits } from '../gate/approvals/grant.ts';
+import { changedFilesInRequest, firstUncoveredFile, type GrantLimits } from '../gate/approvals/grant.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import { writePathProblem } from '../spec/path-patterns.ts';
 import { APPROVAL_FIELD_TITLES } from '../spec/policy/closed-lists.ts';
@@ -16,7 +16,7 @@ const DEFAULT_MINUTES = 60;
 export const MAX_GRANT_MINUTES = 24 * 60;
 
 /** The limits of a grant that begins with this request, or the reason why they are not possible, for a person. */
-export function grantLimits(
+export function toGrantLimits(
   { times, minutes = DEFAULT_MINUTES, files, testsPass }: GrantTerms,
   { view }: Pick<ApprovalRequest, 'view'>,
   now: number,
@@ -24,7 +24,7 @@ export function grantLimits(
   if (!(minutes > 0 && minutes <= MAX_GRANT_MINUTES)) return { problem: 'a grant lasts at most 24 hours' };
   if (times !== undefined && !(Number.isSafeInteger(times) && times >= 1 && times <= 1000))
     return { problem: 'a grant covers 1 to 1000 requests' };
-  const changed = filesInRequest(
+  const changed = changedFilesInRequest(
     view,
     (view[APPROVAL_FIELD_TITLES.changes] ?? {}) as { readonly [path: string]: unknown },
   );

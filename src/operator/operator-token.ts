@@ -14,7 +14,7 @@ export class TokenError extends Error {
 }
 
 /** The file of the operator's token of a repository, in its state folder, which no sandbox mounts. */
-export const tokenFile = (stateDir: string): string => join(stateDir, 'operator.token');
+export const operatorTokenFile = (stateDir: string): string => join(stateDir, 'operator.token');
 
 const TOKEN = /^hopgate-(?:operator|auditor|agent)-[0-9a-f]{64}$/;
 
@@ -24,10 +24,11 @@ const TOKEN = /^hopgate-(?:operator|auditor|agent)-[0-9a-f]{64}$/;
  *
  * @throws TokenError as {@link readToken}
  */
-export const ensureOperatorToken = (stateDir: string): string => ensureTokenIn(tokenFile(stateDir), 'operator');
+export const ensureOperatorToken = (stateDir: string): string =>
+  ensureTokenFile(operatorTokenFile(stateDir), 'operator');
 
 /** The token of a role in a file; created if missing (0600). @throws TokenError as {@link readToken} */
-export function ensureTokenIn(file: string, role: 'operator' | 'auditor' | 'agent'): string {
+export function ensureTokenFile(file: string, role: 'operator' | 'auditor' | 'agent'): string {
   try {
     return readToken(file);
   } catch (error) {
@@ -39,7 +40,7 @@ export function ensureTokenIn(file: string, role: 'operator' | 'auditor' | 'agen
 }
 
 /** {@link ensureOperatorToken}; null if it cannot be used, so that no answer can be proved. */
-export function usableOperatorToken(stateDir: string): string | null {
+export function operatorTokenOrNull(stateDir: string): string | null {
   try {
     return ensureOperatorToken(stateDir);
   } catch (error) {

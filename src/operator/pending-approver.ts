@@ -3,7 +3,7 @@ import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type ApprovalsFolder, approvalsFolder } from './approvals-folder.ts';
 import { watchFolderUntil } from './folder-watch.ts';
-import { usableOperatorToken } from './operator-token.ts';
+import { operatorTokenOrNull } from './operator-token.ts';
 import { newRequestId, REQUEST_LIFETIME_MS } from './pending-request.ts';
 import { problemOfAnswer, type SignedAnswer } from './signed-answer.ts';
 
@@ -91,7 +91,7 @@ export function askHereOrElsewhere(
 }
 
 /** Stores a request for the operator and returns its id; null if it is too large. */
-export function storePending(
+export function storePendingRequest(
   { stateDir, root, clock }: Pick<PendingOptions, 'stateDir' | 'root' | 'clock'>,
   request: ApprovalRequest,
 ): string | null {
@@ -114,7 +114,7 @@ function takeAnswer(
   now: number,
 ): SignedAnswer | null {
   const answer = folder.answer(request.hash);
-  const token = answer && usableOperatorToken(stateDir);
+  const token = answer && operatorTokenOrNull(stateDir);
   if (!answer || !token || problemOfAnswer(answer, request, token, now) !== null || !folder.claim(answer)) return null;
   folder.dropPending(request.hash);
   // The request is settled, so a second answer must not approve a later one.

@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { pathExists } from '../base/files.ts';
-import { type OperatorItem, pendingRequests } from './answer-request.ts';
+import { listPendingRequests, type RequestAndAnswer } from './answer-request.ts';
 
 /** A pending request, and the state folder that holds it. */
-export interface PendingItem extends OperatorItem {
+export interface PendingItem extends RequestAndAnswer {
   readonly stateDir: string;
 }
 
 /** The requests of one state folder, the oldest first. */
-export function pendingItems(dir: string): readonly PendingItem[] {
+export function listPendingItems(dir: string): readonly PendingItem[] {
   if (!pathExists(join(dir, 'approvals'))) return [];
   return (
-    pendingRequests(dir)
+    listPendingRequests(dir)
       // A request that names the root of another state folder is skipped: it would show that repository's diff.
       .filter(({ pending }) => basename(dir) === hash('sha256', pending.root).slice(0, 16))
       .map((item) => ({ ...item, stateDir: dir }))

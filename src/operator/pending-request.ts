@@ -3,7 +3,7 @@ import { isObject } from '../base/json.ts';
 import { valueOr } from '../base/value-or.ts';
 import { APPROVAL_KINDS, approvalHash } from '../gate/approvals/approval.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
-import { isHash } from './signed-answer.ts';
+import { isSha256Hex } from './signed-answer.ts';
 
 /** The time that a request waits for its answer, in milliseconds. */
 export const REQUEST_LIFETIME_MS = 24 * 60 * 60_000;
@@ -37,14 +37,14 @@ export function newRequestId(taken: readonly string[]): string {
  * Parses a pending request; null if it is not one. The displayed content is checked against the hash, so that a person
  * never approves something other than what they read.
  */
-export function parsePending(value: unknown): PendingRequest | null {
+export function parsePendingRequest(value: unknown): PendingRequest | null {
   if (!isObject(value)) return null;
   const { version, id, root, askedAt, expiresAt, holder, request } = value;
   if (version !== 1 || typeof id !== 'string' || !/^[a-z2-9]{6}$/.test(id) || typeof root !== 'string') return null;
   if (!Number.isSafeInteger(askedAt) || !Number.isSafeInteger(expiresAt) || !isObject(request)) return null;
   if (holder !== undefined && typeof holder !== 'string') return null;
   const { sessionId, agent, action, reason, view, hash } = request;
-  if (![sessionId, agent, reason].every((text) => typeof text === 'string') || !isHash(hash)) return null;
+  if (![sessionId, agent, reason].every((text) => typeof text === 'string') || !isSha256Hex(hash)) return null;
   if (!isObject(action) || !isObject(view) || !isAction(action)) return null;
   const pending = value as unknown as PendingRequest;
   // Null if the request has no RFC 8785 form.

@@ -11,12 +11,12 @@ const fileOf = (stateDir: string, grant: string): string =>
 /** Revokes a grant at once, in every process. The session records it with its next call. */
 export function revokeGrant(stateDir: string, grant: string, by: string): void {
   mkdirSync(join(stateDir, 'approvals', 'revoked'), { recursive: true, mode: 0o700 });
-  if (revokedBy(stateDir, grant) === null)
+  if (whoRevokedGrant(stateDir, grant) === null)
     writeFileSync(fileOf(stateDir, grant), `${JSON.stringify({ grant, by })}\n`, { mode: 0o600 });
 }
 
 /** The person who revoked a grant; null if nobody did. */
-export function revokedBy(stateDir: string, grant: string): string | null {
+export function whoRevokedGrant(stateDir: string, grant: string): string | null {
   const file = fileOf(stateDir, grant);
   if (!pathExists(file)) return null;
   const { by } = fieldsOf(parseJson(readTextOrEmpty(file)));

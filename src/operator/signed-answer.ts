@@ -49,16 +49,17 @@ export function parseAnswer(value: unknown): SignedAnswer | null {
     texts &&
     times &&
     (grant === undefined || (verdict === 'yes' && isGrantLimits(grant))) &&
-    isHash(requestHash) &&
+    isSha256Hex(requestHash) &&
     typeof nonce === 'string' &&
     /^[0-9a-f]{32}$/.test(nonce) &&
-    isHash(mac);
+    isSha256Hex(mac);
   return fits ? (fields as unknown as SignedAnswer) : null;
 }
 
 const NAMES = 'by,expiresAt,givenAt,mac,nonce,requestHash,sessionId,verdict,version';
 
-export const isHash = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+export const isSha256Hex = (value: unknown): value is string =>
+  typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
 /** Explains why an answer is not valid for a request; null if it is. `ApprovalsFolder.claim` checks the single use. */
 export function problemOfAnswer(

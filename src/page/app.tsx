@@ -4,19 +4,19 @@ import { DetailPanel } from './detail-panel.tsx';
 import { Graph } from './graph.tsx';
 import { Inbox } from './inbox/inbox.tsx';
 import { OperatorPanel, PeripheralTools, selectedPeripheral } from './operator.tsx';
-import { FILTERS, Rows, rowFilter, searchText } from './rows.tsx';
-import { ExitList, FactList, pageClock, timeSpan } from './side-panel.tsx';
-import type { PageData, SessionEntry } from './source.ts';
+import { ROW_FILTERS, rowFilter, rowSearchText, SessionRows } from './rows.tsx';
+import { describeTimeSpan, ExitList, FactList, pageClock } from './side-panel.tsx';
+import type { PageData, SessionOnPage } from './source.ts';
 import { describeActivity, Summary } from './summary.tsx';
 import { Timeline } from './timeline.tsx';
 
 /** The id of the shown session; null for the overview of all sessions. */
-export const shownSession = signal<string | null>(null);
+export const shownSessionId = signal<string | null>(null);
 
 export function App({ source }: { readonly source: PageData }) {
   const sessions = source.sessions.value;
   const session =
-    sessions.find(({ id }) => id === shownSession.value) ?? (sessions.length === 1 ? sessions[0] : undefined);
+    sessions.find(({ id }) => id === shownSessionId.value) ?? (sessions.length === 1 ? sessions[0] : undefined);
   const trouble = source.trouble.value;
   return (
     <main class={session ? 'page one' : 'page many'}>
@@ -25,7 +25,7 @@ export function App({ source }: { readonly source: PageData }) {
           <button
             type="button"
             onClick={() => {
-              shownSession.value = null;
+              shownSessionId.value = null;
             }}
           >
             ← all sessions
@@ -46,7 +46,7 @@ export function App({ source }: { readonly source: PageData }) {
   );
 }
 
-function SessionPage({ session, source }: { readonly session: SessionEntry; readonly source: PageData }) {
+function SessionPage({ session, source }: { readonly session: SessionOnPage; readonly source: PageData }) {
   const { store, graph } = session;
   const state = store.state.value;
   const isNewest = store.cursor.value === null;
@@ -73,7 +73,7 @@ function SessionPage({ session, source }: { readonly session: SessionEntry; read
         </div>
         <div class="right">
           <Search codes={[...new Set(session.store.rows.value.flatMap(({ code }) => code ?? []))]} />
-          <Rows session={session} />
+          <SessionRows session={session} />
           <DetailPanel session={session} source={source} />
         </div>
       </div>
@@ -87,12 +87,12 @@ function Search({ codes }: { readonly codes: readonly string[] }) {
     <search class="search">
       <input
         type="search"
-        value={searchText.value}
+        value={rowSearchText.value}
         placeholder="tool, path or denial code"
         aria-label="Search the entries"
         list="codes"
         onInput={({ currentTarget }) => {
-          searchText.value = currentTarget.value;
+          rowSearchText.value = currentTarget.value;
         }}
       />
       <datalist id="codes">
@@ -104,10 +104,10 @@ function Search({ codes }: { readonly codes: readonly string[] }) {
         aria-label="Kind of entries"
         value={rowFilter.value}
         onChange={({ currentTarget }) => {
-          rowFilter.value = currentTarget.value as keyof typeof FILTERS;
+          rowFilter.value = currentTarget.value as keyof typeof ROW_FILTERS;
         }}
       >
-        {Object.entries(FILTERS).map(([name, { label }]) => (
+        {Object.entries(ROW_FILTERS).map(([name, { label }]) => (
           <option key={name} value={name}>
             {label}
           </option>
@@ -139,12 +139,12 @@ function Overview({ source }: { readonly source: PageData }) {
   );
 }
 
-const lastAt = ({ store }: SessionEntry): number => store.frames[store.count.value - 1]?.at ?? 0;
-const isAsking = ({ store }: SessionEntry): boolean =>
+const lastAt = ({ store }: SessionOnPage): number => store.frames[store.count.value - 1]?.at ?? 0;
+const isAsking = ({ store }: SessionOnPage): boolean =>
   !store.newest.value.closed && store.rowAt(store.count.value - 1)?.code === 'approval-required';
 
 interface CardProps {
-  readonly session: SessionEntry;
+  readonly session: SessionOnPage;
   readonly waits: boolean;
   readonly live: boolean;
   readonly onOpen: () => void;
@@ -156,7 +156,7 @@ function Card({ session, waits, live, onOpen }: CardProps) {
   const row = store.rowAt(store.count.value - 1);
   const open = () => {
     onOpen();
-    shownSession.value = id;
+    shownSessionId.value = id;
   };
   return (
     <button type="button" class={`card ${waits ? 'waits' : ''} ${state.closed ? 'over' : ''}`} onClick={open}>
@@ -170,7 +170,7 @@ function Card({ session, waits, live, onOpen }: CardProps) {
         {state.mode !== null && <span class={`mode ${state.reach ?? ''}`}>{state.mode}</span>}
       </span>
       <span class={`last ${row?.mark ?? ''}`}>{describeActivity(row)}</span>
-      {live && <span class="ago">{timeSpan(pageClock.value - lastAt(session))} ago</span>}
+      {live && <span class="ago">{describeTimeSpan(pageClock.value - lastAt(session))} ago</span>}
     </button>
   );
 }

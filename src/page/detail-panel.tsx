@@ -2,12 +2,12 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { escapeInvisibleInLines } from '../base/text.ts';
 import type { EntryDetail } from '../view/view-state.ts';
-import type { PageData, SessionEntry } from './source.ts';
+import type { PageData, SessionOnPage } from './source.ts';
 
 const MAX_CHARS = 4000;
 
 /** Everything about the row at the cursor: the whole refusal, the change as a diff, the entries. */
-export function DetailPanel({ session, source }: { readonly session: SessionEntry; readonly source: PageData }) {
+export function DetailPanel({ session, source }: { readonly session: SessionOnPage; readonly source: PageData }) {
   const { store } = session;
   const row = store.rowAt(store.at.value);
   const details = useSignal<readonly EntryDetail[]>([]);

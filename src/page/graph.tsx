@@ -1,6 +1,6 @@
 import type { ViewEdge, ViewGraph, ViewNode, ViewState } from '../view/view-state.ts';
 
-export const effectOf = ({ nodes }: ViewGraph, id: string): string =>
+export const effectOfNode = ({ nodes }: ViewGraph, id: string): string =>
   nodes.find((node) => node.id === id)?.effect ?? 'none';
 
 const MARGIN = 14;

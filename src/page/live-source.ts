@@ -3,10 +3,10 @@ import { excerpt } from '../base/text.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { entryDetailOf } from '../view/entry-detail.ts';
 import type { ViewFrame, ViewGraph, ViewState } from '../view/view-state.ts';
-import { operatorActionsOver, sessionPath } from './operator-actions.ts';
+import { operatorActionsOver, sessionApiPath } from './operator-actions.ts';
 import { ServerApi, ServerRefusal } from './server-api.ts';
 import { SessionStore } from './session-store.ts';
-import type { InboxMessage, OperatorActions, PageData, SessionEntry, ValidGrant, WaitingRequest } from './source.ts';
+import type { InboxMessage, OperatorActions, PageData, SessionOnPage, ValidGrant, WaitingRequest } from './source.ts';
 
 /** Maximum number of frames in one response. */
 const MAX_FRAMES = 5_000;
@@ -34,10 +34,10 @@ interface ListedSession {
 }
 
 /** The sessions of a running server, live. `chosen` is the shown session, which the page's address may name. */
-export const liveSource = (chosen: Signal<string | null>): PageData => new LiveSource(new ServerApi(), chosen);
+export const makeLiveSource = (chosen: Signal<string | null>): PageData => new LiveSource(new ServerApi(), chosen);
 
 class LiveSource implements PageData {
-  readonly sessions = signal<readonly SessionEntry[]>([]);
+  readonly sessions = signal<readonly SessionOnPage[]>([]);
   readonly waiting = signal<readonly WaitingRequest[]>([]);
   readonly grants = signal<readonly ValidGrant[]>([]);
   readonly messages = signal<readonly InboxMessage[]>([]);
@@ -64,7 +64,7 @@ class LiveSource implements PageData {
 
   async detail(session: string, seqs: readonly number[]) {
     const found = await Promise.all(
-      seqs.map((seq) => this.#api.get<{ entries: Entry[] }>(`${sessionPath(session)}/evidence?from=${seq}&limit=1`)),
+      seqs.map((seq) => this.#api.get<{ entries: Entry[] }>(`${sessionApiPath(session)}/evidence?from=${seq}&limit=1`)),
     );
     return found.flatMap(({ entries }) => entries.map(entryDetailOf));
   }
@@ -177,7 +177,7 @@ class LiveSource implements PageData {
       const { store } = known;
       for (let from: number | null = store.next; from !== null; ) {
         const wasPartial = store.partial.value;
-        const page: FramePage = await this.#api.get(`${sessionPath(id)}/frames?from=${from}&limit=${MAX_FRAMES}`);
+        const page: FramePage = await this.#api.get(`${sessionApiPath(id)}/frames?from=${from}&limit=${MAX_FRAMES}`);
         // The history arrived in the meantime, so these frames may not belong to its state.
         if (wasPartial !== store.partial.value) return this.#readNew(id);
         store.add(page.frames, page.before);
@@ -186,7 +186,7 @@ class LiveSource implements PageData {
       return;
     }
     if (!this.#roots.has(id)) await this.#list();
-    const { graph, newest } = await this.#api.get<Snapshot>(`${sessionPath(id)}/snapshot`);
+    const { graph, newest } = await this.#api.get<Snapshot>(`${sessionApiPath(id)}/snapshot`);
     const store = new SessionStore();
     store.partial.value = newest.past;
     store.add(newest.frames, newest.before);
@@ -203,7 +203,7 @@ class LiveSource implements PageData {
       // Without their history these frames have no states, so all frames are read again.
       const end = () => (store.partial.value ? store.next : store.first);
       for (let from: number | null = 0; from !== null && from < end(); ) {
-        const page: FramePage = await this.#api.get(`${sessionPath(id)}/frames?from=${from}&limit=${MAX_FRAMES}`);
+        const page: FramePage = await this.#api.get(`${sessionApiPath(id)}/frames?from=${from}&limit=${MAX_FRAMES}`);
         earlier.push(...page.frames);
         from = page.next;
       }

@@ -1,7 +1,7 @@
 import { render } from 'preact';
-import { App, shownSession } from './app.tsx';
+import { App, shownSessionId } from './app.tsx';
 import { notifyOfWaiting } from './inbox/notify.tsx';
-import { liveSource } from './live-source.ts';
+import { makeLiveSource } from './live-source.ts';
 import { PAGE_STYLE } from './page-style.ts';
 import { readRecording } from './read-recording.ts';
 import { pageClock } from './side-panel.tsx';
@@ -59,7 +59,7 @@ class HopgateView extends HTMLElement {
   }
 
   async #source(): Promise<PageData> {
-    if (this.hasAttribute('live')) return liveSource(shownSession);
+    if (this.hasAttribute('live')) return makeLiveSource(shownSessionId);
     const url = this.getAttribute('src');
     if (url === null) return readRecording(this.querySelector('script[type="text/plain"]')?.textContent);
     const response = await fetch(url);

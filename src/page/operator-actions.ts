@@ -4,7 +4,7 @@ import type { OperatorActions } from './source.ts';
 /** How long a whistle from the page waits, in seconds. A later answer comes as a message. */
 const WHISTLE_SECONDS = 300;
 
-export const sessionPath = (session: string): string => `/v1/sessions/${encodeURIComponent(session)}`;
+export const sessionApiPath = (session: string): string => `/v1/sessions/${encodeURIComponent(session)}`;
 
 interface ActionResult {
   readonly ok: boolean;
@@ -34,10 +34,10 @@ export function operatorActionsOver(api: ServerApi, answered: () => Promise<void
     revoke: (grant) => answer(`/v1/grants/${encodeURIComponent(grant)}/revoke`, {}),
     hop: (session, to, exit, reason) =>
       act(
-        `${sessionPath(session)}/${exit === null ? 'start' : 'hop'}`,
+        `${sessionApiPath(session)}/${exit === null ? 'start' : 'hop'}`,
         exit === null ? { peripheral: to } : { to, exit, reason },
       ),
-    mode: (session, to, reason) => act(`${sessionPath(session)}/mode`, { to, reset: true, reason }),
+    mode: (session, to, reason) => act(`${sessionApiPath(session)}/mode`, { to, reset: true, reason }),
     reply: ({ id }, text) => answer(`/v1/messages/${encodeURIComponent(id)}/answer`, { text }),
     acknowledge: ({ id }) => answer(`/v1/messages/${encodeURIComponent(id)}/read`, {}),
     ring: (session, text) => act('/v1/bell', { to: `session:${session}`, text }),
@@ -49,11 +49,11 @@ export function operatorActionsOver(api: ServerApi, answered: () => Promise<void
       });
       return `${answer.author}: ${answer.text}`;
     },
-    note: (session, text) => act(`${sessionPath(session)}/note`, { text }),
-    stop: (session, reason) => act(`${sessionPath(session)}/stop`, { reason }),
+    note: (session, text) => act(`${sessionApiPath(session)}/note`, { text }),
+    stop: (session, reason) => act(`${sessionApiPath(session)}/stop`, { reason }),
     async why(session, tool) {
       const { denial } = await api.post<{ denial: { message: string; remedy: string } | null }>(
-        `${sessionPath(session)}/why`,
+        `${sessionApiPath(session)}/why`,
         { tool },
       );
       return denial && `${denial.message} → ${denial.remedy}`;

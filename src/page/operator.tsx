@@ -2,7 +2,7 @@ import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { escapeInvisible } from '../base/text.ts';
 import type { ViewNode, ViewState } from '../view/view-state.ts';
-import type { OperatorActions, SessionEntry } from './source.ts';
+import type { OperatorActions, SessionOnPage } from './source.ts';
 
 /** The peripheral whose tools are listed. */
 export const selectedPeripheral = signal<ViewNode | null>(null);
@@ -12,7 +12,7 @@ export function PeripheralTools({
   session,
   acts,
 }: {
-  readonly session: SessionEntry;
+  readonly session: SessionOnPage;
   readonly acts: OperatorActions | null;
 }) {
   const node = selectedPeripheral.value;
@@ -66,7 +66,7 @@ export function OperatorPanel({
   acts,
   state,
 }: {
-  readonly session: SessionEntry;
+  readonly session: SessionOnPage;
   readonly acts: OperatorActions;
   readonly state: ViewState;
 }) {

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { Recording } from '../view/view-state.ts';
 import { SessionStore } from './session-store.ts';
-import type { InboxMessage, PageData, SessionEntry, ValidGrant, WaitingRequest } from './source.ts';
+import type { InboxMessage, PageData, SessionOnPage, ValidGrant, WaitingRequest } from './source.ts';
 
 /** Reads a recording: base64 of deflated JSON. @throws Error without one */
 export async function readRecording(text: string | null | undefined): Promise<PageData> {
@@ -15,7 +15,7 @@ function sourceOf({ graphs, sessions }: Recording): PageData {
   const details = new Map(sessions.map(({ id, details: of }) => [id, of]));
   return {
     sessions: signal(
-      sessions.map(({ id, place, graph, frames }): SessionEntry => {
+      sessions.map(({ id, place, graph, frames }): SessionOnPage => {
         const store = new SessionStore();
         store.add(frames);
         return { id, place, graph: graphs[graph]!, store };

@@ -2,10 +2,10 @@ import { signal, useComputed, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { formatDuration, formatOffset } from '../view/format-time.ts';
 import type { ViewRow } from '../view/view-state.ts';
-import { effectOf } from './graph.tsx';
-import type { SessionEntry } from './source.ts';
+import { effectOfNode } from './graph.tsx';
+import type { SessionOnPage } from './source.ts';
 
-export const FILTERS = {
+export const ROW_FILTERS = {
   all: { label: 'Everything', matches: () => true },
   refused: {
     label: 'Refused',
@@ -31,15 +31,15 @@ export const FILTERS = {
   },
 } as const;
 
-export const searchText = signal('');
-export const rowFilter = signal<keyof typeof FILTERS>('all');
+export const rowSearchText = signal('');
+export const rowFilter = signal<keyof typeof ROW_FILTERS>('all');
 
 /** The rows of a kind that have every word of the search in their tool, paths, denial code or text. */
-function matchingRows(rows: readonly ViewRow[], text: string, kind: keyof typeof FILTERS): readonly ViewRow[] {
+function matchingRows(rows: readonly ViewRow[], text: string, kind: keyof typeof ROW_FILTERS): readonly ViewRow[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0 && kind === 'all') return rows;
   return rows.filter((row) => {
-    if (!FILTERS[kind].matches(row)) return false;
+    if (!ROW_FILTERS[kind].matches(row)) return false;
     const { tool = '', code = '', what, came = '', paths = [], peripheral } = row;
     const inRow = [tool, code, what, came, peripheral ?? '', ...paths].join('\n').toLowerCase();
     return words.every((word) => inRow.includes(word));
@@ -72,11 +72,11 @@ function indexAt(tops: Float64Array, y: number): number {
 const OVERSCAN_ROWS = 8;
 
 /** The rows of a session. Only the visible ones are in the document. */
-export function Rows({ session }: { readonly session: SessionEntry }) {
+export function SessionRows({ session }: { readonly session: SessionOnPage }) {
   const { store } = session;
   const scroller = useRef<HTMLDivElement>(null);
   const scroll = useSignal({ top: 0, height: 600 });
-  const shown = useComputed(() => matchingRows(store.rows.value, searchText.value, rowFilter.value));
+  const shown = useComputed(() => matchingRows(store.rows.value, rowSearchText.value, rowFilter.value));
   const tops = useComputed(() => topsOf(shown.value));
   const current = useComputed(() => store.rowAt(store.at.value)?.key ?? -1);
   const rows = shown.value;
@@ -158,7 +158,7 @@ const WORDS = { ok: 'done', failed: 'failed', refused: 'refused', unknown: 'no o
 
 interface LineProps {
   readonly row: ViewRow;
-  readonly session: SessionEntry;
+  readonly session: SessionOnPage;
   readonly top: number;
   readonly selected: boolean;
   readonly index: number;
@@ -175,7 +175,7 @@ function RowLine({ row, session, top, selected, index, of }: LineProps) {
     `is-${event}`,
     mark ?? '',
     wouldRefuse === undefined ? '' : 'would',
-    peripheral === null ? '' : `visit ${effectOf(graph, peripheral)}`,
+    peripheral === null ? '' : `visit ${effectOfNode(graph, peripheral)}`,
     selected ? 'selected' : '',
     isLater ? 'later' : '',
   ];

@@ -5,7 +5,7 @@ import type { UnmetHopRequirement, ViewState } from '../view/view-state.ts';
 export const pageClock = signal(Date.now());
 
 /** A span of time in words: `40 s`, `3 min`, `2 h`, `5 d`. */
-export function timeSpan(ms: number): string {
+export function describeTimeSpan(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 100) return `${seconds} s`;
   const minutes = Math.round(seconds / 60);
@@ -15,7 +15,7 @@ export function timeSpan(ms: number): string {
 
 /** Describes a missing need: `tests are stale: src/cart.js changed 40 s ago`. */
 const needInWords = ({ words, stale }: UnmetHopRequirement, { changed }: ViewState, now: number): string =>
-  stale && changed ? `${words}: ${changed.path} changed ${timeSpan(now - changed.at)} ago` : words;
+  stale && changed ? `${words}: ${changed.path} changed ${describeTimeSpan(now - changed.at)} ago` : words;
 
 const STATUS_WORDS = {
   open: 'open',
@@ -72,9 +72,10 @@ export function FactList({ state, now }: AsideProps) {
       ? par.due
         ? 'no review yet; there is new work to review'
         : 'no review yet'
-      : `${par.count === 1 ? '1 review' : `${par.count} reviews`}, the last ${timeSpan(now - (par.at ?? now))} ago${par.due ? '; new work since' : ''}`;
+      : `${par.count === 1 ? '1 review' : `${par.count} reviews`}, the last ${describeTimeSpan(now - (par.at ?? now))} ago${par.due ? '; new work since' : ''}`;
   const tested = tests.passed ? 'passed' : tests.failed > 0 ? 'failed' : tests.count > 0 ? 'not in full' : 'not run';
-  const since = !tests.passed && changed ? ` since ${changed.path} changed ${timeSpan(now - changed.at)} ago` : '';
+  const since =
+    !tests.passed && changed ? ` since ${changed.path} changed ${describeTimeSpan(now - changed.at)} ago` : '';
   return (
     <section class="facts" aria-label="The session">
       <h2>The session</h2>

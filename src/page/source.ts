@@ -66,7 +66,7 @@ export interface InboxMessage {
   readonly sentAt: string;
 }
 
-export interface SessionEntry {
+export interface SessionOnPage {
   readonly id: string;
   /** The name of the repository's folder. */
   readonly place: string;
@@ -96,7 +96,7 @@ export interface OperatorActions {
 
 /** The data of a page: a recording, or a server. */
 export interface PageData {
-  readonly sessions: Signal<readonly SessionEntry[]>;
+  readonly sessions: Signal<readonly SessionOnPage[]>;
   readonly waiting: Signal<readonly WaitingRequest[]>;
   readonly grants: Signal<readonly ValidGrant[]>;
   /** The unread messages for the operator. */

@@ -1,9 +1,9 @@
 import type { ViewRow, ViewState } from '../view/view-state.ts';
-import { timeSpan } from './side-panel.tsx';
-import type { InboxMessage, SessionEntry, WaitingRequest } from './source.ts';
+import { describeTimeSpan } from './side-panel.tsx';
+import type { InboxMessage, SessionOnPage, WaitingRequest } from './source.ts';
 
 interface SummaryProps {
-  readonly session: SessionEntry;
+  readonly session: SessionOnPage;
   readonly waiting: readonly WaitingRequest[];
   /** Messages of this session to the operator. */
   readonly messages: readonly InboxMessage[];
@@ -24,7 +24,7 @@ export function Summary({ session: { store }, waiting, messages, now }: SummaryP
           {state.mode !== null && <span class={`mode ${state.reach ?? ''}`}>{state.mode}</span>}
           {state.observeOnly && <span class="alarm">observe-only: calls are not refused</span>}
           {state.visit !== null && state.visit !== 'active' && <span class="alarm">{state.visit}</span>}
-          {state.deadline !== null && <span>{timeSpan(state.deadline - now)} left</span>}
+          {state.deadline !== null && <span>{describeTimeSpan(state.deadline - now)} left</span>}
         </p>
       </div>
       <div class={`answer doing ${row?.mark ?? ''}`}>

@@ -28,10 +28,10 @@ export class StoreError extends Error {
 }
 
 /** An entry with defaults: a new `id`, the current time, the session as subject, no peripheral, mode or tags. */
-export type ShortEntry = Pick<EntryDraft, 'type' | 'claim' | 'author' | 'body'> & Partial<EntryDraft>;
+export type ShortEntryDraft = Pick<EntryDraft, 'type' | 'claim' | 'author' | 'body'> & Partial<EntryDraft>;
 
 /** The bodies to erase: all of a session, or those of single entries. */
-export type Erasure = { readonly sessionId: string } | { readonly ids: readonly string[] };
+export type ErasureTarget = { readonly sessionId: string } | { readonly ids: readonly string[] };
 
 /** References to a blob: entries (by id) whose bodies name it, and sessions whose pin it is. */
 export interface BlobReferences {
@@ -135,13 +135,20 @@ export interface EvidenceStore {
    * lease. Errors: `lease-expired`, `chain-conflict`, `duplicate-id`, `reply-not-found`, `fork-not-found`,
    * `invalid-entry`.
    */
-  append(lease: Lease, after: ChainHead, drafts: readonly (EntryDraft | ShortEntry)[]): Promise<readonly StoredEntry[]>;
+  append(
+    lease: Lease,
+    after: ChainHead,
+    drafts: readonly (EntryDraft | ShortEntryDraft)[],
+  ): Promise<readonly StoredEntry[]>;
 
   /**
    * Stores entries outside every chain (presence, heartbeats): no lease, no seq, no hash. They may reply to durable and
    * ephemeral entries. Errors: `duplicate-id`, `reply-not-found`, `fork-not-found`, `invalid-entry`.
    */
-  appendEphemeral(sessionId: string, drafts: readonly (EntryDraft | ShortEntry)[]): Promise<readonly EphemeralEntry[]>;
+  appendEphemeral(
+    sessionId: string,
+    drafts: readonly (EntryDraft | ShortEntryDraft)[],
+  ): Promise<readonly EphemeralEntry[]>;
 
   /** Returns the head of a session's chain; {@link EMPTY_CHAIN} if it has no entries. */
   head(sessionId: string): Promise<ChainHead>;
@@ -172,7 +179,7 @@ export interface EvidenceStore {
    * collected. An erased session cannot be resumed. Errors: `session-not-found`, `entry-not-found`, `session-busy`
    * while a writer is active.
    */
-  erase(what: Erasure): Promise<{ readonly erased: number }>;
+  erase(what: ErasureTarget): Promise<{ readonly erased: number }>;
 
   note(note: OperatorNote): Promise<void>;
   /** Newest first. */

@@ -1,4 +1,4 @@
 /** Makes ids that are unique across sessions and processes. */
-export interface Ids {
+export interface IdGenerator {
   next(kind: 'session' | 'entry' | 'approval' | 'grant' | 'writer'): string;
 }

@@ -1,5 +1,5 @@
 import type { DenialCode } from '../gate/denial.ts';
-import type { TreeNow, TreeToShip } from '../gate/scope/compare-trees.ts';
+import type { ObservedTree, TreeToShip } from '../gate/scope/compare-trees.ts';
 import type { Json, PeripheralSpec, ProjectConfig, ScopeRule, ToolSpec } from '../spec/types.ts';
 import type { ObservedEffects } from './observed-effects.ts';
 
@@ -111,14 +111,14 @@ export interface ToolReport {
 }
 
 /** Watches allowed calls that another program runs, such as an agent's own Edit: checks before, observes after. */
-export interface NativeCallWatch {
+export interface NativeCallWatcher {
   /** Returns what `run` would refuse now; else the state that the call may change, as plain JSON for `after`. */
   before(call: ToolCall): Promise<{ readonly refused: ToolRefusal } | { readonly before: Json }>;
   /** Returns the changes since `before`. */
   after(call: ToolCall, before: Json): Promise<ObservedEffects>;
 }
 
-export interface TreeObservation extends Pick<CallEnvelope, 'root' | 'config' | 'unsafeNoSandbox'> {
+export interface TreeObservationRequest extends Pick<CallEnvelope, 'root' | 'config' | 'unsafeNoSandbox'> {
   /** True if a path is one of the session's own changes; absent if the caller needs only the tree. */
   readonly isOwnChange?: ShippingLimits['isOwnChange'];
   readonly changed?: ShippingLimits['changed'];
@@ -134,9 +134,9 @@ export interface ToolBackend {
   /** Never throws because of the agent's input. An error is recorded as outcome `failed`, code `backend-error`. */
   run(call: ToolCall): Promise<ToolReport>;
   /** Set if another program may run these tools under watch. */
-  readonly native?: NativeCallWatch;
+  readonly native?: NativeCallWatcher;
   /** Observes the working tree, and what a commit of the session's own changes would ship. */
-  readonly tree?: (observation: TreeObservation) => Promise<TreeNow>;
+  readonly tree?: (observation: TreeObservationRequest) => Promise<ObservedTree>;
   /** The sha256 of each lock file of a root, for the approval of an install. */
   readonly locks?: (root: string) => Promise<{ readonly [file: string]: Json }>;
   /** Ends commands that a session left running; called before a visit's end is recorded. Idempotent. */

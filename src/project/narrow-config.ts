@@ -1,4 +1,4 @@
-import { isWithinAny } from '../gate/scope/locate-path.ts';
+import { isPathWithinAny } from '../gate/scope/locate-path.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../spec/load/load-project-config.ts';
 import { isExcludingPattern } from '../spec/path-patterns.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
@@ -55,7 +55,7 @@ function commonWritePaths(a: readonly string[], b: readonly string[]): readonly 
     return paths
       .filter((path) => !isExcludingPattern(path))
       .flatMap((path) => {
-        if (isWithinAny(literal, normalisePath(path)) || folders.includes(path)) return [path];
+        if (isPathWithinAny(literal, normalisePath(path)) || folders.includes(path)) return [path];
         return path.startsWith('**/') ? literal.map((folder) => `${normalisePath(folder)}/${path}`) : [];
       });
   };

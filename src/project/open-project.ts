@@ -5,12 +5,12 @@ import { defaultSpecsFolder, loadSpecs } from '../spec/load/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 import { narrowConfig } from './narrow-config.ts';
 import { ProjectError } from './project-error.ts';
-import { CONFIG_FILE, realRoot } from './repository-root.ts';
+import { CONFIG_FILE, realRepositoryRoot } from './repository-root.ts';
 import { stateDir } from './state-dir.ts';
-import { readTrustOf } from './trust-record.ts';
+import { readTrustRecord } from './trust-record.ts';
 
 /** An opened repository: the trusted part of its configuration, and its spec set. */
-export interface Project {
+export interface OpenedProject {
   /** Absolute real path. */
   readonly root: string;
   /** The effective configuration: all of hopgate.yaml if it is trusted, else only its restrictions. */
@@ -38,11 +38,11 @@ export const specsFolder = (root: string, config: ProjectConfig): string =>
  * @throws SpecError: hopgate.yaml or the specs have problems. ProjectError `specs-changed`: the repository's own spec
  *   folder differs from the trusted one.
  */
-export async function openProject(root: string, env: Env): Promise<Project> {
-  const real = realRoot(root);
+export async function openProject(root: string, env: Env): Promise<OpenedProject> {
+  const real = realRepositoryRoot(root);
   const file = join(real, CONFIG_FILE);
   const { config: stated, hash } = await loadProjectConfig(real);
-  const record = readTrustOf(real, hash, env);
+  const record = readTrustRecord(real, hash, env);
   const trusted = hash === null || record?.config === hash;
   const base = { root: real, trusted, stateDir: stateDir(real, env), configFile: hash === null ? null : file };
   if (!trusted) {

@@ -6,7 +6,7 @@ import { ProjectError } from './project-error.ts';
 export const CONFIG_FILE = 'hopgate.yaml';
 
 /** The real path of the repository's root; a relative path starts at `cwd`. */
-export function realRoot(root: string, cwd = process.cwd()): string {
+export function realRepositoryRoot(root: string, cwd = process.cwd()): string {
   const path = resolve(cwd, root);
   try {
     const real = realpathSync(path);
@@ -24,10 +24,10 @@ export function realRoot(root: string, cwd = process.cwd()): string {
  *
  * @param folder absolute real path
  */
-export const repositoryOf = (folder: string): string => configuredFolder(folder) ?? folder;
+export const repositoryOfFolder = (folder: string): string => findConfiguredFolder(folder) ?? folder;
 
 /** The folder whose hopgate.yaml applies in a folder of a git working tree; null without one, or outside of git. */
-export function configuredFolder(folder: string): string | null {
+export function findConfiguredFolder(folder: string): string | null {
   const top = gitRootOf(folder);
   if (top === null) return null; // outside of git, a file in a parent folder may belong to anyone
   for (let at = folder; ; at = dirname(at)) {

@@ -5,7 +5,7 @@ import { makeFolders } from '../base/files.ts';
 import { isPathWithin } from '../base/paths.ts';
 import { type Env, userStateFolder } from '../base/user-folders.ts';
 import { ProjectError } from './project-error.ts';
-import { realRoot } from './repository-root.ts';
+import { realRepositoryRoot } from './repository-root.ts';
 
 /**
  * The folder of hopgate's state of a repository: evidence, approvals, keys, trust. Named by the root's real path and
@@ -15,7 +15,7 @@ import { realRoot } from './repository-root.ts';
  * @throws ProjectError `state-dir-inside-root`: the folder would be inside the root, where an agent could write it.
  */
 export function stateDir(root: string, env: Env): string {
-  const real = realRoot(root);
+  const real = realRepositoryRoot(root);
   const dir = join(userStateFolder(env), hash('sha256', real).slice(0, 16));
   if (isPathWithin(real, realPathOfExistingPart(dir)))
     throw new ProjectError(

@@ -43,7 +43,7 @@ function readTrust(root: string, env: Env): TrustRecord | null {
  *
  * @param config sha256 (hex) of hopgate.yaml
  */
-export function readTrustOf(root: string, config: string | null, env: Env): TrustRecord | null {
+export function readTrustRecord(root: string, config: string | null, env: Env): TrustRecord | null {
   const own = readTrust(root, env);
   if (own?.config === config) return own;
   const same = otherWorkTrees(root)
@@ -53,7 +53,7 @@ export function readTrustOf(root: string, config: string | null, env: Env): Trus
 }
 
 /** Replaces the trust record of this root atomically. */
-export function writeTrust(record: TrustRecord, env: Env): void {
+export function writeTrustRecord(record: TrustRecord, env: Env): void {
   const file = fileOf(ensureStateDir(record.root, env));
   writeAtomically(file, `${JSON.stringify(record, null, 2)}\n`);
 }
@@ -77,7 +77,7 @@ export function untrustedConfigWarning(root: string, env: Env): string | null {
     return null;
   }
   const config = hash('sha256', bytes);
-  const trusted = readTrustOf(root, config, env)?.config;
+  const trusted = readTrustRecord(root, config, env)?.config;
   if (trusted === config) return null;
   const why = trusted === undefined ? 'is not trusted' : 'differs from the file that you trusted';
   return `${join(root, CONFIG_FILE)} ${why}, so this session uses the default specs and only the restrictions of the file; read it, then run "hopgate trust"`;

@@ -5,7 +5,7 @@ import { loadSpecs } from '../spec/load/load-specs.ts';
 import { specsFolder } from './open-project.ts';
 import { ProjectError } from './project-error.ts';
 import { CONFIG_FILE } from './repository-root.ts';
-import { type TrustRecord, writeTrust } from './trust-record.ts';
+import { type TrustRecord, writeTrustRecord } from './trust-record.ts';
 
 /** The record that `hopgate trust` would store now: the hash of hopgate.yaml and of a spec set in the repository. */
 export async function currentTrustRecord(root: string): Promise<TrustRecord> {
@@ -24,6 +24,6 @@ export async function currentTrustRecord(root: string): Promise<TrustRecord> {
 /** Records trust in the current hopgate.yaml. Throws SpecError if it (or its spec folder) has problems. */
 export async function trustCurrentConfig(root: string, env: Env): Promise<TrustRecord> {
   const record = await currentTrustRecord(root);
-  writeTrust(record, env);
+  writeTrustRecord(record, env);
   return record;
 }

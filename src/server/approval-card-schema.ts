@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { fieldsOf, textOf } from '../base/json.ts';
 import { plural } from '../base/text.ts';
-import { bodyOf } from '../evidence/bodies.ts';
-import { filesInRequest } from '../gate/approvals/grant.ts';
+import { toBody } from '../evidence/bodies.ts';
+import { changedFilesInRequest } from '../gate/approvals/grant.ts';
 import { effectiveScope } from '../gate/decide-step.ts';
 import { writePathReason } from '../gate/scope/write-paths.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
@@ -47,7 +47,7 @@ export async function makeApprovalCard(
     message: textOf(fieldsOf(view[APPROVAL_FIELD_TITLES.context])['commit-message']),
     opens: opensOf(request, pin),
     tests: await lastTests(store, request.sessionId),
-    changed: [...filesInRequest(view, fieldsOf(view[APPROVAL_FIELD_TITLES.changes]))],
+    changed: [...changedFilesInRequest(view, fieldsOf(view[APPROVAL_FIELD_TITLES.changes]))],
     files: diff ? byFile(diff.lines, pin) : [],
     staysBehind: Array.isArray(left) ? left.map(String) : [],
   };
@@ -77,7 +77,7 @@ const MAX_SEARCHED_ENTRIES = 500;
 async function lastTests(store: EvidenceStore, sessionId: string) {
   const { entries } = await store.query({ sessionId, limit: MAX_SEARCHED_ENTRIES });
   for (const { entry } of entries) {
-    const body = bodyOf(entry.body);
+    const body = toBody(entry.body);
     if ((body?.event !== 'outcome' && body?.event !== 'step') || body.outcome.status !== 'ok') continue;
     const { verdict, command } = fieldsOf(body.outcome.result);
     if (typeof verdict !== 'string') continue;

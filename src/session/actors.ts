@@ -1,6 +1,6 @@
 import { type Actor, createActor } from 'xstate';
 import { compileSpecs, type Machine } from '../compile/index.ts';
-import { bodyOf } from '../evidence/bodies.ts';
+import { toBody } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { RequirementFacts } from '../gate/requirements/requirement.ts';
 import type { Inspector } from '../ports/inspector.ts';
@@ -56,7 +56,7 @@ export function startSessionActors(
     inspector?.snapshot(actor.logic.id, { value: actor.getSnapshot().value }, event);
   };
   const observer: OnDurableEntry = (before, after, entry) => {
-    const body = bodyOf(entry.body);
+    const body = toBody(entry.body);
     if (!body) return;
     const entered = body.event === 'start' ? lifecycle[body.peripheral] : undefined;
     if (entered) actors.visit = start(entered, 'idle');

@@ -1,6 +1,6 @@
 import { compileSpecTables } from '../compile/spec-tables.ts';
-import { bodyOf, type SessionOpenBody } from '../evidence/bodies.ts';
-import { isIntact } from '../evidence/chain.ts';
+import { type SessionOpenBody, toBody } from '../evidence/bodies.ts';
+import { isEntryIntact } from '../evidence/chain.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { Inspector } from '../ports/inspector.ts';
 import type { SessionParts } from './calls/session-parts.ts';
@@ -87,10 +87,10 @@ export async function resumeSession(parts: Parts, sessionId: string, point?: Res
 async function openingOf(store: EvidenceStore, sessionId: string): Promise<SessionOpenBody> {
   for await (const stored of store.entries(sessionId)) {
     const { entry } = stored;
-    const body = bodyOf(entry.body);
+    const body = toBody(entry.body);
     if (entry.body === null)
       throw new StoreError('session-not-found', `session "${sessionId}" was erased, so it cannot be resumed`);
-    if (body?.event === 'session-open' && entry.seq === 0 && isIntact(stored)) return body;
+    if (body?.event === 'session-open' && entry.seq === 0 && isEntryIntact(stored)) return body;
     throw new StoreError(
       'store-failed',
       `the first entry of session "${sessionId}" was changed, so it cannot be resumed; run "hopgate verify"`,

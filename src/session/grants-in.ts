@@ -1,5 +1,5 @@
 import { compileSpecTables } from '../compile/spec-tables.ts';
-import { bodyOf } from '../evidence/bodies.ts';
+import { toBody } from '../evidence/bodies.ts';
 import type { GrantView } from '../gate/approvals/grant.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import { readResumePoint } from './create-session.ts';
@@ -15,7 +15,7 @@ export interface SessionGrant {
 /** The ids of the sessions with a grant, the latest first. */
 export async function idsOfSessionsWithGrants(store: EvidenceStore): Promise<readonly string[]> {
   const { entries } = await store.query({ tags: ['grant'], limit: 1000 });
-  const grants = entries.filter(({ entry }) => bodyOf(entry.body)?.event === 'grant');
+  const grants = entries.filter(({ entry }) => toBody(entry.body)?.event === 'grant');
   return [...new Set(grants.map(({ entry }) => entry.sessionId))];
 }
 

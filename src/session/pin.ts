@@ -1,6 +1,6 @@
 import { hash as digest } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import { bodyOf, type SessionOpenBody } from '../evidence/bodies.ts';
+import { type SessionOpenBody, toBody } from '../evidence/bodies.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 
@@ -27,7 +27,7 @@ export const storePin = async (store: EvidenceStore, pin: SessionPin): Promise<s
 /** The body of a session's first entry; null if it was erased, or if another program recorded it. */
 export async function readSessionOpenBody(store: EvidenceStore, sessionId: string): Promise<SessionOpenBody | null> {
   for await (const { entry } of store.entries(sessionId)) {
-    const body = bodyOf(entry.body);
+    const body = toBody(entry.body);
     return body?.event === 'session-open' ? body : null;
   }
   return null;

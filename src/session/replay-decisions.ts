@@ -2,13 +2,13 @@ import { fieldsOf, type Json } from '../base/json.ts';
 import { valueOfLazy } from '../base/lazy.ts';
 import { shorten } from '../base/text.ts';
 import { compileSpecTables, type SpecTables } from '../compile/spec-tables.ts';
-import { blobArguments, isBlobReference } from '../evidence/blob-values.ts';
-import { type Body, bodyOf } from '../evidence/bodies.ts';
+import { isBlobReference, listBlobArguments } from '../evidence/blob-values.ts';
+import { type Body, toBody } from '../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
 import type { Approval } from '../gate/approvals/approval.ts';
 import { decide } from '../gate/decide.ts';
 import type { GateContext, Request } from '../gate/request.ts';
-import type { TreeNow } from '../gate/scope/compare-trees.ts';
+import type { ObservedTree } from '../gate/scope/compare-trees.ts';
 import { getOwn } from '../spec/names.ts';
 import type { SessionPin } from './pin.ts';
 import { applyEntry } from './state/apply-entry.ts';
@@ -72,7 +72,7 @@ export async function replayDecisions(
   const drift: ReplayedDecision[] = [];
   let decisions = 0;
   for await (const stored of entries) {
-    const body = bodyOf(stored.entry.body);
+    const body = toBody(stored.entry.body);
     // A hop is one decision over several entries: review, approval, stop, hop, start. It is judged before the first of
     // them.
     if (!isPart(body)) {
@@ -101,7 +101,7 @@ export async function replayDecisions(
 /** The first body with this event in a batch of entries; undefined if there is none. */
 const bodyIn = <Event extends Body['event']>(batch: readonly StoredEntry[], event: Event) =>
   batch
-    .map(({ entry }) => bodyOf(entry.body))
+    .map(({ entry }) => toBody(entry.body))
     .find((body): body is Extract<Body, { event: Event }> => body?.event === event);
 
 const isPart = (body: Body | null): boolean =>
@@ -217,9 +217,9 @@ function contextFor(
   if (visit && !Object.hasOwn(specs.peripherals, visit.peripheral))
     return `the other specs have no peripheral ${visit.peripheral}`;
   // The recorded mode; null if the other specs have no mode gate.
-  const body = bodyOf(entry.body);
+  const body = toBody(entry.body);
   const tree = body?.event === 'hop' || body?.event === 'start' ? body.tree : undefined;
-  const view = sessionViewOf(compiled, state, Date.parse(entry.at), tree as TreeNow | undefined);
+  const view = sessionViewOf(compiled, state, Date.parse(entry.at), tree as ObservedTree | undefined);
   const par = bodyIn(batch, 'par');
   const observedFruit = { ...valueOfLazy(view.visit?.observedFruit ?? {}) };
   const fruit = visit ? (specs.peripherals[visit.peripheral]?.fruit ?? {}) : {};
@@ -264,7 +264,7 @@ async function withBlobs(
   // The large arguments of a refused call are stored as one blob.
   if (isDenial) return { ...request, args: isBlobReference(args) ? await readBlob(args, getBlob) : args };
   const fields = fieldsOf(args);
-  const blobNames = blobArguments(
+  const blobNames = listBlobArguments(
     getOwn(specs.tools, request.tool),
     getOwn(specs.peripherals, peripheral ?? ''),
     fields,

@@ -4,7 +4,7 @@ import { isNextInChain } from '../evidence/chain.ts';
 import type { Entry, EntryDraft, StoredEntry } from '../evidence/entry.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type EvidenceStore, type Lease, StoreError } from '../ports/evidence-store.ts';
-import type { Ids } from '../ports/ids.ts';
+import type { IdGenerator } from '../ports/ids.ts';
 import type { OnDurableEntry } from './actors.ts';
 import { applyEntry } from './state/apply-entry.ts';
 import { draftEntry } from './state/drafts.ts';
@@ -19,7 +19,7 @@ const STORE_STATE_EVERY = 1_000;
 export interface WriterParts {
   readonly store: EvidenceStore;
   readonly clock: Clock;
-  readonly ids: Ids;
+  readonly ids: IdGenerator;
   readonly compiled: SpecTables;
   /** The sha256 of the session's pin. */
   readonly pin: string;

@@ -1,5 +1,5 @@
-import { denialByParentState, subAgentPeripheral } from '../gate/delegation/decide-delegate.ts';
-import { type SubAgentPin, subAgentPin } from '../gate/delegation/sub-agent-pin.ts';
+import { denialByParentState, findSubAgentPeripheral } from '../gate/delegation/decide-delegate.ts';
+import { makeSubAgentPin, type SubAgentPin } from '../gate/delegation/sub-agent-pin.ts';
 import type { Denial } from '../gate/denial.ts';
 import { getOwn } from '../spec/names.ts';
 import type { Delegate } from '../spec/types.ts';
@@ -25,11 +25,11 @@ export function describeNewSubAgent(parent: Session, type: string, isTaken: (ses
   const calls = sessionCallsOf(parent);
   const { config, compiled } = calls.parts;
   const { mode, visit } = calls.view();
-  const to = subAgentPeripheral(calls.context(), type);
+  const to = findSubAgentPeripheral(calls.context(), type);
   const { delegations } = calls.writer.state.facts;
   const delegation = delegations.findLast((each) => each.to === to && !isTaken(each.session)) ?? null;
   const here = visit?.peripheral ?? null;
-  const pin = subAgentPin({ specs: compiled.specs, config, mode, peripheral: here }, delegation);
+  const pin = makeSubAgentPin({ specs: compiled.specs, config, mode, peripheral: here }, delegation);
   return { delegation, peripheral: delegation?.to ?? here, pin };
 }
 
@@ -42,7 +42,7 @@ export const denialByParentSession = (parent: Session, call: StepCall, within: D
 
 /** The peripheral that a type of sub-agent names; null if a sub-agent of this type works in its parent's. */
 export const peripheralOfSubAgent = (parent: Session, type: string): string | null =>
-  subAgentPeripheral(sessionCallsOf(parent).context(), type);
+  findSubAgentPeripheral(sessionCallsOf(parent).context(), type);
 
 /** True if the present peripheral lists peripherals for its sub-agents, or for agents of the agency. */
 export const mayStartSubAgent = ({ specs, state }: Session): boolean =>

@@ -1,5 +1,5 @@
 import { type Fields, fieldsOf } from '../base/json.ts';
-import { bodyOf } from '../evidence/bodies.ts';
+import { toBody } from '../evidence/bodies.ts';
 import type { EntryDraft } from '../evidence/entry.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { MessageStore } from '../ports/message-store.ts';
@@ -53,7 +53,7 @@ export async function readModeOfSession(
   modeGate: ModeGateSpec,
 ): Promise<Mode> {
   const { entries } = await store.query({ sessionId, tags: ['mode'], limit: 1 });
-  const body = entries[0] && bodyOf(entries[0].entry.body);
+  const body = entries[0] && toBody(entries[0].entry.body);
   return body?.event === 'mode' ? body.to : modeGate.initial;
 }
 

@@ -12,7 +12,7 @@ import { fieldsOf, type Json, textOf } from '../base/json.ts';
 import { mapValues } from '../base/map-values.ts';
 import { replaceMethod } from '../base/replace-method.ts';
 import { shorten } from '../base/text.ts';
-import { type Body, bodyOf, type OutcomeRecord } from '../evidence/bodies.ts';
+import { type Body, type OutcomeRecord, toBody } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { ToolBackend } from '../ports/tool-backend.ts';
 
@@ -59,7 +59,7 @@ export class SessionSpans {
 
   /** Adds the spans of an entry. Call it after the entry is durable. */
   add(entry: Entry): void {
-    const body = bodyOf(entry.body);
+    const body = toBody(entry.body);
     if (!body) return;
     this.#lastAt = new Date(entry.at);
     this.#session ??= this.#begin(`invoke_agent ${entry.author}`, context.active(), {

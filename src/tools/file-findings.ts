@@ -1,18 +1,18 @@
 import { executableFileFinding } from '../evidence/findings/executable-files.ts';
 import { findingsOfEffects } from '../evidence/findings/findings.ts';
-import { describeWeakenedTests, scanTests, type TestScan } from '../evidence/findings/weakened-tests.ts';
+import { describeWeakenedTests, scanTestFile, type TestFileScan } from '../evidence/findings/weakened-tests.ts';
 import type { ObservedEffect } from '../ports/observed-effects.ts';
 import type { CallEnvelope } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
 
 /** The state of a file: the test-related patterns found in its text (skip, only, …), and its mode. */
 interface FileState {
-  readonly signals: TestScan | null;
+  readonly signals: TestFileScan | null;
   readonly mode: number;
 }
 
 export const fileStateOf = (path: string, text: string | null, mode: number): FileState => ({
-  signals: scanTests(path, text),
+  signals: scanTestFile(path, text),
   mode,
 });
 
@@ -23,7 +23,7 @@ export const fileStateOf = (path: string, text: string | null, mode: number): Fi
 export function addFindingsToEffect(
   { config }: Pick<CallEnvelope, 'config'>,
   effect: ObservedEffect,
-  before: TestScan | null,
+  before: TestFileScan | null,
   after: FileState | null,
 ): ObservedEffect {
   const runs =

@@ -5,7 +5,7 @@ import { compileGlobAlternatives } from '../base/glob.ts';
 import { isPathWithin } from '../base/paths.ts';
 import { readRegularFile, UnreadableFile } from '../base/read-file.ts';
 import { homeFolder } from '../base/user-folders.ts';
-import { isMasked } from '../gate/scope/masks.ts';
+import { isMaskedByConfig } from '../gate/scope/masks.ts';
 import type { CallEnvelope } from '../ports/tool-backend.ts';
 import { INSTRUCTION_FILES } from '../spec/policy/instruction-files.ts';
 
@@ -65,7 +65,8 @@ function targetProblem(envelope: ImportContext, path: string, target: string, in
 function readProblem({ root, config: { mask, imports = [] } }: ImportContext, files: readonly string[]): string | null {
   const allowed = imports.map((path) => resolveTarget(root, '', path));
   const checked = files.filter((file) => !allowed.includes(file));
-  if (checked.some((each) => isPathWithin(root, each) && isMasked(relative(root, each), mask))) return 'is masked';
+  if (checked.some((each) => isPathWithin(root, each) && isMaskedByConfig(relative(root, each), mask)))
+    return 'is masked';
   return checked.some((each) => !isPathWithin(root, each)) ? 'lies outside the root' : null;
 }
 

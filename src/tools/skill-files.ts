@@ -5,7 +5,7 @@ import { fieldsOf, type Json } from '../base/json.ts';
 import { readRegularFile } from '../base/read-file.ts';
 import { homeFolder } from '../base/user-folders.ts';
 import { valueOr } from '../base/value-or.ts';
-import { isMasked } from '../gate/scope/masks.ts';
+import { isMaskedByConfig } from '../gate/scope/masks.ts';
 import type { CallEnvelope } from '../ports/tool-backend.ts';
 import { findInstructionFiles, importProblemOfText } from './instruction-imports.ts';
 
@@ -78,7 +78,7 @@ function frontMatterOf(text: string): { readonly [key: string]: Json } {
 }
 
 function fileProblem(envelope: Pick<CallEnvelope, 'root' | 'config'>, path: string, text: string): string | null {
-  if (isMasked(path, envelope.config.mask)) return 'has a masked file';
+  if (isMaskedByConfig(path, envelope.config.mask)) return 'has a masked file';
   if (text.includes('!`') || /^\s*(?:`{3,}|~{3,})[^\n]*!/m.test(text))
     return 'embeds commands, which would run without hopgate';
   if (Object.hasOwn(frontMatterOf(text), 'hooks')) return 'brings hooks, which would run without hopgate';

@@ -1,9 +1,9 @@
 import { valueOfLazy } from '../base/lazy.ts';
 import { decide } from '../gate/decide.ts';
 import type { GateContext, HopRequest, StartRequest } from '../gate/request.ts';
-import { requirementsOf, startRequirements } from '../gate/requirements/edge-requirements.ts';
+import { requirementsOfEdge, startRequirements } from '../gate/requirements/edge-requirements.ts';
 import { describeRequirement, type Requirement, unmetRequirements } from '../gate/requirements/requirement.ts';
-import { requirementFacts } from '../gate/requirements/requirement-facts.ts';
+import { collectRequirementFacts } from '../gate/requirements/requirement-facts.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import { type Edge, type Json, type Principal, TESTS_PASSED } from '../spec/types.ts';
 import type { HopOption, UnmetHopRequirement } from './view-state.ts';
@@ -35,7 +35,7 @@ export function judgedHopOptions(context: GateContext, passedBefore: boolean): r
 export function cacheKeyOfHopOptions({ specs, view }: GateContext, passedBefore: boolean): string | null {
   const { visit } = view;
   const edges = visit ? edgesFrom(specs, visit.peripheral) : [];
-  const needs = edges.flatMap((edge) => requirementsOf(specs, edge));
+  const needs = edges.flatMap((edge) => requirementsOfEdge(specs, edge));
   const starts = visit ? [] : Object.keys(specs.peripherals).flatMap((to) => startRequirements(specs, to));
   if ([...needs, ...starts].some(isRule)) return null;
   const observed = valueOfLazy(visit?.observedFruit ?? {});
@@ -55,7 +55,7 @@ const presentFields = (fields: { readonly [field: string]: Json }): readonly str
 function hopOptionOfEdge(context: GateContext, edge: Edge, passedBefore: boolean): HopOption {
   const { exit, to } = edge;
   const request = (by: Principal): HopRequest => ({ kind: 'hop', to, exit, reason: 'shown', by });
-  return { exit, to, ...judgeHopOption(context, request, requirementsOf(context.specs, edge), passedBefore) };
+  return { exit, to, ...judgeHopOption(context, request, requirementsOfEdge(context.specs, edge), passedBefore) };
 }
 
 function judgeHopOption(
@@ -69,7 +69,7 @@ function judgeHopOption(
   const { denial, wanted } = decision;
   if (wanted) return { status: 'asks', missing: [{ words: 'approval by operator' }], remedy: denial.remedy };
   const fruit = valueOfLazy(context.view.visit?.observedFruit ?? {});
-  const facts = requirementFacts(context.specs, context.view, requirements, { by: 'agent', fruit });
+  const facts = collectRequirementFacts(context.specs, context.view, requirements, { by: 'agent', fruit });
   const needs = unmetRequirements(requirements, facts).map((need) => missingOf(context, need, passedBefore));
   const byNeed = NEEDS.includes(denial.code) && needs.length > 0;
   const byOperator = decide(context, request('operator'));

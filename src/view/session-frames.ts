@@ -1,7 +1,7 @@
 import { fieldsOf } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
 import { compileSpecTables, type SpecTables } from '../compile/spec-tables.ts';
-import { type Body, bodyOf } from '../evidence/bodies.ts';
+import { type Body, toBody } from '../evidence/bodies.ts';
 import type { StoredEntry } from '../evidence/entry.ts';
 import { availableActions } from '../gate/available-actions.ts';
 import { decide } from '../gate/decide.ts';
@@ -90,7 +90,7 @@ export class SessionFrames {
   add(stored: StoredEntry): ViewFrame {
     const { entry } = stored;
     const at = Date.parse(entry.at);
-    const body = bodyOf(entry.body);
+    const body = toBody(entry.body);
     const lit = body?.event === 'denial' ? this.#wayOf(body, at) : [];
     this.#fold(stored);
     const context = this.#context(at);

@@ -12,7 +12,7 @@ import {
 import { convertArrayToReadableStream, MockLanguageModelV4 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
 import { type AgentSession, agentSession, aiSdk } from '../../src/adapters/ai-sdk.ts';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import { type AgentDriver, describeAgentAdapter, type Scene, type ScriptedTurn } from '../contracts/agent-adapter.ts';
 import { agentWorld } from '../contracts/agent-world.ts';
 import { isDeep } from '../depth.ts';
@@ -174,7 +174,7 @@ describe('an AI SDK agent', () => {
     await approve(agentSession(there), messages, approvalId, 'ada');
     expect(there.state.mode).toBe('execute');
     const given = (await there.evidence())
-      .map(({ body }) => bodyOf(body))
+      .map(({ body }) => toBody(body))
       .findLast((body) => body?.event === 'approval');
     expect(given).toMatchObject({ record: { by: 'ada' } });
     await world.verify();

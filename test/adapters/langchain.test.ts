@@ -9,7 +9,7 @@ import {
   type LangChainOptions,
   langChain,
 } from '../../src/adapters/langchain.ts';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import {
   type AgentDriver,
   describeAgentAdapter,
@@ -135,7 +135,7 @@ describe('a LangChain agent', () => {
     const second = await prepare(agentSession(there), [end], { checkpointer, by: 'ada' });
     await second.agent.invoke(APPROVE, THREAD);
     expect(there.state.mode).toBe('execute');
-    const bodies = (await there.evidence()).map(({ body }) => bodyOf(body));
+    const bodies = (await there.evidence()).map(({ body }) => toBody(body));
     expect(bodies.findLast((body) => body?.event === 'approval')).toMatchObject({ record: { by: 'ada' } });
     await world.verify();
   });

@@ -9,7 +9,7 @@ import {
   type OpenAiAgentsOptions,
   openAiAgents,
 } from '../../src/adapters/openai-agents.ts';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import {
   type AgentDriver,
   describeAgentAdapter,
@@ -102,7 +102,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     const output = execFileSync(process.execPath, args, { input: state.toString(), encoding: 'utf8' });
     expect(output).toBe(look === 'look' ? 'execute\nDone. execute\n' : 'Done. execute\n');
     const again = await world.open();
-    const bodies = (await again.evidence()).map(({ body }) => bodyOf(body));
+    const bodies = (await again.evidence()).map(({ body }) => toBody(body));
     expect(bodies.findLast((body) => body?.event === 'approval')).toMatchObject({ record: { by: 'ada' } });
     await world.verify();
   });

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { dialIn } from '../../src/agency/dial-in.ts';
 import { SessionAudit } from '../../src/audit/verify/session-audit.ts';
 import { fieldsOf } from '../../src/base/json.ts';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import type { Entry } from '../../src/evidence/entry.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { Session } from '../../src/session/session.ts';
@@ -96,7 +96,7 @@ const ask = (more: { readonly [name: string]: Json } = {}) => ({
 });
 
 async function bodies(session: Session) {
-  return (await session.evidence()).flatMap(({ body }) => bodyOf(body) ?? []);
+  return (await session.evidence()).flatMap(({ body }) => toBody(body) ?? []);
 }
 
 function verdict(entries: readonly Entry[], { specs, config }: Session) {
@@ -243,7 +243,7 @@ it.each([
   await session.start('control');
   await session.step(ask());
   const entries = (await session.evidence()).map((entry) => {
-    const body = bodyOf(entry.body);
+    const body = toBody(entry.body);
     if (body?.event !== 'outcome' || body.outcome.status !== 'ok') return entry;
     const outcome = { ...body.outcome, result: { ...fieldsOf(body.outcome.result), ...forged } };
     return { ...entry, body: { ...body, outcome } as unknown as Json };

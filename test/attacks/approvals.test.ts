@@ -6,7 +6,7 @@ import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { describeApprovalRequest } from '../../src/cli/approve/show-request.ts';
 import { processIo } from '../../src/cli/io.ts';
 import { openSession } from '../../src/open-session.ts';
-import { answerRequest, pendingRequests } from '../../src/operator/answer-request.ts';
+import { answerRequest, listPendingRequests } from '../../src/operator/answer-request.ts';
 import { approvalsFolder } from '../../src/operator/approvals-folder.ts';
 import { ensureOperatorToken } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
@@ -89,7 +89,7 @@ describe('an answer in the state folder counts only if the operator gave it to t
     await leadToApproval(session, 'mode', () => {});
     const ask = () => session.setMode({ to: 'execute', reason: 'to work', exitCriteria: 'done' });
     expect(await ask()).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
-    const [item] = pendingRequests(stateDir);
+    const [item] = listPendingRequests(stateDir);
     const token = ensureOperatorToken(stateDir);
     const honest = answerRequest(stateDir, item!.pending, { verdict: 'yes', by: 'operator', minutes: 5 }, token);
     const path = join(approvalsFolder(stateDir).answersFolder, `${item!.pending.request.hash}.json`);
@@ -108,7 +108,7 @@ describe('an answer in the state folder counts only if the operator gave it to t
     await leadToApproval(session, 'mode', () => {});
     const ask = () => session.setMode({ to: 'execute', reason: 'to work', exitCriteria: 'done' });
     await ask();
-    const [item] = pendingRequests(stateDir);
+    const [item] = listPendingRequests(stateDir);
     const honest = answerRequest(
       stateDir,
       item!.pending,

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { isCommitName } from '../../src/gate/commands/git-command.ts';
-import { optionWords, parseGit } from '../../src/gate/commands/parse-git.ts';
+import { parseGit, toGitOptionWords } from '../../src/gate/commands/parse-git.ts';
 import { splitCommand } from '../../src/gate/commands/split-command.ts';
 import { judgeUrl } from '../../src/gate/scope/judge-url.ts';
-import { isWithinAny, locatePath } from '../../src/gate/scope/locate-path.ts';
-import { isProtected } from '../../src/gate/scope/masks.ts';
+import { isPathWithinAny, locatePath } from '../../src/gate/scope/locate-path.ts';
+import { isWriteProtected } from '../../src/gate/scope/masks.ts';
 import { GIT_SUB_COMMANDS } from '../../src/spec/policy/git-commands.ts';
 import { peelToCommit } from '../../src/tools/git/operands.ts';
 import { isPublicAddress } from '../../src/tools/web/public-address.ts';
@@ -88,9 +88,9 @@ const scopes: Fuzz = {
       if (!located.ok) return;
       const base = scope.replace(/^\.\//, '').replace(/\/$/, '');
       const inside = located.path.split('/').slice(0, base.split('/').length).join('/') === base;
-      must(isWithinAny([scope], located.path) === inside, `${located.path} in ${scope}`);
+      must(isPathWithinAny([scope], located.path) === inside, `${located.path} in ${scope}`);
       const folded = located.path.split('/').some((name) => name.toLowerCase() === '.git' || name === 'git~1');
-      must(!folded || isProtected(located.path), located.path);
+      must(!folded || isWriteProtected(located.path), located.path);
     }) as fc.IProperty<[unknown]>,
 };
 
@@ -219,7 +219,7 @@ const gitWords: Fuzz = {
         const judged = parseGit([sub, ...words]);
         if (!judged.ok) return;
         const { parsed } = judged;
-        for (const built of optionWords(parsed.options)) {
+        for (const built of toGitOptionWords(parsed.options)) {
           const name = /^--([^=]*)/.exec(built)?.[1];
           const listed = parsed.spec.options.some((option) =>
             name === undefined ? built.slice(1).startsWith(option.short ?? '\0') : option.long === name,

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openSession } from '../../src/open-session.ts';
-import { answerRequest, pendingRequests } from '../../src/operator/answer-request.ts';
+import { answerRequest, listPendingRequests } from '../../src/operator/answer-request.ts';
 import { ensureOperatorToken } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import type { Session } from '../../src/session/session.ts';
@@ -67,7 +67,7 @@ async function inEdit(line = 'mkdir node_modules && cp package-lock.json node_mo
 
 /** The operator says yes to the session's last request. */
 function answer({ id }: Session): void {
-  const item = pendingRequests(stateDir).findLast(({ pending }) => pending.request.sessionId === id);
+  const item = listPendingRequests(stateDir).findLast(({ pending }) => pending.request.sessionId === id);
   answerRequest(stateDir, item!.pending, { verdict: 'yes', by: 'operator', minutes: 5 }, ensureOperatorToken(stateDir));
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
-import { Shipments } from '../../src/evidence/shipments.ts';
+import { ShipmentCollector } from '../../src/evidence/shipments.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { ApprovalRequest, Approver } from '../../src/ports/approver.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
@@ -76,7 +76,7 @@ async function verified(session: Session, forge: (body: { [name: string]: never 
 
 /** The lines of `hopgate verify` about the trees of a session. */
 async function shipmentsOf(session: Session) {
-  const collected = new Shipments();
+  const collected = new ShipmentCollector();
   for (const entry of await session.evidence()) collected.add(entry, (peripheral) => peripheral === 'deploy');
   return collected.all;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { findExtraPermissions } from '../../src/audit/delegation/extra-permissions.ts';
 import { proveAndFindWarnings } from '../../src/audit/properties/prove-properties.ts';
 import { isWritablePath } from '../../src/audit/rules/audited-path.ts';
-import { subAgentPin } from '../../src/gate/delegation/sub-agent-pin.ts';
+import { makeSubAgentPin } from '../../src/gate/delegation/sub-agent-pin.ts';
 import { writePathReason } from '../../src/gate/scope/write-paths.ts';
 import { loadShippedCatalogue } from '../../src/spec/load/load-specs.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
@@ -127,7 +127,7 @@ describe('a sub-agent within its parent’s peripheral', () => {
         );
         const config = { ...plain, scopes } as ProjectConfig;
         const parent = { specs, config, mode: null, peripheral: 'here' };
-        const pin = subAgentPin(parent, { to: 'there', within: 'parent' });
+        const pin = makeSubAgentPin(parent, { to: 'there', within: 'parent' });
         const only = pin.specs.peripherals['there']!;
         for (const outer of [here, there])
           expect(findExtraPermissions([only, pin], [outer, { specs, config }])).toEqual([]);
@@ -157,7 +157,7 @@ describe('a sub-agent within its parent’s peripheral', () => {
       },
     };
     const parent = { specs, config: plain, mode: null, peripheral: 'here' };
-    const { write } = subAgentPin(parent, { to: 'there', within: 'parent' }).specs.peripherals['there']!.scope.rule;
+    const { write } = makeSubAgentPin(parent, { to: 'there', within: 'parent' }).specs.peripherals['there']!.scope.rule;
     expect([...write].sort()).toEqual(['!src/gen/', 'docs/*.md', 'src/a/']);
   });
 });

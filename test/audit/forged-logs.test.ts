@@ -3,7 +3,7 @@ import type { AuditRule } from '../../src/audit/rules/rule-problem.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import type { ApprovalBody } from '../../src/evidence/bodies.ts';
-import { sealDrafts } from '../../src/evidence/chain.ts';
+import { buildChainedEntries } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry, type EntryDraft, type StoredEntry } from '../../src/evidence/entry.ts';
 import { type ApprovalSubject, approvalHash } from '../../src/gate/approvals/approval.ts';
 import type { Json } from '../../src/spec/types.ts';
@@ -28,7 +28,7 @@ const find = (event: string, nth = 0): number => {
 
 /** The log with some entries changed and all hashes recomputed: only its meaning can reveal the change. */
 function forge(change: (drafts: EntryDraft[]) => EntryDraft[]): StoredEntry[] {
-  return sealDrafts(EMPTY_CHAIN, change(LOG.map(({ entry }) => draftOf(entry))));
+  return buildChainedEntries(EMPTY_CHAIN, change(LOG.map(({ entry }) => draftOf(entry))));
 }
 const at = (index: number, fields: Partial<EntryDraft>) => (drafts: EntryDraft[]) =>
   drafts.map((draft, i) => (i === index ? { ...draft, ...fields } : draft));
@@ -456,7 +456,7 @@ it('the audit finds a removed and a changed reframe', async () => {
       const changed = change(reframe as Event);
       return { ...draftOf(entry), body: changed ? { ...rest, reframe: changed } : rest };
     });
-    return verifyConstraints(PINNED, sealDrafts(EMPTY_CHAIN, drafts));
+    return verifyConstraints(PINNED, buildChainedEntries(EMPTY_CHAIN, drafts));
   };
   expect((await forged((reframe) => reframe)).violations).toEqual([]);
   for (const change of [

@@ -4,7 +4,7 @@ import { applyToAuditState } from '../../src/audit/rules/apply-to-audit-state.ts
 import { initialAuditState } from '../../src/audit/rules/audit-state.ts';
 import { findFirstRuleProblem } from '../../src/audit/rules/judge-request.ts';
 import { sessionViewAfterEntry } from '../../src/cli/commands/specs/explain.ts';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import { decide } from '../../src/gate/decide.ts';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
@@ -361,7 +361,7 @@ async function judge({ specs, config, other, calls }: Situation, seen: { [answer
   let changed = 0;
   const fold = async () => {
     const entries = await session.evidence();
-    for (const entry of entries.slice(next)) applyToAuditState(state, entry, bodyOf(entry.body), Date.parse(entry.at));
+    for (const entry of entries.slice(next)) applyToAuditState(state, entry, toBody(entry.body), Date.parse(entry.at));
     next = entries.length;
   };
   for (const [call, change, approves] of calls) {

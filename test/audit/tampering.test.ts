@@ -1,21 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import { checkChainLink } from '../../src/audit/verify/check-links.ts';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
-import { parseStored, type StoredBytes, sealDrafts } from '../../src/evidence/chain.ts';
+import { buildChainedEntries, parseStoredEntry, type StoredBytes } from '../../src/evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN } from '../../src/evidence/entry.ts';
-import { merkleLeafOf } from '../../src/evidence/merkle.ts';
+import { merkleLeafOfEntry } from '../../src/evidence/merkle.ts';
 import { newSealKey, signChainHead } from '../../src/evidence/seal.ts';
 import { depth } from '../depth.ts';
 import { conversation } from '../evidence/drafts.ts';
 import { merkleRoot } from '../evidence/merkle-root.ts';
 import { CONFIG, SPECS } from './audited-session.ts';
 
-const log: readonly StoredBytes[] = sealDrafts(EMPTY_CHAIN, conversation('s-1', 199)).map(({ entry, head, body }) => ({
-  head,
-  body,
-  prev: entry.prev,
-  hash: entry.hash,
-}));
+const log: readonly StoredBytes[] = buildChainedEntries(EMPTY_CHAIN, conversation('s-1', 199)).map(
+  ({ entry, head, body }) => ({
+    head,
+    body,
+    prev: entry.prev,
+    hash: entry.hash,
+  }),
+);
 /** Every how many entries the test flips the bits of one. */
 const EVERY = depth(10, 1);
 const headAt = (index: number): ChainHead => (index < 0 ? EMPTY_CHAIN : { seq: index, hash: log[index]!.hash });
@@ -25,7 +27,7 @@ function damaged(links: readonly StoredBytes[], after: ChainHead): boolean {
   let last = after;
   for (const link of links) {
     try {
-      const stored = parseStored(link);
+      const stored = parseStoredEntry(link);
       if (checkChainLink(last, stored)) return true;
       last = { seq: stored.entry.seq, hash: stored.entry.hash };
     } catch {
@@ -88,8 +90,8 @@ describe('the verification of 200 entries', () => {
 
   it('finds every truncation with a seal', async () => {
     const key = newSealKey();
-    const entries = log.map((link) => parseStored(link));
-    const root = merkleRoot(entries.map(({ entry }) => merkleLeafOf(entry)));
+    const entries = log.map((link) => parseStoredEntry(link));
+    const root = merkleRoot(entries.map(({ entry }) => merkleLeafOfEntry(entry)));
     const seal = signChainHead({ sessionId: 's-1', head: headAt(199), root }, key.privateKey, 0);
     const check = async (size: number) => {
       const sealed = { seal, publicKey: key.publicKey };
@@ -102,9 +104,9 @@ describe('the verification of 200 entries', () => {
 
   it('finds a recomputed chain with a seal', async () => {
     const key = newSealKey();
-    const root = merkleRoot(log.map(merkleLeafOf));
+    const root = merkleRoot(log.map(merkleLeafOfEntry));
     const seal = signChainHead({ sessionId: 's-1', head: headAt(199), root }, key.privateKey, 0);
-    const forged = sealDrafts(
+    const forged = buildChainedEntries(
       EMPTY_CHAIN,
       conversation('s-1', 199).map((draft, index) => (index === 100 ? { ...draft, author: 'somebody' } : draft)),
     );

@@ -10,13 +10,13 @@ import { computeEntryContext } from '../../src/audit/rules/entry-problems.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
 import { RULE_PROBLEM_CODES } from '../../src/audit/rules/rule-problem.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import { isCommitName } from '../../src/gate/commands/git-command.ts';
 import { splitCommand } from '../../src/gate/commands/split-command.ts';
 import { DENIAL_CODES } from '../../src/gate/denial.ts';
 import { mayShipBranch } from '../../src/gate/scope/branch-patterns.ts';
-import { isWithinAny, locatePath } from '../../src/gate/scope/locate-path.ts';
-import { isMasked, isProtected } from '../../src/gate/scope/masks.ts';
+import { isPathWithinAny, locatePath } from '../../src/gate/scope/locate-path.ts';
+import { isMaskedByConfig, isWriteProtected } from '../../src/gate/scope/masks.ts';
 import { mayHoldWritablePath, writePathReason } from '../../src/gate/scope/write-paths.ts';
 import { transferContext } from '../../src/gate/transfer-context.ts';
 import { changedPathsIn } from '../../src/session/state/observations.ts';
@@ -137,7 +137,7 @@ describe('the gate and the audit agree', () => {
   it('on which paths are protected', () =>
     fc.assert(
       fc.property(relative, (path) => {
-        expect([path, isProtectedPath(path)]).toEqual([path, isProtected(path)]);
+        expect([path, isProtectedPath(path)]).toEqual([path, isWriteProtected(path)]);
       }),
       { numRuns: 3000 },
     ));
@@ -146,8 +146,8 @@ describe('the gate and the audit agree', () => {
     const names = [...PROTECTED_FILE_NAMES, ...HOPGATE_PACKAGE_PATHS.map((own) => own.join('/'))];
     for (const each of names)
       for (const path of [each, `deep/er/${each}`, `${each}/beneath`, each.toUpperCase(), `${each}.`, `${each}::$DATA`])
-        expect([path, isProtected(path), isProtectedPath(path)]).toEqual([path, true, true]);
-    expect([isProtected(`a/${GIT_HEAD_FILE}`), isProtectedPath(`a/${GIT_HEAD_FILE}`)]).toEqual([true, true]);
+        expect([path, isWriteProtected(path), isProtectedPath(path)]).toEqual([path, true, true]);
+    expect([isWriteProtected(`a/${GIT_HEAD_FILE}`), isProtectedPath(`a/${GIT_HEAD_FILE}`)]).toEqual([true, true]);
   });
 
   it('on which paths are masked', () =>
@@ -159,7 +159,7 @@ describe('the gate and the audit agree', () => {
           fc.shuffledSubarray([...DEFAULT_MASKS.slice(0, 9), ...OTHER_MASKS], { maxLength: 8 }),
         ),
         (path, masks) => {
-          expect([path, isMaskedPath(path, masks)]).toEqual([path, isMasked(path, masks)]);
+          expect([path, isMaskedPath(path, masks)]).toEqual([path, isMaskedByConfig(path, masks)]);
         },
       ),
       { numRuns: 3000 },
@@ -181,7 +181,7 @@ describe('the gate and the audit agree', () => {
         relative,
         fc.array(fc.oneof(relative, fc.constantFrom('.', 'src/', './a')), { maxLength: 3 }),
         (path, places) => {
-          expect(isWithinPaths(path, places)).toBe(isWithinAny(places, path));
+          expect(isWithinPaths(path, places)).toBe(isPathWithinAny(places, path));
         },
       ),
       { numRuns: 2000 },
@@ -227,7 +227,7 @@ describe('the gate and the audit agree', () => {
         expect([path, write, writePathReason(path, write) === null]).toEqual([path, write, grants]);
         // A command's changes are only looked for in folders that may hold such a file.
         const folders = path.split('/').map((_, at, names) => names.slice(0, at + 1).join('/'));
-        if (grants && !folders.some((folder) => isMasked(folder, [])))
+        if (grants && !folders.some((folder) => isMaskedByConfig(folder, [])))
           expect([path, write, folders.every((folder) => mayHoldWritablePath(folder, write))]).toEqual([
             path,
             write,
@@ -267,7 +267,7 @@ describe('the gate and the audit agree', () => {
     await at.session.step({ tool: 'read', args: ['src/a.ts'] });
     const state = initialAuditState(at);
     for await (const { entry } of at.store.entries(at.session.id))
-      applyToAuditState(state, entry, bodyOf(entry.body), Date.parse(entry.at));
+      applyToAuditState(state, entry, toBody(entry.body), Date.parse(entry.at));
     expect(state.files.size).toBe(MAX_FILES_IN_SESSION_LOG);
     expect(observedValue(state.visit!.observations, 'changed-files')).toHaveLength(MAX_FRUIT_FILES);
     expect(at.session.state.here?.observed).toEqual(

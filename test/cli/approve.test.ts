@@ -8,8 +8,8 @@ import type { Io } from '../../src/cli/io.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { approvalHash } from '../../src/gate/approvals/approval.ts';
 import { openSession } from '../../src/open-session.ts';
-import { pendingRequests } from '../../src/operator/answer-request.ts';
-import { tokenFile } from '../../src/operator/operator-token.ts';
+import { listPendingRequests } from '../../src/operator/answer-request.ts';
+import { operatorTokenFile } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import type { ApprovalRequest } from '../../src/ports/approver.ts';
 import { ensureStateDir, stateDir } from '../../src/project/state-dir.ts';
@@ -37,7 +37,7 @@ async function ask({ root, env }: Machine, changes: Partial<Omit<ApprovalRequest
 /** Waits for the first request and returns its id. */
 async function waitingId({ root, env }: Machine): Promise<string> {
   for (;;) {
-    const [item] = pendingRequests(stateDir(root, env));
+    const [item] = listPendingRequests(stateDir(root, env));
     if (item) return item.pending.id;
     await new Promise((done) => setTimeout(done, 20));
   }
@@ -154,7 +154,7 @@ describe('the text of an approval request', () => {
       '  the tree against the last commit, as it is now:',
       '+two',
       '+brand new',
-      `  sha256 ${pendingRequests(stateDir(on.root, on.env))[0]?.pending.request.hash}`,
+      `  sha256 ${listPendingRequests(stateDir(on.root, on.env))[0]?.pending.request.hash}`,
     ])
       expect(out.split('\n')).toContain(line);
     expect(out).not.toContain('not any more');
@@ -252,7 +252,7 @@ describe('an answer of the operator', () => {
     const id = await ask(on);
     const ran = await on.type(keys, 'approve', String(id));
     expect(ran).toMatchObject({ code, out: expect.stringContaining(says) });
-    expect(pendingRequests(stateDir(on.root, on.env))[0]?.answer?.verdict).toBe(verdict);
+    expect(listPendingRequests(stateDir(on.root, on.env))[0]?.answer?.verdict).toBe(verdict);
   });
 
   it('reaches the waiting program with the approver’s name and the time limit', async () => {
@@ -284,13 +284,13 @@ describe('an answer of the operator', () => {
     const id = String(await ask(on));
     const ran = await on.run(...argv.map((word) => (word === 'ID' ? id : word)));
     expect(ran).toMatchObject({ code, err: expect.stringContaining(says) });
-    expect(pendingRequests(stateDir(on.root, on.env))[0]?.answer).toBeNull();
+    expect(listPendingRequests(stateDir(on.root, on.env))[0]?.answer).toBeNull();
   });
 
   it('needs the operator’s token', async () => {
     const on = machine();
     const id = String(await ask(on));
-    const file = tokenFile(stateDir(on.root, on.env));
+    const file = operatorTokenFile(stateDir(on.root, on.env));
     const other = join(folder(), 'token');
     writeFileSync(other, `hopgate-operator-${'0'.repeat(64)}\n`, { mode: 0o600 });
     const wrong = await on.run('approve', id, '--yes', '--token-file', other);
@@ -413,14 +413,14 @@ describe('a scenario that needs an approval', () => {
     const id = await waitingId(on);
     await on.run('approve', id, '--yes', '--by', 'mary');
     expect(await run).toMatchObject({ code: 0 });
-    expect(pendingRequests(stateDir(on.root, on.env))).toEqual([]);
+    expect(listPendingRequests(stateDir(on.root, on.env))).toEqual([]);
   }, 60_000);
 
   it('asks nobody if the scenario itself answers no', async () => {
     const on = machine({ 's.yaml': scenario('    approve: refused\n    expect: { denied: approval-required }\n') });
     const ran = await on.run('run', 's.yaml', '--root', '.', '--wait-approval', '60');
     expect(ran).toMatchObject({ code: 0 });
-    expect(pendingRequests(stateDir(on.root, on.env))).toEqual([]);
+    expect(listPendingRequests(stateDir(on.root, on.env))).toEqual([]);
   });
 });
 

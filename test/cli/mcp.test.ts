@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
 import { parseHttpAddress } from '../../src/cli/mcp/http-address.ts';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import { evidenceFile } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { depth, isDeep } from '../depth.ts';
@@ -21,7 +21,7 @@ const CONTROLS = ['bell', 'whistle', 'hop', 'mode', 'status', 'why'];
 async function events(here: Machine, id: string): Promise<readonly string[]> {
   const store = sqliteStore(evidenceFile(here.root, here.env));
   const found: string[] = [];
-  for await (const { entry } of store.entries(id)) found.push(bodyOf(entry.body)?.event ?? 'other');
+  for await (const { entry } of store.entries(id)) found.push(toBody(entry.body)?.event ?? 'other');
   await store.close();
   return found;
 }

@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import { evidenceFile } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { nameServer, SERVER } from '../server-name.ts';
@@ -168,7 +168,7 @@ export class ClaudeWorld {
     try {
       const events: string[] = [];
       for await (const { entry } of store.entries(session)) {
-        const body = bodyOf(entry.body);
+        const body = toBody(entry.body);
         if (body?.event === 'denial') events.push(`denial ${body.code}`);
         else if (body?.event === 'step' || body?.event === 'outcome') {
           const effects =

@@ -11,7 +11,7 @@ import {
   startAnsweringAgent,
 } from '../../src/cli/world/story-participants.ts';
 import { storySpecs } from '../../src/cli/world/story-specs.ts';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { ensureStateDir, evidenceFile } from '../../src/project/state-dir.ts';
@@ -140,7 +140,7 @@ async function resultIn(store: EvidenceStore, agent: string) {
   const counts: { [tag: string]: number } = {};
   let fruit = {};
   for await (const { entry } of store.entries(session!.sessionId)) {
-    const body = bodyOf(entry.body);
+    const body = toBody(entry.body);
     for (const tag of ['alfworld-step', 'bell', 'whistle', 'hop-out'])
       if (entry.tags.includes(tag)) counts[tag] = (counts[tag] ?? 0) + 1;
     if (body?.event === 'stop' && body.peripheral === 'alfworld') fruit = body.fruit;

@@ -4,8 +4,8 @@ import { valueOfLazy } from '../../src/base/lazy.ts';
 import { compileSpecs } from '../../src/compile/compile-specs.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { GateContext, HopRequest, ModeRequest, StartRequest } from '../../src/gate/request.ts';
-import { requirementsOf, startRequirements } from '../../src/gate/requirements/edge-requirements.ts';
-import { requirementFacts } from '../../src/gate/requirements/requirement-facts.ts';
+import { requirementsOfEdge, startRequirements } from '../../src/gate/requirements/edge-requirements.ts';
+import { collectRequirementFacts } from '../../src/gate/requirements/requirement-facts.ts';
 import type { SessionView } from '../../src/gate/session-view.ts';
 import { type Json, PRINCIPALS, type ProjectConfig } from '../../src/spec/types.ts';
 import { fixtureSpecs, MODES } from '../fixture-specs.ts';
@@ -106,8 +106,8 @@ it.each([
         // Only the gate judges context, fruit and modes.
         if (['missing-context', 'invalid-fruit', 'mode-forbids'].includes(decision.denial.code)) continue;
         const edge = set.edges.find((each) => each.from === from && each.exit === exit && each.to === to);
-        const needs = edge ? requirementsOf(set, edge) : [];
-        const facts = requirementFacts(set, view, needs, {
+        const needs = edge ? requirementsOfEdge(set, edge) : [];
+        const facts = collectRequirementFacts(set, view, needs, {
           by: who,
           fruit: valueOfLazy(view.visit?.observedFruit ?? {}),
           approved: true,
@@ -157,7 +157,7 @@ it.each([
         context: { 'changed-files': [], 'commit-message': 'x' },
       };
       const decision = decide({ specs: set, config, view, unsafeNoSandbox: false }, request);
-      const facts = requirementFacts(set, view, startRequirements(set, to), { by: who });
+      const facts = collectRequirementFacts(set, view, startRequirements(set, to), { by: who });
       expect(snapshot.can({ type: `start.${to}`, facts })).toBe(decision.ok);
       if (decision.ok) expect(snapshot.can(decision.plan.event)).toBe(true);
       seen[decision.ok ? 'opened' : 'refused']++;
@@ -197,7 +197,7 @@ it('the machine changes the mode exactly if the gate allows it', () => {
               expect(snapshot.can(decision.plan.event)).toBe(true);
               opened++;
             } else if (!reset && who !== 'clock') {
-              const facts = requirementFacts(set, context.view, [], {
+              const facts = collectRequirementFacts(set, context.view, [], {
                 by: who,
                 approved: true,
                 summary: summary ?? null,

@@ -6,7 +6,7 @@ import { allRequirementsHold, guards } from '../../src/compile/guards.ts';
 import { buildMachine, initialSnapshot } from '../../src/compile/machine.ts';
 import { findMachineProblems, type MachineJson } from '../../src/compile/machine-json.ts';
 import { compileSpecTables, stateAfter } from '../../src/compile/spec-tables.ts';
-import { guardName, type Requirement } from '../../src/gate/requirements/requirement.ts';
+import { type Requirement, requirementGuardName } from '../../src/gate/requirements/requirement.ts';
 import { advance, inState } from './advance.ts';
 import { facts } from './facts.ts';
 import { CORE, GATE, specSet } from './specs.ts';
@@ -231,6 +231,6 @@ describe('a guard', () => {
       { kind: 'principal', is: 'operator' },
       { kind: 'agent', any: ['operator'] },
     ];
-    expect(new Set(all.map(guardName)).size).toBe(all.length);
+    expect(new Set(all.map(requirementGuardName)).size).toBe(all.length);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentSession } from '../../src/adapters/core/agent-session.ts';
 import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import type { Session } from '../../src/session/session.ts';
 import { CONTROLS } from '../../src/spec/policy/closed-lists.ts';
 import type { Json } from '../../src/spec/types.ts';
@@ -381,7 +381,7 @@ export function describeAgentAdapter(
       ]);
       const events: string[] = [];
       for await (const { entry } of world.store.entries(world.id)) {
-        const body = bodyOf(entry.body);
+        const body = toBody(entry.body);
         if (body) events.push(body.event);
       }
       const last = events.slice(events.lastIndexOf('intent'));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { HookAnswer, HookContext } from '../../src/adapters/core/hook-context.ts';
-import { decodeFrame, encodeFrame } from '../../src/daemon/hook/answer-frame.ts';
+import { decodeAnswerFrame, encodeAnswerFrame } from '../../src/daemon/hook/answer-frame.ts';
 import { answerHook, HOOK_HANDLERS } from '../../src/daemon/hook/answer-hook.ts';
 
 const host = {} as HookContext;
@@ -90,9 +90,10 @@ describe('the answer to a hook', () => {
 
 describe('an answer in frames', () => {
   it('reads back unchanged, and is rejected unless it is complete', () => {
-    const whole = encodeFrame({ exit: 2, stdout: 'ä\n', stderr: 'b' });
-    expect(decodeFrame(whole)).toEqual({ exit: 2, stdout: Buffer.from('ä\n'), stderr: Buffer.from('b') });
-    for (let length = 0; length < whole.length; length++) expect(decodeFrame(whole.subarray(0, length))).toBeNull();
-    expect(decodeFrame(Buffer.concat([whole, Buffer.from('x')]))).toBeNull();
+    const whole = encodeAnswerFrame({ exit: 2, stdout: 'ä\n', stderr: 'b' });
+    expect(decodeAnswerFrame(whole)).toEqual({ exit: 2, stdout: Buffer.from('ä\n'), stderr: Buffer.from('b') });
+    for (let length = 0; length < whole.length; length++)
+      expect(decodeAnswerFrame(whole.subarray(0, length))).toBeNull();
+    expect(decodeAnswerFrame(Buffer.concat([whole, Buffer.from('x')]))).toBeNull();
   });
 });

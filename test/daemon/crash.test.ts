@@ -6,9 +6,9 @@ import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { withEvidence } from '../../src/cli/open-store.ts';
 import { askDaemon } from '../../src/daemon/hook/ask-daemon.ts';
 import { installLauncher } from '../../src/daemon/hook/launcher.ts';
-import { entryFile } from '../../src/daemon/package-files.ts';
+import { commandEntryFile } from '../../src/daemon/package-files.ts';
 import { ensureDaemon } from '../../src/daemon/start-daemon.ts';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import { depth, isDeep, sample } from '../depth.ts';
@@ -64,7 +64,7 @@ async function evidenceOf(world: World & { readonly sessionId: string }) {
     verifySession(id, { specs, config }, store.entries(id)),
   );
   expect(result).toMatchObject({ chain: [], audit: { violations: [] } });
-  return { events: entries.map((entry) => bodyOf(entry.body)?.event), entries };
+  return { events: entries.map((entry) => toBody(entry.body)?.event), entries };
 }
 
 describe('a daemon that is killed with kill -9', () => {
@@ -80,7 +80,7 @@ describe('a daemon that is killed with kill -9', () => {
     expect(reply).toMatchObject({ exit: 0 });
     const { events, entries } = await evidenceOf(world);
     expect(events.slice(-2)).toEqual(['intent', 'outcome']);
-    expect(bodyOf(entries.at(-1)!.body)).toMatchObject({ effects: [{ path: 'src/b.ts', op: 'create' }] });
+    expect(toBody(entries.at(-1)!.body)).toMatchObject({ effects: [{ path: 'src/b.ts', op: 'create' }] });
   });
 
   it('never allows a call that the gate refuses, whenever it is killed', async () => {
@@ -111,7 +111,7 @@ describe('a daemon that is killed with kill -9', () => {
     await startDaemon(world);
     const read = { file_path: join(world.root, 'src/a.ts') };
     expect(await hook(world, preToolUse(world, 'Read', read))).toMatchObject({ exit: 0 });
-    const alone = [entryFile(), 'alone', 'hook', 'claude-code'];
+    const alone = [commandEntryFile(), 'alone', 'hook', 'claude-code'];
     const start = JSON.stringify({ session_id: 'c1', cwd: world.root, hook_event_name: 'SessionStart' });
     const reply = await runProgram(process.execPath, alone, world.env, start);
     expect(reply).toMatchObject({ exit: 0, stderr: '' });
@@ -181,7 +181,7 @@ describe('a command that hopgate runs instead of the agent', () => {
     process.kill(-child.pid!, 'SIGKILL');
     while (await busy()) await sleep(20);
     const { entries } = await evidenceOf(world);
-    expect(bodyOf(entries.at(-1)!.body)).toMatchObject({
+    expect(toBody(entries.at(-1)!.body)).toMatchObject({
       event: 'outcome',
       outcome: { status: 'failed', code: 'aborted' },
     });

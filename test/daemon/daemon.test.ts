@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { HookAnswer } from '../../src/adapters/core/hook-context.ts';
 import { daemonFolder } from '../../src/daemon/daemon-folder.ts';
-import { decodeFrame } from '../../src/daemon/hook/answer-frame.ts';
-import { askDaemon, socketOf, tokenFileOf } from '../../src/daemon/hook/ask-daemon.ts';
+import { decodeAnswerFrame } from '../../src/daemon/hook/answer-frame.ts';
+import { askDaemon, daemonSocketPath, daemonTokenPath } from '../../src/daemon/hook/ask-daemon.ts';
 import { type ServeOptions, serveDaemon } from '../../src/daemon/serve-daemon.ts';
 import { makeWorld, type World } from './daemon-fixture.ts';
 
@@ -29,7 +29,7 @@ const ask = (world: World, path: string, body?: string) =>
 /** Sends bytes unchanged, and returns all bytes received until the end. */
 function sendRaw(world: World, bytes: string | Buffer, { hangUp = false } = {}): Promise<string> {
   return new Promise((resolve) => {
-    const socket = createConnection(socketOf(world.env));
+    const socket = createConnection(daemonSocketPath(world.env));
     let text = '';
     socket.on('data', (chunk) => (text += chunk.toString()));
     socket.on('error', () => {});
@@ -40,7 +40,7 @@ function sendRaw(world: World, bytes: string | Buffer, { hangUp = false } = {}):
   });
 }
 
-const token = (world: World): string => readFileSync(tokenFileOf(world.env), 'utf8').trim();
+const token = (world: World): string => readFileSync(daemonTokenPath(world.env), 'utf8').trim();
 
 describe('the daemon', () => {
   it('answers hooks on a socket that only its user can reach', async () => {
@@ -49,11 +49,11 @@ describe('the daemon', () => {
       world,
       answering(async () => allow),
     );
-    const answer = decodeFrame(await ask(world, '/hook/claude', '{}'));
+    const answer = decodeAnswerFrame(await ask(world, '/hook/claude', '{}'));
     expect(answer).toEqual({ exit: 0, stdout: Buffer.from('{"ok":true}'), stderr: Buffer.of() });
     expect(statSync(daemonFolder(world.env)).mode & 0o777).toBe(0o700);
     expect(statSync(socket).mode & 0o777).toBe(0o600);
-    expect(statSync(tokenFileOf(world.env)).mode & 0o777).toBe(0o600);
+    expect(statSync(daemonTokenPath(world.env)).mode & 0o777).toBe(0o600);
   });
 
   it('runs once, however many processes start it at the same time', async () => {
@@ -69,12 +69,12 @@ describe('the daemon', () => {
     const world = makeWorld();
     const first = await daemonOf(world);
     await first.stop();
-    writeFileSync(socketOf(world.env), '');
+    writeFileSync(daemonSocketPath(world.env), '');
     await daemonOf(
       world,
       answering(async () => allow),
     );
-    expect(decodeFrame(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
+    expect(decodeAnswerFrame(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
   });
 
   it('refuses a caller without the token', async () => {
@@ -87,7 +87,7 @@ describe('the daemon', () => {
       expect(await sendRaw(world, `GET /status HTTP/1.1\r\nHost: h\r\nConnection: close\r\n${header}\r\n`)).toMatch(
         /^HTTP\/1.1 403/,
       );
-    writeFileSync(tokenFileOf(world.env), 'f'.repeat(64));
+    writeFileSync(daemonTokenPath(world.env), 'f'.repeat(64));
     await expect(ask(world, '/status')).rejects.toThrow(/403/);
   });
 
@@ -108,7 +108,7 @@ describe('the daemon', () => {
     await working;
     const stopped = daemon.stop();
     release();
-    expect(decodeFrame(await asked)?.exit).toBe(0);
+    expect(decodeAnswerFrame(await asked)?.exit).toBe(0);
     await stopped;
     expect(existsSync(daemon.socket)).toBe(false);
   });
@@ -138,7 +138,7 @@ describe('the daemon', () => {
     };
     for (;;) {
       const daemon = await daemonOf(world, options);
-      const answer = ask(world, '/hook/claude', '{}').then(decodeFrame, () => 'too late' as const);
+      const answer = ask(world, '/hook/claude', '{}').then(decodeAnswerFrame, () => 'too late' as const);
       // On a busy machine the daemon may end before the request arrives.
       if ((await Promise.race([began, answer])) === 'too late') {
         await daemon.ended;
@@ -165,7 +165,7 @@ describe('the daemon', () => {
       answering(async () => allow),
     );
     await sendRaw(world, bytes, { hangUp: bytes.toString().includes('abc') });
-    expect(decodeFrame(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
+    expect(decodeAnswerFrame(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
   });
 
   it('survives unreadable requests', async () => {
@@ -180,10 +180,10 @@ describe('the daemon', () => {
       expect((await ask(world, '/agent', op).catch((error: Error) => error.message)).toString()).toMatch(
         /"ok":false|500/,
       );
-    expect(decodeFrame(await ask(world, `/run/${'0'.repeat(32)}`, ''))?.exit).toBe(125);
-    expect(decodeFrame(await ask(world, '/run/..%2F..%2Fx', ''))?.exit).toBe(125);
-    expect(decodeFrame(await ask(world, '/hook/none', '{}'))?.exit).toBe(2);
-    expect(decodeFrame(await ask(world, '/hook/claude', '{'))?.exit).toBe(2);
+    expect(decodeAnswerFrame(await ask(world, `/run/${'0'.repeat(32)}`, ''))?.exit).toBe(125);
+    expect(decodeAnswerFrame(await ask(world, '/run/..%2F..%2Fx', ''))?.exit).toBe(125);
+    expect(decodeAnswerFrame(await ask(world, '/hook/none', '{}'))?.exit).toBe(2);
+    expect(decodeAnswerFrame(await ask(world, '/hook/claude', '{'))?.exit).toBe(2);
   });
 
   it('refuses a request that is too large', async () => {
@@ -194,7 +194,7 @@ describe('the daemon', () => {
     );
     const answer = await ask(world, '/hook/claude', 'x'.repeat((32 << 20) + 1)).catch((error: Error) => error.message);
     expect(answer.toString()).toMatch(/413|does not answer/);
-    expect(decodeFrame(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
+    expect(decodeAnswerFrame(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
   });
 
   it('logs the reason of its end', async () => {
@@ -222,12 +222,12 @@ describe('the daemon', () => {
   it('is asked again by a caller that had read the token of an earlier daemon', async () => {
     const world = makeWorld();
     mkdirSync(daemonFolder(world.env), { recursive: true });
-    writeFileSync(tokenFileOf(world.env), 'a');
+    writeFileSync(daemonTokenPath(world.env), 'a');
     const later = createServer((_, response) => {
-      writeFileSync(tokenFileOf(world.env), 'b');
+      writeFileSync(daemonTokenPath(world.env), 'b');
       response.writeHead(403).end('the token is wrong');
     });
-    await new Promise<void>((resolve) => later.listen(socketOf(world.env), resolve));
+    await new Promise<void>((resolve) => later.listen(daemonSocketPath(world.env), resolve));
     world.later(() => new Promise<void>((resolve) => later.close(() => resolve())));
     await expect(ask(world, '/status')).rejects.toMatchObject({ name: 'NoDaemonError', hasStarted: false });
     await expect(ask(world, '/status')).rejects.toThrow('answered 403');
@@ -236,10 +236,10 @@ describe('the daemon', () => {
   it('finds a place for its socket for any length of the state folder’s path', async () => {
     const world = makeWorld();
     const env = { ...world.env, XDG_STATE_HOME: join(world.env['XDG_STATE_HOME'] ?? '', 'x'.repeat(120)) };
-    expect(Buffer.byteLength(socketOf(env))).toBeLessThan(108);
+    expect(Buffer.byteLength(daemonSocketPath(env))).toBeLessThan(108);
     const daemon = await serveDaemon({ env, waitMs: 0, ...answering(async () => allow) });
     world.later(() => daemon?.stop());
-    expect(decodeFrame(await askDaemon('/hook/claude', { env, body: '{}' }))?.exit).toBe(0);
+    expect(decodeAnswerFrame(await askDaemon('/hook/claude', { env, body: '{}' }))?.exit).toBe(0);
     await daemon?.stop();
     rmSync(daemonFolder(env), { recursive: true });
   });

@@ -8,8 +8,8 @@ import { describe, expect, it } from 'vitest';
 import { daemonFolder, ensurePrivateDir } from '../../src/daemon/daemon-folder.ts';
 import { DaemonServer } from '../../src/daemon/daemon-server.ts';
 import { encodeHeader } from '../../src/daemon/header-text.ts';
-import { decodeFrame } from '../../src/daemon/hook/answer-frame.ts';
-import { askDaemon, socketOf, tokenFileOf } from '../../src/daemon/hook/ask-daemon.ts';
+import { decodeAnswerFrame } from '../../src/daemon/hook/answer-frame.ts';
+import { askDaemon, daemonSocketPath, daemonTokenPath } from '../../src/daemon/hook/ask-daemon.ts';
 import { hookCommand, installLauncher } from '../../src/daemon/hook/launcher.ts';
 import { serveDaemon } from '../../src/daemon/serve-daemon.ts';
 import { SessionHost } from '../../src/daemon/session-host.ts';
@@ -33,7 +33,7 @@ async function hook(world: World, input: string, { client = 'claude-code', env =
 /** Another program that listens at the daemon's address. */
 async function impostor(world: World, answer: (bytes: string) => string | null): Promise<Server> {
   ensurePrivateDir(daemonFolder(world.env));
-  writeFileSync(tokenFileOf(world.env), `${'a'.repeat(64)}\n`, { mode: 0o600 });
+  writeFileSync(daemonTokenPath(world.env), `${'a'.repeat(64)}\n`, { mode: 0o600 });
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', (chunk) => {
@@ -42,7 +42,7 @@ async function impostor(world: World, answer: (bytes: string) => string | null):
       else socket.end(text);
     });
   });
-  server.listen(socketOf(world.env));
+  server.listen(daemonSocketPath(world.env));
   await once(server, 'listening');
   world.later(() => server.close());
   return server;
@@ -98,7 +98,7 @@ describe.each(KINDS)('a hook of the %s client', (kind) => {
     );
     expect(answer).toMatchObject({ exit: 2, stdout: '' });
     expect(answer.stderr).toMatch(/tool-not-allowed|mode-forbids/);
-    expect(existsSync(socketOf(world.env))).toBe(false);
+    expect(existsSync(daemonSocketPath(world.env))).toBe(false);
   });
 
   it('answers without a daemon from its own state folder, whatever a repository says', async () => {
@@ -175,7 +175,7 @@ it.each(sample(DISTRUSTED, 2))('the Node client does not trust a daemon that %s'
   const world = makeWorld();
   await impostor(world, answer);
   const bytes = await askDaemon('/hook/claude-code', { env: world.env, body: '{}' }).catch(() => null);
-  expect(bytes === null ? null : decodeFrame(bytes)).toBeNull();
+  expect(bytes === null ? null : decodeAnswerFrame(bytes)).toBeNull();
 });
 
 describe('the running compiled client', () => {
@@ -186,8 +186,8 @@ describe('the running compiled client', () => {
     const { file } = installLauncher(world.env);
     writeFileSync(file, readFileSync(file, 'utf8').replace(' 8000 ', ' 300 '), { mode: 0o700 });
     const hanging = createServer(() => {});
-    rmSync(socketOf(world.env), { force: true });
-    hanging.listen(socketOf(world.env));
+    rmSync(daemonSocketPath(world.env), { force: true });
+    hanging.listen(daemonSocketPath(world.env));
     await once(hanging, 'listening');
     world.later(() => hanging.close());
     const reply = await runProgram(file, ['claude-code'], world.env, '{}');
@@ -227,7 +227,7 @@ describe('the running compiled client', () => {
       wasAsked = true;
       return http('hopgate 0 0 0\n');
     });
-    chmodSync(tokenFileOf(world.env), 0o644);
+    chmodSync(daemonTokenPath(world.env), 0o644);
     const { file } = installLauncher(world.env);
     const standIn = join(world.root, 'node');
     writeFileSync(standIn, '#!/bin/sh\nexit 2\n', { mode: 0o700 });

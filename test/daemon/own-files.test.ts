@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { quoteShell } from '../../src/base/text.ts';
 import { decodeHeader, encodeHeader } from '../../src/daemon/header-text.ts';
-import { isProtected } from '../../src/gate/scope/masks.ts';
+import { isWriteProtected } from '../../src/gate/scope/masks.ts';
 import { runProgram } from './processes.ts';
 
 describe('a path in an HTTP header', () => {
@@ -35,6 +35,6 @@ describe('a file of hopgate’s own in a root', () => {
     ['node_modules/.bin/vitest', false],
     ['src/hopgate/x', false],
   ])('is recognised by its path: %s is one: %s', (path, is) => {
-    expect(isProtected(path)).toBe(is);
+    expect(isWriteProtected(path)).toBe(is);
   });
 });

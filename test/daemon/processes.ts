@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { askDaemon } from '../../src/daemon/hook/ask-daemon.ts';
-import { entryFile } from '../../src/daemon/package-files.ts';
+import { commandEntryFile } from '../../src/daemon/package-files.ts';
 import type { World } from './daemon-fixture.ts';
 
 export interface Ended {
@@ -35,7 +35,7 @@ export async function ended(child: ChildProcess, input: string | null = null): P
 
 /** Starts the daemon as a process of its own; it is ended with the test. */
 export function spawnDaemon(world: World): ChildProcess {
-  const child = spawn(process.execPath, [entryFile(), 'daemon'], { env: world.env, stdio: 'ignore' });
+  const child = spawn(process.execPath, [commandEntryFile(), 'daemon'], { env: world.env, stdio: 'ignore' });
   world.later(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGKILL');

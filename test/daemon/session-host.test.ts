@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
 import { StoreError } from '../../src/ports/evidence-store.ts';
 import type { NativeTicket } from '../../src/session/native/native-ticket.ts';
@@ -232,7 +232,7 @@ describe('a native call over the host', () => {
     await second.hookContext(nobody).withSession(record, async (session) => {
       const done = await session.conclude(taken, { status: 'ok', result: { path: 'src/b.ts' } });
       expect(done).toMatchObject({ ok: true, recorded: true });
-      const last = bodyOf((await session.evidence()).at(-1)!.body);
+      const last = toBody((await session.evidence()).at(-1)!.body);
       expect(last).toMatchObject({ event: 'outcome', effects: [{ path: 'src/b.ts', op: 'create' }] });
     });
   });

@@ -2,11 +2,11 @@ import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  buildChainedEntries,
   ChainError,
-  isIntact,
-  parseStored,
+  isEntryIntact,
+  parseStoredEntry,
   type StoredBytes,
-  sealDrafts,
   verifyChain,
 } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type StoredEntry } from '../../src/evidence/entry.ts';
@@ -19,9 +19,9 @@ const bytesOf = ({ entry, head, body }: StoredEntry): StoredBytes => ({
   prev: entry.prev,
   hash: entry.hash,
 });
-const sealed = (count: number) => sealDrafts(EMPTY_CHAIN, conversation('s-1', count));
+const sealed = (count: number) => buildChainedEntries(EMPTY_CHAIN, conversation('s-1', count));
 function* parsed(rows: readonly StoredBytes[]) {
-  for (const row of rows) yield parseStored(row);
+  for (const row of rows) yield parseStoredEntry(row);
 }
 const rules = async (entries: Iterable<StoredEntry>) => {
   const verdict = await verifyChain(entries);
@@ -30,9 +30,9 @@ const rules = async (entries: Iterable<StoredEntry>) => {
 
 describe('sealing entries', () => {
   it('hashes the previous hash and the head bytes, which name the body by its hash', () => {
-    const [{ head, body, entry }] = sealDrafts(EMPTY_CHAIN, [opening('s-1', { body: { b: 2, a: [1e21, 'é'] } })]) as [
-      StoredEntry,
-    ];
+    const [{ head, body, entry }] = buildChainedEntries(EMPTY_CHAIN, [
+      opening('s-1', { body: { b: 2, a: [1e21, 'é'] } }),
+    ]) as [StoredEntry];
     expect(body).toBe('{"a":[1e+21,"é"],"b":2}');
     expect(head).toBe(
       '{"at":"2026-01-31T09:00:00.000Z","author":"agent-1",' +
@@ -47,25 +47,25 @@ describe('sealing entries', () => {
   it('continues from the chain’s head', () => {
     const whole = sealed(3);
     const [first, ...rest] = conversation('s-1', 3);
-    const start = sealDrafts(EMPTY_CHAIN, [first!]);
-    expect([...start, ...sealDrafts({ seq: 0, hash: start[0]!.entry.hash }, rest)]).toEqual(whole);
+    const start = buildChainedEntries(EMPTY_CHAIN, [first!]);
+    expect([...start, ...buildChainedEntries({ seq: 0, hash: start[0]!.entry.hash }, rest)]).toEqual(whole);
   });
 
   it('treats an undefined optional field as absent', () => {
-    const [bare] = sealDrafts(EMPTY_CHAIN, [draft({ id: 'x', patternId: undefined })]);
-    expect(bare).toEqual(sealDrafts(EMPTY_CHAIN, [draft({ id: 'x' })])[0]);
+    const [bare] = buildChainedEntries(EMPTY_CHAIN, [draft({ id: 'x', patternId: undefined })]);
+    expect(bare).toEqual(buildChainedEntries(EMPTY_CHAIN, [draft({ id: 'x' })])[0]);
   });
 
   it('stores head and body in RFC 8785 form, and returns the body parsed from those bytes', () => {
     fc.assert(
       fc.property(draftsOf('s-1'), (drafts) => {
-        for (const { entry, head, body } of sealDrafts(EMPTY_CHAIN, drafts)) {
+        for (const { entry, head, body } of buildChainedEntries(EMPTY_CHAIN, drafts)) {
           expect([head, body]).toEqual([canonicalize(JSON.parse(head)), canonicalize(JSON.parse(body!))]);
           expect(entry.body).toEqual(JSON.parse(body!));
         }
       }),
     );
-    const [odd] = sealDrafts(EMPTY_CHAIN, [
+    const [odd] = buildChainedEntries(EMPTY_CHAIN, [
       draft({ id: 'x', body: JSON.parse('{"z":-0,"__proto__":{"9":1,"10":2}}') }),
     ]);
     expect(odd!.body).toBe('{"__proto__":{"10":2,"9":1},"z":0}');
@@ -74,7 +74,7 @@ describe('sealing entries', () => {
 
   it('copies the body, so that a later change of the draft does not change the entry', () => {
     const body = { list: [{ a: 1 }] };
-    const [{ entry }] = sealDrafts(EMPTY_CHAIN, [draft({ id: 'x', body })]) as [StoredEntry];
+    const [{ entry }] = buildChainedEntries(EMPTY_CHAIN, [draft({ id: 'x', body })]) as [StoredEntry];
     body.list[0]!.a = 2;
     body.list.push({ a: 3 });
     expect(entry.body).toEqual({ list: [{ a: 1 }] });
@@ -82,7 +82,7 @@ describe('sealing entries', () => {
 
   it('throws with the path of the problem', () => {
     const bad = draft({ id: 'x', body: { list: [1, Number.POSITIVE_INFINITY] } });
-    expect(() => sealDrafts(EMPTY_CHAIN, [opening('s-1'), bad])).toThrow(
+    expect(() => buildChainedEntries(EMPTY_CHAIN, [opening('s-1'), bad])).toThrow(
       /^body\.list\[1\]: Infinity is not a JSON number/,
     );
   });
@@ -92,7 +92,7 @@ describe('verifying a chain', () => {
   it('accepts every chain of valid drafts, also when read back from its bytes', async () => {
     await fc.assert(
       fc.asyncProperty(draftsOf('s-1'), async (drafts) => {
-        const links = sealDrafts(EMPTY_CHAIN, drafts);
+        const links = buildChainedEntries(EMPTY_CHAIN, drafts);
         const head = { seq: links.length - 1, hash: links.at(-1)!.entry.hash };
         const verdict = { ok: true, head, count: links.length };
         expect(await verifyChain(links)).toEqual(verdict);
@@ -103,7 +103,7 @@ describe('verifying a chain', () => {
 
   it('accepts an empty chain, and one whose bodies were erased', async () => {
     expect(await verifyChain([])).toEqual({ ok: true, head: EMPTY_CHAIN, count: 0 });
-    const erased = sealed(2).map((link) => parseStored({ ...bytesOf(link), body: null }));
+    const erased = sealed(2).map((link) => parseStoredEntry({ ...bytesOf(link), body: null }));
     expect(await verifyChain(erased)).toMatchObject({ ok: true, count: 3 });
   });
 
@@ -116,7 +116,7 @@ describe('verifying a chain', () => {
         fc.nat(),
         fc.nat(),
         async (drafts, field, row, bit) => {
-          const rows = sealDrafts(EMPTY_CHAIN, drafts).map(bytesOf);
+          const rows = buildChainedEntries(EMPTY_CHAIN, drafts).map(bytesOf);
           const index = row % rows.length;
           const bytes = Buffer.from(rows[index]![field]!);
           bytes[(bit >> 3) % bytes.length]! ^= 1 << (bit & 7);
@@ -130,7 +130,7 @@ describe('verifying a chain', () => {
   });
 
   it('finds any removed (except the last), repeated, moved or inserted entry', async () => {
-    const strangers = sealDrafts({ seq: 1, hash: '1'.repeat(64) }, conversation('s-1', 1));
+    const strangers = buildChainedEntries({ seq: 1, hash: '1'.repeat(64) }, conversation('s-1', 1));
     const change = fc.constantFrom<(rows: StoredBytes[], at: number) => void>(
       (rows, at) => rows.splice(at, 1),
       (rows, at) => rows.splice(at, 0, rows[at]!),
@@ -140,7 +140,7 @@ describe('verifying a chain', () => {
     await fc.assert(
       fc.asyncProperty(draftsOf('s-1'), fc.nat(), change, async (drafts, place, apply) => {
         fc.pre(drafts.length > 1);
-        const rows = sealDrafts(EMPTY_CHAIN, drafts).map(bytesOf);
+        const rows = buildChainedEntries(EMPTY_CHAIN, drafts).map(bytesOf);
         apply(rows, place % (rows.length - 1));
         expect(await rules(parsed(rows))).not.toEqual([]);
       }),
@@ -224,7 +224,7 @@ describe('a damage report', () => {
       reportAfter(async function* ([first]) {
         yield first!;
         try {
-          parseStored({ head: '{', body: null, prev: '', hash: '' });
+          parseStoredEntry({ head: '{', body: null, prev: '', hash: '' });
         } catch (error) {
           throw wrap(error as ChainError);
         }
@@ -243,7 +243,7 @@ describe('a damage report', () => {
     ['{"id":7,"seq":0}', null, /^the stored head of an entry has no id or no seq: \{"id":7,"seq":0\}$/],
     ['{"id":"x","seq":0.5}', null, /^the stored head of an entry has no id or no seq: \{"id":"x","seq":0\.5\}$/],
   ])('explains a damaged entry with the head %s and the body %s', (head, body, words) => {
-    const parse = () => parseStored({ head, body, prev: '', hash: '' });
+    const parse = () => parseStoredEntry({ head, body, prev: '', hash: '' });
     expect(parse).toThrow(ChainError);
     expect(parse).toThrow(words);
     expect(new ChainError('x').name).toBe('ChainError');
@@ -251,10 +251,10 @@ describe('a damage report', () => {
 
   it('gives null for an erased body, which is not intact', () => {
     const [first] = sealed(0) as [StoredEntry];
-    expect(isIntact(first)).toBe(true);
-    expect(isIntact({ ...first, body: null })).toBe(false);
-    expect(isIntact({ ...first, head: `${first.head} ` })).toBe(false);
-    expect(isIntact({ ...first, body: `${first.body} ` })).toBe(false);
-    expect(parseStored({ ...bytesOf(first), body: null }).entry.body).toBeNull();
+    expect(isEntryIntact(first)).toBe(true);
+    expect(isEntryIntact({ ...first, body: null })).toBe(false);
+    expect(isEntryIntact({ ...first, head: `${first.head} ` })).toBe(false);
+    expect(isEntryIntact({ ...first, body: `${first.body} ` })).toBe(false);
+    expect(parseStoredEntry({ ...bytesOf(first), body: null }).entry.body).toBeNull();
   });
 });

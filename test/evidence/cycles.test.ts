@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { disciplineToolOf, patternStatusAfter } from '../../src/evidence/patterns/discipline.ts';
-import { learningCycles, PATTERN_OUTCOME_TOOLS } from '../../src/evidence/patterns/learning-cycles.ts';
+import { findLearningCycles, PATTERN_OUTCOME_TOOLS } from '../../src/evidence/patterns/learning-cycles.ts';
 import { readPur } from '../../src/evidence/patterns/pur.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { failure, outcome, sealedEntries, start, step } from './sealed-entries.ts';
 
 const rounds = (...entries: Parameters<typeof sealedEntries>) =>
-  learningCycles(sealedEntries(...entries)).map(
+  findLearningCycles(sealedEntries(...entries)).map(
     ({ pattern, psrEntry, pur, purEntry, open }) =>
       `${pattern} ${psrEntry} ${pur?.outcome ?? '-'} ${purEntry ?? '-'}${open ? ' open' : ''}`,
   );

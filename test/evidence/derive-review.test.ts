@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { deriveReview } from '../../src/evidence/patterns/derive-review.ts';
-import { withoutToolOutput } from '../../src/evidence/patterns/remove-output.ts';
+import { removeToolOutput } from '../../src/evidence/patterns/remove-output.ts';
 import { FILE_CHANGE_EFFECT_KINDS, OBSERVED_EFFECT_KINDS } from '../../src/spec/policy/effect-ops.ts';
 import { denial, failure, hop, outcome, sealedEntries, start, step, stop } from './sealed-entries.ts';
 
@@ -17,7 +17,7 @@ it('a review does not change if the texts of the calls are removed from the entr
     denial('exit-not-met', 'go on'),
     stop('explore', { result: 'flaky' }),
   );
-  const short = entries.map(withoutToolOutput);
+  const short = entries.map(removeToolOutput);
   expect(deriveReview(short, {})).toEqual(deriveReview(entries, {}));
   expect(deriveReview(short, {}).patterns_used.map(({ pattern }) => pattern)).toEqual([
     ...['reproduce-first', 'read-before-edit', 'test-after-change'],

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import {
-  fieldText,
-  fieldTexts,
-  firstField,
-  patternIdIn,
   readErrorSize,
+  readFieldText,
+  readFieldTexts,
+  readFirstField,
+  readPatternId,
   toDialectRecord,
 } from '../../src/evidence/dialects/fields.ts';
 import type { Json } from '../../src/spec/types.ts';
@@ -23,8 +23,8 @@ describe('a record of any dialect', () => {
   });
 
   it('yields the value of the first field that has one', () => {
-    expect(firstField({ a: null, b: 0, c: 1 }, ['x', 'a', 'b', 'c'])).toBe(0);
-    expect(firstField({ a: null }, ['a', 'x'])).toBeUndefined();
+    expect(readFirstField({ a: null, b: 0, c: 1 }, ['x', 'a', 'b', 'c'])).toBe(0);
+    expect(readFirstField({ a: null }, ['a', 'x'])).toBeUndefined();
   });
 
   it.each<[Json | undefined, string | null]>([
@@ -39,7 +39,7 @@ describe('a record of any dialect', () => {
     [undefined, null],
     [{}, null],
     [['a'], null],
-  ])('reads %j as the text %j', (value, read) => expect(fieldText(value)).toBe(read));
+  ])('reads %j as the text %j', (value, read) => expect(readFieldText(value)).toBe(read));
 
   it.each<[Json | undefined, string[]]>([
     [undefined, []],
@@ -51,7 +51,7 @@ describe('a record of any dialect', () => {
       ['a', '1', '{"b":1}', '["c"]'],
     ],
     [{ a: 1 }, ['{"a":1}']],
-  ])('reads %j as the texts %j', (value, read) => expect(fieldTexts(value)).toEqual(read));
+  ])('reads %j as the texts %j', (value, read) => expect(readFieldTexts(value)).toEqual(read));
 
   it.each<[Json | undefined, number | null]>([
     [0.3, 0.3],
@@ -78,11 +78,11 @@ describe('a record of any dialect', () => {
     [{ pattern: 'd' }, 'd'],
     [{ name: 'e' }, null],
     [undefined, null],
-  ])('reads %j as the pattern %j', (value, id) => expect(patternIdIn(value)).toBe(id));
+  ])('reads %j as the pattern %j', (value, id) => expect(readPatternId(value)).toBe(id));
 });
 
 it('hopgate’s own bodies are recognised by their event', () => {
-  expect(bodyOf({ event: 'stop' })).toEqual({ event: 'stop' });
+  expect(toBody({ event: 'stop' })).toEqual({ event: 'stop' });
   for (const body of [null, 'stop', 7, {}, { event: 7 }, { event: null }, Object.assign([], { event: 'stop' })])
-    expect(bodyOf(body as Json)).toBeNull();
+    expect(toBody(body as Json)).toBeNull();
 });

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bodyOfDraft, draftProblems, EntryError } from '../../src/evidence/entry-schema.ts';
+import { copyDraftBody, EntryError, findDraftProblems } from '../../src/evidence/entry-schema.ts';
 import { draftsOf } from './arbitraries.ts';
 import { draft, opening } from './drafts.ts';
 
 /** True if the fast check of the hot path accepts a value. */
 function isEntryDraft(value: unknown): boolean {
   try {
-    bodyOfDraft(value);
+    copyDraftBody(value);
     return true;
   } catch {
     return false;
@@ -20,7 +20,7 @@ describe('the check of drafts', () => {
   it('accepts every valid draft', () => {
     fc.assert(
       fc.property(draftsOf('s-1'), (drafts) => {
-        for (const each of drafts) expect([isEntryDraft(each), draftProblems(each)]).toEqual([true, []]);
+        for (const each of drafts) expect([isEntryDraft(each), findDraftProblems(each)]).toEqual([true, []]);
       }),
     );
   });
@@ -45,16 +45,16 @@ describe('the check of drafts', () => {
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(full), 'seq'), junk, (key, value) => {
         const changed = { ...full, [key]: value };
-        expect(draftProblems(changed).length === 0).toBe(isEntryDraft(changed));
+        expect(findDraftProblems(changed).length === 0).toBe(isEntryDraft(changed));
       }),
       { numRuns: 2000 },
     );
     for (const key of Object.keys(full)) {
       const { [key as 'id']: _, ...without } = full;
-      expect(draftProblems(without).length === 0, key).toBe(isEntryDraft(without));
+      expect(findDraftProblems(without).length === 0, key).toBe(isEntryDraft(without));
     }
     for (const value of [null, undefined, 7, [], 'x'])
-      expect([isEntryDraft(value), draftProblems(value)[0] === undefined]).toEqual([false, false]);
+      expect([isEntryDraft(value), findDraftProblems(value)[0] === undefined]).toEqual([false, false]);
   });
 
   it('names every fault with its path', () => {
@@ -64,23 +64,23 @@ describe('the check of drafts', () => {
       subject: { type: 'session', id: '' },
       body: { 'a b': [1n], c: '\ud800' },
     };
-    expect(draftProblems(bad).map(({ path }) => path)).toEqual(['claim', 'subject.id', 'body["a b"][0]', 'body.c']);
+    expect(findDraftProblems(bad).map(({ path }) => path)).toEqual(['claim', 'subject.id', 'body["a b"][0]', 'body.c']);
   });
 
   it('stops after 20 problems', () => {
-    expect(draftProblems({ ...full, body: new Array(1000).fill(Number.NaN) })).toHaveLength(20);
-    const both = draftProblems({ ...full, tags: new Array(30).fill(''), body: [1n, 2n] });
+    expect(findDraftProblems({ ...full, body: new Array(1000).fill(Number.NaN) })).toHaveLength(20);
+    const both = findDraftProblems({ ...full, tags: new Array(30).fill(''), body: [1n, 2n] });
     expect(both.map(({ path }) => path)).toEqual(Array.from({ length: 20 }, (_, index) => `tags.${index}`));
     let looked = 0;
     const body = Array.from({ length: 50 }, () => Number.NaN);
     Object.defineProperty(body, 40, { get: () => looked++ });
-    draftProblems({ ...full, body });
+    findDraftProblems({ ...full, body });
     expect(looked).toBe(0);
   });
 
   it('names the problem and the remedy', () => {
     const messageFor = (fields: object) =>
-      draftProblems({ ...full, ...fields }).map(({ path, message }) => `${path}: ${message}`);
+      findDraftProblems({ ...full, ...fields }).map(({ path, message }) => `${path}: ${message}`);
     const name = 'must be non-empty text without control characters or unpaired surrogates';
     expect(messageFor({ id: '', at: 'now', sessionId: 'a\tb' })).toEqual([
       `id: ${name}`,
@@ -94,9 +94,9 @@ describe('the check of drafts', () => {
       'body.c: undefined is not JSON; leave it out or write it as text',
       'body.d: is not a plain object; write its members as JSON',
     ]);
-    expect(() => bodyOfDraft({ ...full, id: '', mode: 'x' })).toThrow(EntryError);
-    expect(() => bodyOfDraft({ ...full, id: '', author: '' })).toThrow(`id: ${name}; author: ${name}`);
-    expect(() => bodyOfDraft(null)).toThrow(/^the draft: /);
+    expect(() => copyDraftBody({ ...full, id: '', mode: 'x' })).toThrow(EntryError);
+    expect(() => copyDraftBody({ ...full, id: '', author: '' })).toThrow(`id: ${name}; author: ${name}`);
+    expect(() => copyDraftBody(null)).toThrow(/^the draft: /);
     expect(new EntryError([]).name).toBe('EntryError');
   });
 
@@ -107,9 +107,9 @@ describe('the check of drafts', () => {
       return { ...full, body };
     };
     for (const wrap of [(inner: unknown) => [inner], (inner: unknown) => ({ a: inner })]) {
-      expect([isEntryDraft(nested(200, wrap)), draftProblems(nested(200, wrap))]).toEqual([true, []]);
+      expect([isEntryDraft(nested(200, wrap)), findDraftProblems(nested(200, wrap))]).toEqual([true, []]);
       expect(isEntryDraft(nested(201, wrap))).toBe(false);
-      expect(draftProblems(nested(201, wrap)).map(({ message }) => message)).toEqual([
+      expect(findDraftProblems(nested(201, wrap)).map(({ message }) => message)).toEqual([
         'is nested deeper than 200 levels (or a cycle); flatten it or store a blob',
       ]);
     }
@@ -120,7 +120,7 @@ describe('the check of drafts', () => {
 
   it('accepts objects without a prototype', () => {
     const body = Object.assign(Object.create(null), { a: 1 });
-    expect([isEntryDraft({ ...full, body }), draftProblems({ ...full, body })]).toEqual([true, []]);
+    expect([isEntryDraft({ ...full, body }), findDraftProblems({ ...full, body })]).toEqual([true, []]);
   });
 
   it('refuses holes in lists and objects that are not plain', () => {
@@ -131,7 +131,7 @@ describe('the check of drafts', () => {
       { toJSON: () => 1 },
       Object.create({ inherited: 1 }),
     ]) {
-      expect([isEntryDraft({ ...full, body }), draftProblems({ ...full, body }).length]).toEqual([false, 1]);
+      expect([isEntryDraft({ ...full, body }), findDraftProblems({ ...full, body }).length]).toEqual([false, 1]);
     }
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { executableFileFinding } from '../../src/evidence/findings/executable-files.ts';
 import { SessionFindings } from '../../src/evidence/findings/findings.ts';
-import { describeWeakenedTests, scanTests } from '../../src/evidence/findings/weakened-tests.ts';
+import { describeWeakenedTests, scanTestFile } from '../../src/evidence/findings/weakened-tests.ts';
 import { isTestFile } from '../../src/spec/test-files.ts';
 
 const PLAIN = { executable: false, deploy: {} };
@@ -68,7 +68,7 @@ describe('a file that runs later', () => {
 
 describe('weakened tests', () => {
   const weakened = (path: string, before: string | null, after: string | null) =>
-    describeWeakenedTests(scanTests(path, before), scanTests(path, after));
+    describeWeakenedTests(scanTestFile(path, before), scanTestFile(path, after));
   const script = (test: string) => JSON.stringify({ scripts: { test, build: 'x' } });
 
   it.each([

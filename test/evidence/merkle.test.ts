@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { EMPTY_ROOT, MerkleFrontier, merkleLeafHash, merkleLeafOf } from '../../src/evidence/merkle.ts';
+import { EMPTY_ROOT, MerkleFrontier, merkleLeafHash, merkleLeafOfEntry } from '../../src/evidence/merkle.ts';
 import { merkleRoot } from './merkle-root.ts';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
@@ -49,6 +49,6 @@ describe('the Merkle tree of RFC 9162', () => {
 
   it('takes the bytes of an entry’s hash as a leaf', () => {
     const hash = 'ab'.repeat(32);
-    expect(merkleLeafOf({ hash })).toEqual(merkleLeafHash(Buffer.alloc(32, 0xab)));
+    expect(merkleLeafOfEntry({ hash })).toEqual(merkleLeafHash(Buffer.alloc(32, 0xab)));
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { isActivity, readActivity, toActivity } from '../../src/evidence/musn/activity.ts';
+import { isActivityEvent, readActivityEvent, toActivityEvent } from '../../src/evidence/musn/activity.ts';
 import { normaliseInstant, printEntryForm, readEntryForm, toEntryForm } from '../../src/evidence/musn/entry-form.ts';
-import { planImport } from '../../src/evidence/musn/plan-import.ts';
+import { planEvidenceImport } from '../../src/evidence/musn/plan-import.ts';
 import { draft } from './drafts.ts';
 
 const GIVEN = { id: 'given', sessionId: 's-1' };
@@ -120,17 +120,16 @@ describe('the original JSON form of an entry', () => {
 
 describe('the activity log', () => {
   it('is recognised by its keys', () => {
-    expect([{ 'event/type': 'x' }, { agent: 'a', source: 's' }].map((value) => isActivity(value as never))).toEqual([
-      true,
-      true,
-    ]);
     expect(
-      [{}, { agent: 'a' }, { source: 's' }, { 'evidence/type': 'x' }].map((value) => isActivity(value as never)),
+      [{ 'event/type': 'x' }, { agent: 'a', source: 's' }].map((value) => isActivityEvent(value as never)),
+    ).toEqual([true, true]);
+    expect(
+      [{}, { agent: 'a' }, { source: 's' }, { 'evidence/type': 'x' }].map((value) => isActivityEvent(value as never)),
     ).toEqual([false, false, false, false]);
   });
 
   it('gets defaults for absent fields', () => {
-    expect(readActivity({ at: '2026-01-29T12:00Z' }, GIVEN)).toEqual({
+    expect(readActivityEvent({ at: '2026-01-29T12:00Z' }, GIVEN)).toEqual({
       id: 'given',
       at: '2026-01-29T12:00:00.000Z',
       type: 'coordination',
@@ -144,14 +143,14 @@ describe('the activity log', () => {
       tags: ['musn', 'agent/interaction'],
     });
     const event = { 'event/type': 'session/par', 'session/id': 's-9', agent: 'b', source: 'slash' };
-    expect(readActivity(event, GIVEN)).toMatchObject({
+    expect(readActivityEvent(event, GIVEN)).toMatchObject({
       type: 'reflection',
       author: 'b',
       sessionId: 's-9',
       subject: { id: 's-9' },
       tags: ['musn', 'session/par', 'slash'],
     });
-    for (const source of ['', 7, null]) expect(readActivity({ source }, GIVEN).tags).toHaveLength(2);
+    for (const source of ['', 7, null]) expect(readActivityEvent({ source }, GIVEN).tags).toHaveLength(2);
   });
 
   it.each([
@@ -161,12 +160,12 @@ describe('the activity log', () => {
     ['mode', 'session/mode'],
     ['stop', 'agent/interaction'],
   ])('has the event %s as the entry %s', (event, type) =>
-    expect(toActivity(draft({ id: 'x', body: { event } }))['event/type']).toBe(type),
+    expect(toActivityEvent(draft({ id: 'x', body: { event } }))['event/type']).toBe(type),
   );
 
   it('contains every fact of hopgate’s own entries', () => {
     const entry = { ...draft({ id: 'x', type: 'pattern-outcome', inReplyTo: 'y', body: { a: 1 } }), seq: 3 };
-    expect(toActivity(entry)).toEqual({
+    expect(toActivityEvent(entry)).toEqual({
       'event/type': 'pattern/outcome',
       at: '2026-01-31T09:00:00.000Z',
       'session/id': 's-1',
@@ -186,7 +185,7 @@ describe('the activity log', () => {
 
   it('keeps unknown events unchanged', () => {
     for (const body of ['text', 7, null, ['a']])
-      expect(toActivity(draft({ id: 'x', body }))).toMatchObject({
+      expect(toActivityEvent(draft({ id: 'x', body }))).toMatchObject({
         'event/type': 'agent/interaction',
         metadata: { body, 'evidence/seq': null, 'evidence/in-reply-to': null },
       });
@@ -195,13 +194,13 @@ describe('the activity log', () => {
       { event: 'other', activity: { at: 'x' } },
       { activity: { at: 'x' } },
     ])
-      expect(toActivity(draft({ id: 'x', body: body as never }))).toMatchObject({ metadata: body });
+      expect(toActivityEvent(draft({ id: 'x', body: body as never }))).toMatchObject({ metadata: body });
   });
 });
 
 describe('an import plan', () => {
   const plan = (forms: readonly object[]) => {
-    const planned = planImport(JSON.stringify(forms), { sessionId: 's-1', source: 'log' });
+    const planned = planEvidenceImport(JSON.stringify(forms), { sessionId: 's-1', source: 'log' });
     if (!planned.ok) throw new Error(JSON.stringify(planned.problems));
     return planned;
   };
@@ -240,15 +239,18 @@ describe('an import plan', () => {
         { ...form(), x: 2, y: 3 },
       ]).dropped,
     ).toEqual(['x', 'y']);
-    const bad = planImport(JSON.stringify([form(), { 'event/type': '', at: 'x' }, form({ 'evidence/at': 'x' })]), {
-      sessionId: 's-1',
-      source: 'log',
-    });
+    const bad = planEvidenceImport(
+      JSON.stringify([form(), { 'event/type': '', at: 'x' }, form({ 'evidence/at': 'x' })]),
+      {
+        sessionId: 's-1',
+        source: 'log',
+      },
+    );
     expect(bad.ok ? [] : bad.problems.map(({ path }) => path)).toEqual(['[1].at', '[1].tags.1', '[2].evidence/at']);
   });
 
   it('reads sets in a fixed order, and tagged forms only if they are texts', () => {
-    const planned = (text: string) => planImport(text, { sessionId: 's-1', source: 'log' });
+    const planned = (text: string) => planEvidenceImport(text, { sessionId: 's-1', source: 'log' });
     const head = '{:evidence/type :correction :evidence/author "a" :evidence/at "2026-01-29T12:00:00Z"';
     const tags = (text: string) => {
       const result = planned(text);

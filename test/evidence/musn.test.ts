@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
-import { readActivity, toActivity } from '../../src/evidence/musn/activity.ts';
+import { readActivityEvent, toActivityEvent } from '../../src/evidence/musn/activity.ts';
 import { printEntryForm, toEntryForm } from '../../src/evidence/musn/entry-form.ts';
-import { planImport } from '../../src/evidence/musn/plan-import.ts';
+import { planEvidenceImport } from '../../src/evidence/musn/plan-import.ts';
 import { printEdn } from '../../src/evidence/musn/print-edn.ts';
 import { readForms } from '../../src/evidence/musn/read-forms.ts';
 import { ednToPlain } from '../../src/spec/edn/edn-to-plain.ts';
@@ -16,12 +16,12 @@ import { draft, opening } from './drafts.ts';
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 const json = fc.jsonValue({ stringUnit: 'binary' }).map((value) => plain(value) as Json);
 const imported = (text: string) => {
-  const plan = planImport(text, { sessionId: 's-1', source: 'log.edn' });
+  const plan = planEvidenceImport(text, { sessionId: 's-1', source: 'log.edn' });
   if (!plan.ok) throw new Error(JSON.stringify(plan.problems));
   return plan;
 };
 const refused = (text: string) => {
-  const plan = planImport(text, { sessionId: 's-1', source: 'log.edn' });
+  const plan = planEvidenceImport(text, { sessionId: 's-1', source: 'log.edn' });
   return plan.ok ? [] : plan.problems.map(({ path, message }) => `${path}: ${message}`);
 };
 
@@ -144,11 +144,11 @@ describe('activity events', () => {
     fc.assert(
       fc.property(fc.array(event, { minLength: 1, maxLength: 5 }), (events) => {
         const wanted = plain(events);
-        expect(imported(JSON.stringify(events)).drafts.slice(1).map(toActivity)).toEqual(wanted);
+        expect(imported(JSON.stringify(events)).drafts.slice(1).map(toActivityEvent)).toEqual(wanted);
         expect(
           imported((wanted as Json[]).map((one) => printEdn(one as never)).join('\n'))
             .drafts.slice(1)
-            .map(toActivity),
+            .map(toActivityEvent),
         ).toEqual(wanted);
       }),
     );
@@ -161,7 +161,7 @@ describe('activity events', () => {
       at: '2026-01-29T12:00:00Z',
       what_went_well: ['tests first'],
     };
-    expect(readActivity(par, { id: 'x', sessionId: 's-1' })).toMatchObject({
+    expect(readActivityEvent(par, { id: 'x', sessionId: 's-1' })).toMatchObject({
       type: 'reflection',
       body: { activity: par },
     });
@@ -169,21 +169,21 @@ describe('activity events', () => {
 
   it('of hopgate’s own entries describe them and have their ids', () => {
     const par = draft({ id: 'p', body: { event: 'par', par: { what_went_well: ['x'] } } });
-    expect(toActivity(par)).toMatchObject({
+    expect(toActivityEvent(par)).toMatchObject({
       'event/type': 'session/par',
       agent: 'agent-1',
       metadata: { what_went_well: ['x'], 'evidence/id': 'p' },
     });
-    expect(toActivity(opening('s-1'))).toMatchObject({
+    expect(toActivityEvent(opening('s-1'))).toMatchObject({
       'event/type': 'session/open',
       'session/id': 's-1',
       source: 'hopgate',
     });
-    expect(toActivity(draft({ id: 'x' }))).toMatchObject({
+    expect(toActivityEvent(draft({ id: 'x' }))).toMatchObject({
       'event/type': 'agent/interaction',
       metadata: { tool: 'read' },
     });
-    expect(toActivity(draft({ id: 'x', type: 'pattern-selection', patternId: 'p/one' }))).toMatchObject({
+    expect(toActivityEvent(draft({ id: 'x', type: 'pattern-selection', patternId: 'p/one' }))).toMatchObject({
       'event/type': 'pattern/selected',
       metadata: { 'pattern/id': 'p/one' },
     });

@@ -9,13 +9,13 @@ import {
   matchesQuery,
   QueryError,
   type QueryPosition,
-  resolveQuery,
+  validateQuery,
 } from '../../src/evidence/evidence-query.ts';
 import { draft } from './drafts.ts';
 
 const problems = (query: unknown): readonly string[] => {
   try {
-    resolveQuery(query);
+    validateQuery(query);
     return [];
   } catch (error) {
     if (!(error instanceof QueryError)) throw error;
@@ -35,9 +35,9 @@ const places: fc.Arbitrary<QueryPosition> = fc.record({
 
 describe('a query', () => {
   it('is resolved to milliseconds, a limit and a position', () => {
-    expect(resolveQuery({})).toEqual({ since: null, before: null, limit: 100, after: null });
+    expect(validateQuery({})).toEqual({ since: null, before: null, limit: 100, after: null });
     expect(
-      resolveQuery({
+      validateQuery({
         since: '1970-01-01T00:00:01Z',
         before: '1970-01-01T00:00:01.5Z',
         limit: 7,
@@ -54,7 +54,7 @@ describe('a query', () => {
       author: 'a',
       ephemeral: true,
     });
-    expect(resolveQuery({ limit: MAX_QUERY_LIMIT, after: '1.0.2' })).toMatchObject({
+    expect(validateQuery({ limit: MAX_QUERY_LIMIT, after: '1.0.2' })).toMatchObject({
       limit: 1000,
       after: { ephemeral: false },
     });
@@ -82,8 +82,8 @@ describe('a query', () => {
   ])('with %j is refused', (query, paths) => expect(problems(query)).toEqual(paths));
 
   it('an error about an instant or a cursor shows its correct form', () => {
-    expect(() => resolveQuery({ since: 'now' })).toThrow('since: must be ISO 8601 in UTC: 2026-01-31T09:00:00.000Z');
-    expect(() => resolveQuery({ after: 'x' })).toThrow('after: is not a cursor; give the "next" of an earlier page');
+    expect(() => validateQuery({ since: 'now' })).toThrow('since: must be ISO 8601 in UTC: 2026-01-31T09:00:00.000Z');
+    expect(() => validateQuery({ after: 'x' })).toThrow('after: is not a cursor; give the "next" of an earlier page');
   });
 });
 
@@ -108,7 +108,7 @@ describe('an entry', () => {
     since: '2026-01-31T09:00:00.000Z',
     before: '2026-01-31T09:00:00.001Z',
   };
-  const matches = (query: EvidenceQuery) => matchesQuery(resolveQuery(query), entry);
+  const matches = (query: EvidenceQuery) => matchesQuery(validateQuery(query), entry);
 
   it('matches an empty query, and one with all of its own values', () => {
     expect([matches({}), matches(all)]).toEqual([true, true]);
@@ -152,13 +152,13 @@ describe('the answer to a query', () => {
   it('continues at its cursor', () =>
     fc.assert(
       fc.property(places, (place) => {
-        expect(resolveQuery({ after: encodeCursor(place) }).after).toEqual(place);
+        expect(validateQuery({ after: encodeCursor(place) }).after).toEqual(place);
       }),
     ));
 
   it('is cut to the limit, with a cursor only if more follow', () => {
     const found = [3, 2, 1].map((at) => ({ position: { at, ephemeral: false, nth: at }, found: at as never }));
-    const page = (limit: number, of = found) => cutToPage(resolveQuery({ limit }), of);
+    const page = (limit: number, of = found) => cutToPage(validateQuery({ limit }), of);
     expect(page(2)).toEqual({ entries: [3, 2], next: '2.0.2' });
     expect(page(3)).toEqual({ entries: [3, 2, 1], next: null });
     expect(page(2, [])).toEqual({ entries: [], next: null });

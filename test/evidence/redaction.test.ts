@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { blobIdsIn, mayContainBlobReference } from '../../src/evidence/redaction.ts';
+import { findBlobIds, mayContainBlobReference } from '../../src/evidence/redaction.ts';
 
 const [A, B] = ['a'.repeat(64), '0'.repeat(64)] as const;
 
 it('all blobs of a body are found, each once', () => {
-  expect(blobIdsIn({ blob: A, bytes: 1 })).toEqual([A]);
+  expect(findBlobIds({ blob: A, bytes: 1 })).toEqual([A]);
   expect(
-    blobIdsIn([{ x: [{ blob: A, bytes: 0 }, null, 'y'] }, { blob: B, bytes: 2, more: { blob: A, bytes: 1 } }]),
+    findBlobIds([{ x: [{ blob: A, bytes: 0 }, null, 'y'] }, { blob: B, bytes: 2, more: { blob: A, bytes: 1 } }]),
   ).toEqual([A, B]);
 });
 
@@ -22,7 +22,7 @@ it.each([
   [{ blob: `${A}a`, bytes: 1 }],
   [{ blob: `x${A.slice(1)}`, bytes: 1 }],
   [{ blob: A.toUpperCase(), bytes: 1 }],
-])('no blob is found in %j', (body) => expect(blobIdsIn(body)).toEqual([]));
+])('no blob is found in %j', (body) => expect(findBlobIds(body)).toEqual([]));
 
 it('the quick check for blob references is false for bodies without one', () => {
   expect(mayContainBlobReference(JSON.stringify({ x: { blob: A, bytes: 1 } }))).toBe(true);

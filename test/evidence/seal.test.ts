@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { sealDrafts } from '../../src/evidence/chain.ts';
+import { buildChainedEntries } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
-import { merkleLeafOf } from '../../src/evidence/merkle.ts';
+import { merkleLeafOfEntry } from '../../src/evidence/merkle.ts';
 import {
   isSignedBy,
   newSealKey,
@@ -15,7 +15,7 @@ import { conversation } from './drafts.ts';
 import { merkleRoot } from './merkle-root.ts';
 
 const NOW = Date.parse('2026-02-01T00:00:00.000Z');
-const log = sealDrafts(EMPTY_CHAIN, conversation('s-1', 9)).map(({ entry }) => entry);
+const log = buildChainedEntries(EMPTY_CHAIN, conversation('s-1', 9)).map(({ entry }) => entry);
 const key = newSealKey();
 
 const sealOf = (entries: typeof log, privateKey = key.privateKey) =>
@@ -23,7 +23,7 @@ const sealOf = (entries: typeof log, privateKey = key.privateKey) =>
     {
       sessionId: 's-1',
       head: { seq: entries.length - 1, hash: entries.at(-1)!.hash },
-      root: merkleRoot(entries.map(merkleLeafOf)),
+      root: merkleRoot(entries.map(merkleLeafOfEntry)),
     },
     privateKey,
     NOW,
@@ -31,7 +31,8 @@ const sealOf = (entries: typeof log, privateKey = key.privateKey) =>
 
 const read = (entries: typeof log, size: number, sessionId = 's-1') => {
   const part = entries.slice(0, size);
-  const sealed = entries.length < size ? null : { head: part.at(-1)!.hash, root: merkleRoot(part.map(merkleLeafOf)) };
+  const sealed =
+    entries.length < size ? null : { head: part.at(-1)!.hash, root: merkleRoot(part.map(merkleLeafOfEntry)) };
   return { sessionId, size: entries.length, sealed };
 };
 

@@ -1,5 +1,5 @@
 import type { Body } from '../../src/evidence/bodies.ts';
-import { sealDrafts } from '../../src/evidence/chain.ts';
+import { buildChainedEntries } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry, type EntryDraft } from '../../src/evidence/entry.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { draft } from './drafts.ts';
@@ -8,7 +8,7 @@ import { draft } from './drafts.ts';
  * Seals a session's entries `e0`, `e1`, …, a second apart. An argument is the body of an entry, or all of its fields.
  */
 export const sealedEntries = (...bodies: (Body | Partial<EntryDraft>)[]): Entry[] =>
-  sealDrafts(
+  buildChainedEntries(
     EMPTY_CHAIN,
     bodies.map((one, n) =>
       draft({

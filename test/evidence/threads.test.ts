@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { sealDrafts } from '../../src/evidence/chain.ts';
+import { buildChainedEntries } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry, type EntryDraft } from '../../src/evidence/entry.ts';
 import { checkInvariants } from '../../src/evidence/invariants.ts';
-import { projectThread } from '../../src/evidence/threads.ts';
+import { buildThread } from '../../src/evidence/threads.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { fivePeripherals, world } from '../audit/audited-session.ts';
 import { draft } from './drafts.ts';
@@ -13,15 +13,14 @@ const HOUR = 3_600_000;
 
 /** One entry a minute about the mission, in the order given. */
 const entriesOf = (...drafts: (Partial<EntryDraft> & { id: string })[]): Entry[] =>
-  sealDrafts(
+  buildChainedEntries(
     EMPTY_CHAIN,
     drafts.map((fields, minute) =>
       draft({ subject: SUBJECT, at: new Date(START + minute * 60_000).toISOString(), body: {}, ...fields }),
     ),
   ).map(({ entry }) => entry);
 
-const project = (entries: readonly Entry[], hours = 1) =>
-  projectThread(entries, SUBJECT, { now: START + hours * HOUR });
+const project = (entries: readonly Entry[], hours = 1) => buildThread(entries, SUBJECT, { now: START + hours * HOUR });
 
 const goal = { id: 'g', claim: 'goal' } as const;
 
@@ -49,7 +48,7 @@ describe('a thread', () => {
     const entries = entriesOf(goal, { id: 'a', inReplyTo: 'g' });
     expect(project(entries)?.status).toBe('open');
     expect(project(entries, 25)?.status).toBe('stalled');
-    expect(projectThread(entries, SUBJECT, { now: START + HOUR, staleAfter: 60_000 })?.status).toBe('stalled');
+    expect(buildThread(entries, SUBJECT, { now: START + HOUR, staleAfter: 60_000 })?.status).toBe('stalled');
   });
 
   it('is closed by a last entry that concludes it, and open again after another entry', () => {
@@ -148,7 +147,7 @@ it('a session through five peripherals is one rooted tree', async () => {
   const at = await world();
   await fivePeripherals(at);
   const entries = [...(await at.session.evidence())];
-  const thread = projectThread(entries, { type: 'session', id: at.session.id }, { now: START })!;
+  const thread = buildThread(entries, { type: 'session', id: at.session.id }, { now: START })!;
   expect(thread).toMatchObject({ status: 'closed', goal: { id: entries[0]!.id }, count: entries.length, forks: [] });
   expect(thread.participants).toEqual(['agent-1', 'op']);
   expect(checkInvariants(thread.entries, { count: thread.count, participants: thread.participants })).toMatchObject({

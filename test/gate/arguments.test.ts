@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { bindArguments } from '../../src/gate/bind-arguments.ts';
+import { bindCallArguments } from '../../src/gate/bind-arguments.ts';
 import type { ArgumentRole, Json } from '../../src/spec/types.ts';
 import { fixtureSpecs } from './views.ts';
 
-const bind = (tool: string, given: unknown) => bindArguments(fixtureSpecs.tools[tool]!, given);
+const bind = (tool: string, given: unknown) => bindCallArguments(fixtureSpecs.tools[tool]!, given);
 
 describe('the arguments of a call', () => {
   it.each<[string, string, unknown, { [name: string]: Json }]>([
@@ -33,8 +33,8 @@ describe('the arguments of a call', () => {
   ])('keep null exactly if the parameter may be null: %s', (_name, role, schema, bound) => {
     const parameter = { name: 'v', role, schema, required: false, description: '' };
     const tool = { ...fixtureSpecs.tools['read']!, parameters: [parameter as never] };
-    expect(bindArguments(tool, { v: null })).toEqual(bound);
-    expect(bindArguments(tool, [null])).toEqual({ ok: true, args: {} });
+    expect(bindCallArguments(tool, { v: null })).toEqual(bound);
+    expect(bindCallArguments(tool, [null])).toEqual({ ok: true, args: {} });
   });
 
   it.each<[ArgumentRole, unknown, Json | undefined, Json | undefined]>([
@@ -55,7 +55,7 @@ describe('the arguments of a call', () => {
       parameters: [{ name: 'v', role, schema, required: false, description: '' }],
     };
     const args = bound === undefined ? {} : { v: bound };
-    expect(bindArguments(tool, { v: given })).toEqual({ ok: true, args });
+    expect(bindCallArguments(tool, { v: given })).toEqual({ ok: true, args });
   });
 
   it.each<[string, string, unknown, string | null, string]>([

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isCelRuleTrue } from '../../src/audit/rules/audited-cel.ts';
 import { prospectiveFruit } from '../../src/gate/fruit.ts';
 import { evaluateRule } from '../../src/gate/requirements/evaluate-rule.ts';
-import { celFacts } from '../../src/gate/requirements/requirement-facts.ts';
+import { collectCelFacts } from '../../src/gate/requirements/requirement-facts.ts';
 import type { FruitType, Json, PeripheralSpec } from '../../src/spec/types.ts';
 import { fixtureSpecs, viewOf, visitTo } from './views.ts';
 
@@ -69,7 +69,7 @@ describe('a CEL condition', () => {
     backpack: { 'target-files': ['a'] },
     tests: { passed: true, count: 1, failed: 0 },
   });
-  const facts = celFacts(view, { 'test-count': 3, result: 'pass', ratio: 0.5, nothing: null });
+  const facts = collectCelFacts(view, { 'test-count': 3, result: 'pass', ratio: 0.5, nothing: null });
   it.each<[string, boolean]>([
     ['fruit.test_count > 2', true],
     ['fruit.test_count > 3', false],
@@ -101,7 +101,7 @@ describe('a CEL condition', () => {
     expect(
       evaluateRule(
         "backpack.plan.first_step == 'a-b'",
-        celFacts(viewOf({ backpack: { plan: { 'first-step': 'a-b' } } }), {}),
+        collectCelFacts(viewOf({ backpack: { plan: { 'first-step': 'a-b' } } }), {}),
       ),
     ).toBe(true);
   });
@@ -109,7 +109,7 @@ describe('a CEL condition', () => {
     { 'max-amount': 10, max_amount: 5000 },
     { max_amount: 10, 'max-amount': 5000 },
   ])('does not hold for %j, whose names are the same with _', (limits) => {
-    const facts = celFacts(view, {}, { limits });
+    const facts = collectCelFacts(view, {}, { limits });
     expect(evaluateRule('args.limits.max_amount <= 500', facts)).toBe(false);
     expect(isCelRuleTrue('args.limits.max_amount <= 500', facts)).toBe(false);
   });

@@ -3,7 +3,7 @@ import picomatch from 'picomatch';
 import { describe, expect, it } from 'vitest';
 import { isMaskedPath } from '../../src/audit/rules/protected-paths.ts';
 import { globProblem } from '../../src/base/glob.ts';
-import { isGitInternal, isMasked, isProtected, maskMatcher } from '../../src/gate/scope/masks.ts';
+import { isGitInternal, isMaskedByConfig, isWriteProtected, maskMatcher } from '../../src/gate/scope/masks.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 import { PROTECTED_FILE_NAMES } from '../../src/spec/policy/protected-names.ts';
 
@@ -98,7 +98,7 @@ describe('a mask', () => {
         const pattern = parts.join('');
         fc.pre(isRelative(pattern) && globProblem(pattern) === null);
         for (const path of [pattern, `${pattern}/a`, ...(pattern.includes('/') ? [] : [`b/${pattern}`])])
-          expect([path, isMasked(path, [pattern]), isMaskedPath(path, [pattern])]).toEqual([path, true, true]);
+          expect([path, isMaskedByConfig(path, [pattern]), isMaskedPath(path, [pattern])]).toEqual([path, true, true]);
       }),
       { numRuns: 2000 },
     );
@@ -108,7 +108,7 @@ describe('a mask', () => {
     [['odd/ "[x]*.pem'], 'odd/ "[x]*.pem odd/ "x1.pem'],
     [['*.pem', 'a?pem', 's*key', '*.key'], 'a-pem b/axpem ssh_key'],
   ])('%j hides %s', (masks, hit) => {
-    for (const path of hit.split(/ (?!")/)) expect([path, isMasked(path, masks)]).toEqual([path, true]);
+    for (const path of hit.split(/ (?!")/)) expect([path, isMaskedByConfig(path, masks)]).toEqual([path, true]);
   });
 
   it.each([
@@ -130,8 +130,8 @@ describe('a mask', () => {
     ['**/*.pem', 'a.pem a/b.pem a/b.PEM .x/b.pem', 'a.pem.txt pem'],
     ['*.{key,p12}', 'c/d.key .p12 a.P12', 'key a.keys'],
   ])('with a pattern of the form %s hides exactly the paths that it names', (mask, hit, missed) => {
-    for (const path of hit.split(' ')) expect([path, isMasked(path, [mask])]).toEqual([path, true]);
-    for (const path of missed.split(' ')) expect([path, isMasked(path, [mask])]).toEqual([path, false]);
+    for (const path of hit.split(' ')) expect([path, isMaskedByConfig(path, [mask])]).toEqual([path, true]);
+    for (const path of missed.split(' ')) expect([path, isMaskedByConfig(path, [mask])]).toEqual([path, false]);
   });
 
   it.each([
@@ -145,8 +145,8 @@ describe('a mask', () => {
     ['ﬁ', 'fi FI', 'f'],
     ['a:b', 'a:b A:B', 'a a:c'],
   ])('with a pattern of the form %s hides its paths in any spelling', (mask, hit, missed) => {
-    for (const path of hit.split(' ')) expect([path, isMasked(path, [mask])]).toEqual([path, true]);
-    for (const path of missed.split(' ')) expect([path, isMasked(path, [mask])]).toEqual([path, false]);
+    for (const path of hit.split(' ')) expect([path, isMaskedByConfig(path, [mask])]).toEqual([path, true]);
+    for (const path of missed.split(' ')) expect([path, isMaskedByConfig(path, [mask])]).toEqual([path, false]);
   });
 
   it.each([
@@ -163,17 +163,17 @@ describe('a mask', () => {
   ])(
     'in the list %j: the last matching pattern decides, and nothing in a masked folder is excepted',
     (masks, hit, missed) => {
-      for (const path of hit.split(' ')) expect([path, isMasked(path, masks)]).toEqual([path, true]);
-      for (const path of missed.split(' ')) expect([path, isMasked(path, masks)]).toEqual([path, false]);
+      for (const path of hit.split(' ')) expect([path, isMaskedByConfig(path, masks)]).toEqual([path, true]);
+      for (const path of missed.split(' ')) expect([path, isMaskedByConfig(path, masks)]).toEqual([path, false]);
     },
   );
 
   it('hides secrets by default', () => {
-    for (const path of HELD) expect([path, isMasked(path, DEFAULT_MASKS)]).toEqual([path, true]);
+    for (const path of HELD) expect([path, isMaskedByConfig(path, DEFAULT_MASKS)]).toEqual([path, true]);
   });
 
   it('shows public certificates and ordinary files with similar names by default', () => {
-    for (const path of OPEN) expect([path, isMasked(path, DEFAULT_MASKS)]).toEqual([path, false]);
+    for (const path of OPEN) expect([path, isMaskedByConfig(path, DEFAULT_MASKS)]).toEqual([path, false]);
   });
 
   it('of a folder masks everything in it, at any depth', () => {
@@ -201,10 +201,10 @@ describe('a mask', () => {
     '.git/config.worktree',
     '.git/credentials',
     'GIT~1/config',
-  ])('hides %s always', (path) => expect(isMasked(path, [])).toBe(true));
+  ])('hides %s always', (path) => expect(isMaskedByConfig(path, [])).toBe(true));
   it.each(['config', 'git/config', '.git/HEAD', 'config/.git', '.git-credentials/a', 'a.git/config'])(
     'does not hide %s',
-    (path) => expect(isMasked(path, [])).toBe(false),
+    (path) => expect(isMaskedByConfig(path, [])).toBe(false),
   );
 });
 
@@ -216,8 +216,8 @@ describe('the list of files that no tool may write', () => {
 
   it.each([...PROTECTED_FILE_NAMES])('protects %s, at any depth, and everything in it', (name) => {
     for (const path of [name, `a/${name}`, `${name}/a`, name.toUpperCase(), `${name}.`, `${name}::$DATA`, `${name} `])
-      expect([path, isProtected(path)]).toEqual([path, true]);
-    for (const path of [`${name}x`, `x${name}`]) expect([path, isProtected(path)]).toEqual([path, false]);
+      expect([path, isWriteProtected(path)]).toEqual([path, true]);
+    for (const path of [`${name}x`, `x${name}`]) expect([path, isWriteProtected(path)]).toEqual([path, false]);
   });
 
   it.each([
@@ -231,7 +231,7 @@ describe('the list of files that no tool may write', () => {
     'a/node_modules/hopgate',
     'node_modules/.bin/hopgate',
     'NODE_MODULES/HOPGATE/a',
-  ])('protects %s', (path) => expect(isProtected(path)).toBe(true));
+  ])('protects %s', (path) => expect(isWriteProtected(path)).toBe(true));
 
   it.each([
     'src/a.ts',
@@ -249,7 +249,7 @@ describe('the list of files that no tool may write', () => {
     'a/.bin/hopgate',
     '...',
     'naïve',
-  ])('does not protect %s', (path) => expect(isProtected(path)).toBe(false));
+  ])('does not protect %s', (path) => expect(isWriteProtected(path)).toBe(false));
 });
 
 it('a .git folder is recognised at any place and in any spelling', () => {

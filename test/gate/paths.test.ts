@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isWithinAny, locatePath } from '../../src/gate/scope/locate-path.ts';
+import { isPathWithinAny, locatePath } from '../../src/gate/scope/locate-path.ts';
 
 const ROOT = '/home/me/repository';
 const at = (text: unknown) => {
@@ -69,7 +69,7 @@ describe('locatePath', () => {
   });
 });
 
-describe('isWithinAny', () => {
+describe('isPathWithinAny', () => {
   it.each<[string, string[], boolean]>([
     ['src/a.ts', ['src/'], true],
     ['src', ['src/'], true],
@@ -87,7 +87,7 @@ describe('isWithinAny', () => {
     ['.', ['src/'], false],
     ['src/a.ts', [], false],
   ])('compares %s with %j segment by segment', (path, folders, expected) => {
-    expect(isWithinAny(folders, path)).toBe(expected);
+    expect(isPathWithinAny(folders, path)).toBe(expected);
   });
 
   it('gives the same result as comparing the segments', () => {
@@ -95,7 +95,7 @@ describe('isWithinAny', () => {
     fc.assert(
       fc.property(path, path, fc.constantFrom('', '/'), (inner, outer, slash) => {
         const expected = outer.every((segment, index) => inner[index] === segment);
-        expect(isWithinAny([outer.join('/') + slash], inner.join('/'))).toBe(expected);
+        expect(isPathWithinAny([outer.join('/') + slash], inner.join('/'))).toBe(expected);
       }),
     );
   });

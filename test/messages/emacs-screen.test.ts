@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { sendBell } from '../../src/messages/send-message.ts';
 import { openSession } from '../../src/open-session.ts';
-import { ensureTokenIn } from '../../src/operator/operator-token.ts';
+import { ensureTokenFile } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
@@ -95,7 +95,7 @@ it.skipIf(!hasEmacs || !hasTmux || !isDeep)(
     await approve();
     await screen.shows(/\/nowhere\/token cannot be read/);
     const forged = join(home, 'forged.token');
-    ensureTokenIn(forged, 'operator');
+    ensureTokenFile(forged, 'operator');
     await withToken(forged);
     await approve();
     await screen.shows(/is not the operator's token/);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { SessionAudit } from '../../src/audit/verify/session-audit.ts';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { ToolBackend } from '../../src/ports/tool-backend.ts';
@@ -47,7 +47,7 @@ const send = async (from: Session, tool: string, args: { readonly [name: string]
   if (!result.ok) throw new Error(`${result.denial.message} | ${result.denial.remedy}`);
   return result.result as { readonly [name: string]: Json };
 };
-const eventsOf = async (session: Session) => (await session.evidence()).map(({ body }) => bodyOf(body));
+const eventsOf = async (session: Session) => (await session.evidence()).map(({ body }) => toBody(body));
 const receiptsOf = async (session: Session) =>
   (await eventsOf(session)).flatMap((body) => (body?.event === 'receipt' ? [body.state] : []));
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { answerOnce, pendingRequests } from '../../src/operator/answer-request.ts';
-import { type GrantTerms, grantLimits, parseTypedAnswer } from '../../src/operator/grant-terms.ts';
+import { answerIfUnanswered, listPendingRequests } from '../../src/operator/answer-request.ts';
+import { type GrantTerms, parseTypedAnswer, toGrantLimits } from '../../src/operator/grant-terms.ts';
 import { ensureOperatorToken } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
-import { revokedBy, revokeGrant } from '../../src/operator/revoked-grants.ts';
+import { revokeGrant, whoRevokedGrant } from '../../src/operator/revoked-grants.ts';
 import { readAnswerFile, requestOf, stateFolder, writeAnswerFile } from './support.ts';
 
 const HOUR = 60 * 60_000;
@@ -19,7 +19,7 @@ describe('the limits of a grant', () => {
     [{ files: true }, { until: HOUR, files: ['src/a.ts', 'app/?id].tsx'] }],
     [{ files: ['.', '!dist/'] }, { until: HOUR, files: ['.', '!dist/'] }],
   ])('are computed from the terms %j', (terms, limits) => {
-    expect(grantLimits(terms, changed, 0)).toEqual(limits);
+    expect(toGrantLimits(terms, changed, 0)).toEqual(limits);
   });
 
   it.each<[GrantTerms, object, RegExp]>([
@@ -30,7 +30,7 @@ describe('the limits of a grant', () => {
     [{ files: ['../x'] }, changed, /is not a path inside the root/],
     [{ files: true }, { view: {} }, /no file is changed/],
   ])('%j are refused', (terms, request, problem) => {
-    expect(grantLimits(terms, request as never, 0)).toEqual({ problem: expect.stringMatching(problem) });
+    expect(toGrantLimits(terms, request as never, 0)).toEqual({ problem: expect.stringMatching(problem) });
   });
 
   it.each<[string, ReturnType<typeof parseTypedAnswer>]>([
@@ -52,9 +52,9 @@ describe('a grant in an answer', () => {
     const approver = pendingApprover({ stateDir, root: '/repo' });
     const answerWith = async () => {
       await approver.approve(requestOf());
-      const [item] = pendingRequests(stateDir);
+      const [item] = listPendingRequests(stateDir);
       const grant = { until: Date.now() + HOUR, uses: 2 };
-      answerOnce(
+      answerIfUnanswered(
         stateDir,
         item!.pending,
         { verdict: 'yes', by: 'mary', minutes: 5, grant },
@@ -72,10 +72,10 @@ describe('a grant in an answer', () => {
 
   it('is revoked for good, by the first person', () => {
     const stateDir = stateFolder();
-    expect(revokedBy(stateDir, '../g')).toBeNull();
+    expect(whoRevokedGrant(stateDir, '../g')).toBeNull();
     revokeGrant(stateDir, '../g', 'mary');
     revokeGrant(stateDir, '../g', 'bob');
-    expect(revokedBy(stateDir, '../g')).toBe('mary');
-    expect(revokedBy(stateDir, 'h')).toBeNull();
+    expect(whoRevokedGrant(stateDir, '../g')).toBe('mary');
+    expect(whoRevokedGrant(stateDir, 'h')).toBeNull();
   });
 });

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { isPathWithin } from '../../src/base/paths.ts';
-import { ensureOperatorToken, tokenFile } from '../../src/operator/operator-token.ts';
+import { ensureOperatorToken, operatorTokenFile } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
 import { makeEditLayout, makeReadOnlyLayout, makeTestLayout } from '../../src/tools/sandbox/mounts/tool-layouts.ts';
@@ -25,7 +25,7 @@ describe('the operator’s token and key', () => {
     const { root, dir, token } = await world();
     const look = [
       'ls src',
-      `cat ${tokenFile(dir)}`,
+      `cat ${operatorTokenFile(dir)}`,
       `ls ${dir}`,
       `mkdir -p ${dir}/approvals/answers && echo '{}' > ${dir}/approvals/answers/x.json && echo wrote`,
       `grep -rs hopgate-operator- /home /root /tmp /var /run /opt /proc/self/environ /proc/self/mountinfo`,
@@ -61,7 +61,7 @@ describe('the operator’s token and key', () => {
 
 it('a token file that others could have read is refused', async () => {
   const { dir } = await world();
-  chmodSync(tokenFile(dir), 0o644);
+  chmodSync(operatorTokenFile(dir), 0o644);
   expect(() => ensureOperatorToken(dir)).toThrow(/can be read by other users/);
 });
 

@@ -4,9 +4,9 @@ import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, write
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { APPROVAL_KINDS } from '../../src/gate/approvals/approval.ts';
-import { answerOnce, type OperatorItem, pendingRequests } from '../../src/operator/answer-request.ts';
+import { answerIfUnanswered, listPendingRequests, type RequestAndAnswer } from '../../src/operator/answer-request.ts';
 import { approverInAdvance, fallbackApprover } from '../../src/operator/fallback-approver.ts';
-import { ensureOperatorToken, tokenFile } from '../../src/operator/operator-token.ts';
+import { ensureOperatorToken, operatorTokenFile } from '../../src/operator/operator-token.ts';
 import { askHereOrElsewhere, pendingApprover } from '../../src/operator/pending-approver.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import { answerFiles, readAnswerFile, requestOf, say, stateFolder, writeAnswerFile } from './support.ts';
@@ -34,7 +34,7 @@ describe('a pending request', () => {
     const { stateDir, ask } = world();
     const id = await pendingId(ask());
     expect(id).toMatch(/^[a-z2-9]{6}$/);
-    const [item] = pendingRequests(stateDir);
+    const [item] = listPendingRequests(stateDir);
     expect(item?.pending).toMatchObject({ id, root: '/repo', request: requestOf() });
     const folder = join(stateDir, 'approvals/pending');
     expect(readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777)).toEqual([0o600]);
@@ -45,14 +45,14 @@ describe('a pending request', () => {
     const { stateDir, ask } = world();
     const place = { from: 'test', to: 'deploy' };
     const id = await pendingId(ask({ action: kind === 'hop' ? { kind, exit: 'pass', ...place } : { kind, ...place } }));
-    expect(pendingRequests(stateDir)).toMatchObject([{ pending: { id, request: { action: { kind } } } }]);
+    expect(listPendingRequests(stateDir)).toMatchObject([{ pending: { id, request: { action: { kind } } } }]);
   });
 
   it('is listed after those that were asked before, also in the same millisecond', async () => {
     const { stateDir, ask } = world();
     const ids: string[] = [];
     for (let nth = 0; nth < 10; nth += 1) ids.push(await pendingId(ask({ reason: `request ${nth}` })));
-    expect(pendingRequests(stateDir).map(({ pending }) => pending.id)).toEqual(ids);
+    expect(listPendingRequests(stateDir).map(({ pending }) => pending.id)).toEqual(ids);
   });
 
   it('keeps its id when it is repeated, here or in another process', async () => {
@@ -60,7 +60,7 @@ describe('a pending request', () => {
     const id = await pendingId(ask());
     expect(await pendingId(ask())).toBe(id);
     expect(await pendingId(pendingApprover({ stateDir, root: '/repo', clock }).approve(requestOf()))).toBe(id);
-    expect(pendingRequests(stateDir)).toHaveLength(1);
+    expect(listPendingRequests(stateDir)).toHaveLength(1);
   });
 
   it('is a new one if any part differs', async () => {
@@ -78,7 +78,7 @@ describe('a pending request', () => {
     const { stateDir, ask, clock } = world();
     const id = await pendingId(ask());
     clock.time += 24 * 60 * 60_000;
-    expect(pendingRequests(stateDir, clock.time)).toEqual([]);
+    expect(listPendingRequests(stateDir, clock.time)).toEqual([]);
     expect(await pendingId(ask())).not.toBe(id);
   });
 
@@ -90,13 +90,13 @@ describe('a pending request', () => {
       clock.time += 1;
       ids.push(await pendingId(ask({ reason: `reason ${n}` })));
     }
-    expect(pendingRequests(stateDir).map(({ pending }) => pending.id)).toEqual([other, ...ids.slice(5)]);
+    expect(listPendingRequests(stateDir).map(({ pending }) => pending.id)).toEqual([other, ...ids.slice(5)]);
   });
 
   it('is refused if it is too long for a person to read', async () => {
     const { stateDir, ask } = world();
     expect(await ask({ view: { fruit: 'x'.repeat(1 << 20) } })).toBeNull();
-    expect(pendingRequests(stateDir)).toEqual([]);
+    expect(listPendingRequests(stateDir)).toEqual([]);
   });
 });
 
@@ -106,7 +106,7 @@ describe("the operator's answer", () => {
     const id = await pendingId(ask());
     say(stateDir, id);
     expect(await ask()).toEqual({ by: 'mary', minutes: expect.closeTo(60, 0) });
-    expect(pendingRequests(stateDir)).toEqual([]);
+    expect(listPendingRequests(stateDir)).toEqual([]);
     expect(await pendingId(ask())).not.toBe(id);
   });
 
@@ -141,8 +141,8 @@ describe("the operator's answer", () => {
   it('is waited for if the caller wants that', async () => {
     const { stateDir, ask } = world({ waitMs: 60_000 });
     const given = ask();
-    while (pendingRequests(stateDir).length === 0) await new Promise((done) => setTimeout(done, 5));
-    say(stateDir, pendingRequests(stateDir)[0]?.pending.id ?? '');
+    while (listPendingRequests(stateDir).length === 0) await new Promise((done) => setTimeout(done, 5));
+    say(stateDir, listPendingRequests(stateDir)[0]?.pending.id ?? '');
     expect(await given).toMatchObject({ by: 'mary' });
   });
 
@@ -227,7 +227,7 @@ describe('an answer to a request is ignored', () => {
     const id = await pendingId(ask());
     writeAnswerFile(stateDir, request.hash, text);
     expect(await pendingId(ask())).toBe(id);
-    expect(pendingRequests(stateDir)[0]?.answer).toBeNull();
+    expect(listPendingRequests(stateDir)[0]?.answer).toBeNull();
   });
 
   it('if it was made with another token', async () => {
@@ -235,15 +235,15 @@ describe('an answer to a request is ignored', () => {
     const id = await pendingId(ask());
     say(stateDir, id, 'yes', { token: ensureOperatorToken(stateFolder()) });
     expect(await pendingId(ask())).toBe(id);
-    expect(pendingRequests(stateDir)[0]?.answer).toBeNull();
+    expect(listPendingRequests(stateDir)[0]?.answer).toBeNull();
   });
 
   it('if the token changed, or others may know it', async () => {
     const { stateDir, ask, id } = await answered();
-    writeFileSync(tokenFile(stateDir), ensureOperatorToken(stateFolder()));
+    writeFileSync(operatorTokenFile(stateDir), ensureOperatorToken(stateFolder()));
     expect(await pendingId(ask())).toBe(id);
     say(stateDir, id);
-    chmodSync(tokenFile(stateDir), 0o644);
+    chmodSync(operatorTokenFile(stateDir), 0o644);
     expect(await pendingId(ask())).toBe(id);
   });
 });
@@ -264,7 +264,7 @@ it('files that are no requests are not listed', async () => {
     [`${'c'.repeat(64)}.json`, JSON.stringify({ ...fake, request: real })],
   ] as const)
     writeFileSync(join(folder, name), text);
-  expect(pendingRequests(stateDir).map(({ pending }) => pending.id)).toEqual([id]);
+  expect(listPendingRequests(stateDir).map(({ pending }) => pending.id)).toEqual([id]);
   expect(answerFiles(stateDir)).toEqual([]);
 });
 
@@ -295,16 +295,16 @@ describe('a question that can be answered in two places', () => {
     expect(await away.approve(request)).toMatchObject({ by: 'mary' });
     expect(away.via).toBe('operator-token');
 
-    let shown: OperatorItem | undefined;
+    let shown: RequestAndAnswer | undefined;
     const here = askHereOrElsewhere('terminal', where, async () => {
-      shown = pendingRequests(stateDir)[0];
+      shown = listPendingRequests(stateDir)[0];
       return true;
     });
     expect(await here.approve(request)).toEqual({ by: 'operator' });
     expect(here.via).toBe('terminal');
-    expect(pendingRequests(stateDir)).toEqual([]);
+    expect(listPendingRequests(stateDir)).toEqual([]);
     const late = { verdict: 'yes', by: 'mary', minutes: 5 } as const;
-    expect(answerOnce(stateDir, shown!.pending, late, ensureOperatorToken(stateDir))).toBeNull();
+    expect(answerIfUnanswered(stateDir, shown!.pending, late, ensureOperatorToken(stateDir))).toBeNull();
     expect(answerFiles(stateDir)).toEqual([]);
   });
 
@@ -318,25 +318,25 @@ describe('a question that can be answered in two places', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(asking.stdout, 'data');
-    const [asked] = pendingRequests(stateDir);
+    const [asked] = listPendingRequests(stateDir);
     expect(asked?.pending.request).toEqual(requestOf());
     asking.kill('SIGKILL');
     await once(asking, 'close');
-    expect(pendingRequests(stateDir)).toEqual([]);
+    expect(listPendingRequests(stateDir)).toEqual([]);
     const yes = { verdict: 'yes', by: 'mary', minutes: 5 } as const;
-    expect(answerOnce(stateDir, asked!.pending, yes, ensureOperatorToken(stateDir))).toBeNull();
+    expect(answerIfUnanswered(stateDir, asked!.pending, yes, ensureOperatorToken(stateDir))).toBeNull();
     // A process that does not wait makes the same request again, so the request stays.
     const again = await pendingId(pendingApprover({ stateDir, root: '/repo' }).approve(requestOf()));
     expect(again).not.toBe(asked!.pending.id);
-    expect(pendingRequests(stateDir)).toHaveLength(1);
+    expect(listPendingRequests(stateDir)).toHaveLength(1);
   });
 
   it('keeps the first of many answers that come at once', async () => {
     const { stateDir, ask } = world();
     await pendingId(ask());
-    const [item] = pendingRequests(stateDir);
+    const [item] = listPendingRequests(stateDir);
     const given = Array.from({ length: 20 }, (_, index) =>
-      answerOnce(
+      answerIfUnanswered(
         stateDir,
         item!.pending,
         { verdict: index % 2 === 0 ? 'yes' : 'no', by: `p${index}`, minutes: 5 },

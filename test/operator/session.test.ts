@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
-import { pendingRequests } from '../../src/operator/answer-request.ts';
+import { listPendingRequests } from '../../src/operator/answer-request.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
@@ -36,7 +36,7 @@ it('a call is refused with a request id, and allowed after the operator’s yes'
   const id = String(denial.about['pending']);
   expect(denial).toMatchObject({ code: 'approval-required' });
   expect(denial.remedy).toContain(`hopgate approve ${id}`);
-  const [item] = pendingRequests(stateDir);
+  const [item] = listPendingRequests(stateDir);
   expect(item?.pending.request.view).toMatchObject({
     context: { 'commit-message': 'fix: b' },
     changes: { 'src/a.ts': 'f'.repeat(64) },
@@ -46,7 +46,7 @@ it('a call is refused with a request id, and allowed after the operator’s yes'
   const other = await denied(session.hop({ ...deploy, reason: 'because I say so' }));
   expect(other.denial.about['pending']).not.toBe(id);
   const { evidence } = await must(session.hop(deploy));
-  expect(bodyOf(evidence[0]!.body)).toMatchObject({
+  expect(toBody(evidence[0]!.body)).toMatchObject({
     event: 'approval',
     record: { by: 'mary', via: 'operator-token', requestHash: item?.pending.request.hash },
   });
@@ -59,7 +59,7 @@ it('one yes allows one call', async () => {
   await must(session.setMode({ to: 'discuss', summary: 'done' }));
   await must(session.setMode({ to: 'diagnose' }));
   const { denial } = await denied(session.setMode(mode));
-  const hash = pendingRequests(stateDir)[0]!.pending.request.hash;
+  const hash = listPendingRequests(stateDir)[0]!.pending.request.hash;
   say(stateDir, String(denial.about['pending']));
   const answer = readAnswerFile(stateDir, hash);
   await must(session.setMode(mode));

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { answerRequest, pendingRequests } from '../../src/operator/answer-request.ts';
+import { answerRequest, listPendingRequests } from '../../src/operator/answer-request.ts';
 import { ensureOperatorToken } from '../../src/operator/operator-token.ts';
 
 /** A state folder of its own for one test. */
@@ -22,7 +22,7 @@ export function say(
   more: { readonly minutes?: number; readonly now?: number; readonly token?: string } = {},
 ) {
   const { now = Date.now(), minutes = 60, token = ensureOperatorToken(stateDir) } = more;
-  const item = pendingRequests(stateDir, now).find(({ pending }) => pending.id === id);
+  const item = listPendingRequests(stateDir, now).find(({ pending }) => pending.id === id);
   if (!item) throw new Error(`nothing waits under ${id}`);
   return answerRequest(stateDir, item.pending, { verdict, by: 'mary', minutes }, token, now);
 }

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   ensureOperatorToken,
+  operatorTokenFile,
+  operatorTokenOrNull,
   readToken,
   TokenError,
-  tokenFile,
-  usableOperatorToken,
 } from '../../src/operator/operator-token.ts';
 import { stateFolder } from './support.ts';
 
@@ -25,17 +25,17 @@ describe("the operator's token", () => {
     const folder = stateFolder();
     const token = ensureOperatorToken(folder);
     expect(token).toMatch(/^hopgate-operator-[0-9a-f]{64}$/);
-    expect(statSync(tokenFile(folder)).mode & 0o777).toBe(0o600);
+    expect(statSync(operatorTokenFile(folder)).mode & 0o777).toBe(0o600);
     expect(ensureOperatorToken(folder)).toBe(token);
-    expect(readToken(tokenFile(folder))).toBe(token);
+    expect(readToken(operatorTokenFile(folder))).toBe(token);
     expect(ensureOperatorToken(stateFolder())).not.toBe(token);
   });
 
   it('is made without leaving another file', () => {
     const folder = stateFolder();
     ensureOperatorToken(folder);
-    expect(readFileSync(tokenFile(folder), 'utf8').trim()).toBe(ensureOperatorToken(folder));
-    expect(statSync(tokenFile(folder)).nlink).toBe(1);
+    expect(readFileSync(operatorTokenFile(folder), 'utf8').trim()).toBe(ensureOperatorToken(folder));
+    expect(statSync(operatorTokenFile(folder)).nlink).toBe(1);
   });
 
   it.each([
@@ -64,9 +64,9 @@ describe("the operator's token", () => {
   ])('is refused if it %s', (_what, code, spoil) => {
     const folder = stateFolder();
     ensureOperatorToken(folder);
-    spoil(tokenFile(folder));
+    spoil(operatorTokenFile(folder));
     expect(codeOf(() => ensureOperatorToken(folder))).toBe(code);
-    expect(usableOperatorToken(folder)).toBeNull();
+    expect(operatorTokenOrNull(folder)).toBeNull();
   });
 
   it('is reported as missing if the named file does not exist', () => {

@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
-import { type Body, bodyOf } from '../../src/evidence/bodies.ts';
+import { type Body, toBody } from '../../src/evidence/bodies.ts';
 import type { Entry } from '../../src/evidence/entry.ts';
 
 const SIZE = { width: 1040, height: 640 };
@@ -49,7 +49,7 @@ const entries = linesOf(hopgate('log', session, '--root', root, '--json')) as re
 /** The last entry whose body fits. */
 function seqOf(fits: (body: Body) => boolean): number {
   const found = entries.findLast(({ body }) => {
-    const known = bodyOf(body);
+    const known = toBody(body);
     return known !== null && fits(known);
   });
   if (!found) throw new Error('the session has no such entry');

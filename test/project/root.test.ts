@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { repositoryOf } from '../../src/project/repository-root.ts';
+import { repositoryOfFolder } from '../../src/project/repository-root.ts';
 
 let base: string;
 beforeEach(() => {
@@ -30,6 +30,6 @@ describe('the repository of a folder', () => {
     ['outside of git, with a hopgate.yaml of its own', ['a/hopgate.yaml'], 'a', 'a'],
   ])('is %s', (_, names, from, to) => {
     tree(...names);
-    expect(repositoryOf(join(base, from))).toBe(join(base, to));
+    expect(repositoryOfFolder(join(base, from))).toBe(join(base, to));
   });
 });

@@ -5,7 +5,7 @@ import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { askDaemon } from '../../src/daemon/hook/ask-daemon.ts';
-import { isIntact } from '../../src/evidence/chain.ts';
+import { isEntryIntact } from '../../src/evidence/chain.ts';
 import { openSession } from '../../src/open-session.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
@@ -84,7 +84,7 @@ describe('hopgate serve', () => {
     for (const [id, hash] of acknowledged) {
       const stored = await store.get(id);
       expect(stored?.entry.hash).toBe(hash);
-      expect(stored && isIntact(stored)).toBe(true);
+      expect(stored && isEntryIntact(stored)).toBe(true);
     }
     expect(acknowledged.size).toBeGreaterThan(40);
   });

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { resumeSession } from '../../src/session/create-session.ts';
@@ -59,7 +59,7 @@ async function resume(store: EvidenceStore, id: string) {
 
 async function storedEntries(store: EvidenceStore, id: string) {
   const entries = [];
-  for await (const { entry } of store.entries(id)) entries.push({ entry, body: bodyOf(entry.body) });
+  for await (const { entry } of store.entries(id)) entries.push({ entry, body: toBody(entry.body) });
   return entries;
 }
 

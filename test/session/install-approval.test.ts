@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
@@ -59,7 +59,7 @@ test('an install asks a person, who sees the command, its hosts and the files th
     },
   ]);
   expect(backend.calls).toHaveLength(1);
-  const events = (await session.evidence()).map(({ body }) => bodyOf(body)?.event);
+  const events = (await session.evidence()).map(({ body }) => toBody(body)?.event);
   expect(events.slice(-3)).toEqual(['approval', 'intent', 'outcome']);
   expect(await verify()).toEqual([]);
   const again = await replayDecisions(

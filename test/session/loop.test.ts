@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import type { Entry } from '../../src/evidence/entry.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { ToolCall } from '../../src/ports/tool-backend.ts';
@@ -17,7 +17,7 @@ function slowStore(clock: TestClock, log: string[]): EvidenceStore {
     async append(lease, after, drafts) {
       await new Promise((done) => setTimeout(done, 2));
       const stored = await store.append(lease, after, drafts);
-      log.push(`durable ${stored.map(({ entry }) => bodyOf(entry.body)?.event).join(' ')}`);
+      log.push(`durable ${stored.map(({ entry }) => toBody(entry.body)?.event).join(' ')}`);
       return stored;
     },
   };
@@ -142,12 +142,12 @@ describe('the tree of entries', () => {
     const entries = await again.evidence();
     const bodyAt = (id: string | undefined) => {
       const parent = entries.find((entry) => entry.id === id);
-      return parent && bodyOf(parent.body);
+      return parent && toBody(parent.body);
     };
     const seen = new Set<string>();
     let visit: string[] = [];
     for (const [index, entry] of entries.entries()) {
-      const body = bodyOf(entry.body);
+      const body = toBody(entry.body);
       const before = entries[index - 1];
       if (!body) throw new Error('no body');
       seen.add(body.event);
@@ -221,7 +221,7 @@ describe('the tree of entries', () => {
     const entries = await session.evidence();
     const of = (event: string) =>
       entries
-        .filter(({ body }) => bodyOf(body)?.event === event)
+        .filter(({ body }) => toBody(body)?.event === event)
         .map(({ type, author, peripheral }) => ({ type, author, peripheral }));
     expect(of('expired')).toEqual([{ type: 'coordination', author: 'clock', peripheral: 'test' }]);
     expect(of('hop').map(({ type }) => type)).toEqual(Array(3).fill('gate-traversal'));
@@ -306,7 +306,7 @@ describe('the result of a tool', () => {
       remedy: 'Name the file itself.',
     });
     const acted = await denied(session.step(edit));
-    expect(acted.evidence.map(({ body }) => bodyOf(body)?.event)).toEqual(['intent', 'outcome', 'denial']);
+    expect(acted.evidence.map(({ body }) => toBody(body)?.event)).toEqual(['intent', 'outcome', 'denial']);
     expect((await events(session)).slice(-4)).toEqual(['denial', 'intent', 'outcome', 'denial']);
     expect((await must(session.stop('enough'))).fruit['changes']).toBe(0);
   });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { valueOfLazy } from '../../src/base/lazy.ts';
 import { compileSpecTables } from '../../src/compile/spec-tables.ts';
-import { sealDrafts } from '../../src/evidence/chain.ts';
+import { buildChainedEntries } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry } from '../../src/evidence/entry.ts';
 import { applyEntry } from '../../src/session/state/apply-entry.ts';
 import { draftEntry } from '../../src/session/state/drafts.ts';
@@ -18,7 +18,7 @@ function fold(
   effects: readonly { path: string; op: string; after: string }[],
 ) {
   const body = { event: 'outcome', tool: 'edit', outcome: { status: 'ok', result: null }, effects } as const;
-  const [stored] = sealDrafts(EMPTY_CHAIN, [
+  const [stored] = buildChainedEntries(EMPTY_CHAIN, [
     { ...draftEntry(fixtureSpecs, state, { ...body, effects: [] }, { id: 'e', now: 0 }), author: 'ann' },
   ]);
   const entry: Entry = { ...stored!.entry, body: body as never };

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
-import { type Body, bodyOf } from '../../src/evidence/bodies.ts';
+import { type Body, toBody } from '../../src/evidence/bodies.ts';
 import type { NativeOutcome, NativeTicket } from '../../src/session/native/native-ticket.ts';
 import type { Session } from '../../src/session/session.ts';
 import { sha256Hex } from '../../src/tools/content-effect.ts';
@@ -35,7 +35,7 @@ async function admitted(session: Session, call: Parameters<Session['admit']>[0])
 const change = ({ root }: Stage, text = 'b\n'): void => writeFileSync(join(root, 'src/a.ts'), text);
 
 async function bodies(session: Session): Promise<Body[]> {
-  return (await session.evidence()).flatMap((entry) => bodyOf(entry.body) ?? []);
+  return (await session.evidence()).flatMap((entry) => toBody(entry.body) ?? []);
 }
 const events = async (session: Session, last: number) => (await bodies(session)).slice(-last).map(({ event }) => event);
 

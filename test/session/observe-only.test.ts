@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { WouldRefuseReport } from '../../src/audit/infer/would-refuse.ts';
 import { SessionAudit } from '../../src/audit/verify/session-audit.ts';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import { narrowConfig } from '../../src/project/narrow-config.ts';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
@@ -35,7 +35,7 @@ it('an observe-only session runs a call that enforcement would refuse, and recor
   const read = await at.session.step({ tool: 'read', args: { path: 'lib/new.ts' } });
   expect(read).toMatchObject({ ok: true, wouldRefuse: { code: 'mode-forbids' } });
   expect(at.session.state).toMatchObject({ denials: 0, steps: 2, observeOnly: true });
-  const intent = (await at.session.evidence()).map(({ body }) => bodyOf(body)).find((body) => body?.event === 'intent');
+  const intent = (await at.session.evidence()).map(({ body }) => toBody(body)).find((body) => body?.event === 'intent');
   expect(intent).toMatchObject({ wouldRefuse: { code: 'tool-not-allowed', message: 'explore has no write' } });
   const frames = framesOf(at.session, at.session.id, await storedOf(at));
   expect(frames.at(-1)).toMatchObject({ row: { wouldRefuse: expect.stringContaining('read'), code: 'mode-forbids' } });
@@ -83,7 +83,7 @@ it('a call that the audit would refuse without a record of it is a violation', a
   const { specs, config } = at.session;
   const judged = async (change: (body: { [field: string]: Json }) => void, enforce: boolean) => {
     const entries = (await at.session.evidence()).map((entry) => structuredClone(entry));
-    for (const { body } of entries) if (bodyOf(body)?.event === 'intent') change(body as { [field: string]: Json });
+    for (const { body } of entries) if (toBody(body)?.event === 'intent') change(body as { [field: string]: Json });
     const { enforce: _, ...enforced } = config;
     const pin = { specs, config: enforce ? enforced : config };
     const audit = new SessionAudit(pin);

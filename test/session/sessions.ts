@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { bodyOf } from '../../src/evidence/bodies.ts';
+import { toBody } from '../../src/evidence/bodies.ts';
 import type { Entry } from '../../src/evidence/entry.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
@@ -166,7 +166,7 @@ export async function denied<T extends { readonly ok: boolean }>(call: Promise<T
 /** The entries' bodies, in order. */
 export const bodies = async (session: Session) =>
   (await session.evidence()).map(({ body }) => {
-    const known = bodyOf(body);
+    const known = toBody(body);
     if (!known) throw new Error(`not a body of ours: ${JSON.stringify(body)}`);
     return known;
   });

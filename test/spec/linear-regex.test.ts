@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isCelRuleTrue } from '../../src/audit/rules/audited-cel.ts';
-import { bindArguments } from '../../src/gate/bind-arguments.ts';
+import { bindCallArguments } from '../../src/gate/bind-arguments.ts';
 import { evaluateRule } from '../../src/gate/requirements/evaluate-rule.ts';
 import { compileAnswerCheck } from '../../src/spec/agency/answer-check.ts';
 import { checkCelRule } from '../../src/spec/cel-facts.ts';
@@ -52,7 +52,7 @@ describe('pattern in a JSON Schema', () => {
   const schema = { type: 'string', pattern } satisfies Json;
   const parameter = { name: 'v', role: 'text', schema, required: true, description: '' } as const;
   it.each<[string, (value: string) => boolean]>([
-    ['the gate', (v) => bindArguments({ ...fixtureSpecs.tools['read']!, parameters: [parameter] }, { v }).ok],
+    ['the gate', (v) => bindCallArguments({ ...fixtureSpecs.tools['read']!, parameters: [parameter] }, { v }).ok],
     ['the check of an answer', (v) => compileAnswerCheck(schema)(v) === null],
   ])('is searched by RE2 for %s', (_name, accepts) => {
     expect([accepts('aaa'), accepts(slow)]).toEqual([true, false]);

@@ -8,7 +8,7 @@ import {
   matchesQuery,
   type PositionedEntry,
 } from '../../src/evidence/evidence-query.ts';
-import { blobIdsIn } from '../../src/evidence/redaction.ts';
+import { findBlobIds } from '../../src/evidence/redaction.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { type EvidenceStore, type OperatorNote, type StoredFold, StoreError } from '../../src/ports/evidence-store.ts';
 import {
@@ -165,7 +165,7 @@ export function asynchronousStore(name: string, database: TextDatabase, clock: C
   };
   const blobReferences = async (tables: Tables, hash: string) => ({
     entries: (await allEntries(tables))
-      .flatMap(({ found: { entry } }) => (blobIdsIn(entry.body).includes(hash) ? [entry.id] : []))
+      .flatMap(({ found: { entry } }) => (findBlobIds(entry.body).includes(hash) ? [entry.id] : []))
       .sort(),
     sessions: (await tables.list('sessions')).flatMap(([session, { pin }]) => (pin === hash ? [session] : [])).sort(),
   });

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
-import { parseStored, type StoredBytes, sealDrafts } from '../../src/evidence/chain.ts';
+import { buildChainedEntries, parseStoredEntry, type StoredBytes } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
-import { MerkleFrontier, merkleLeafOf } from '../../src/evidence/merkle.ts';
+import { MerkleFrontier, merkleLeafOfEntry } from '../../src/evidence/merkle.ts';
 import { newSealKey, signChainHead } from '../../src/evidence/seal.ts';
 import { sendBell } from '../../src/messages/send-message.ts';
 import { resumeSession } from '../../src/session/create-session.ts';
@@ -121,7 +121,7 @@ async function honestSeal() {
   const tree = new MerkleFrontier();
   let head = EMPTY_CHAIN;
   for await (const { entry } of store.entries(id)) {
-    tree.add(merkleLeafOf(entry));
+    tree.add(merkleLeafOfEntry(entry));
     head = { seq: entry.seq, hash: entry.hash };
   }
   await store.close();
@@ -133,11 +133,11 @@ function recompute(db: DatabaseSync, change: (drafts: EntryDraft[]) => EntryDraf
   db.exec('DELETE FROM folds');
   const rows = db.prepare('SELECT head, body, prev, hash FROM entries WHERE session_id = ? ORDER BY seq').all(id);
   const drafts = rows.map((row): EntryDraft => {
-    const { seq, bodyHash, prev, hash, ...draft } = parseStored(row as unknown as StoredBytes).entry;
+    const { seq, bodyHash, prev, hash, ...draft } = parseStoredEntry(row as unknown as StoredBytes).entry;
     return draft;
   });
   const set = db.prepare('UPDATE entries SET head = ?, body = ?, prev = ?, hash = ? WHERE session_id = ? AND seq = ?');
-  for (const { entry, head, body } of sealDrafts(EMPTY_CHAIN, change(drafts)))
+  for (const { entry, head, body } of buildChainedEntries(EMPTY_CHAIN, change(drafts)))
     set.run(head, body, entry.prev, entry.hash, id, entry.seq);
 }
 

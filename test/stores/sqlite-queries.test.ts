@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
-import { compareByNewest, type EvidenceQuery, matchesQuery, resolveQuery } from '../../src/evidence/evidence-query.ts';
+import { compareByNewest, type EvidenceQuery, matchesQuery, validateQuery } from '../../src/evidence/evidence-query.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { statementsOfQuery } from '../../src/stores/sqlite/sqlite-query.ts';
 import { openDatabase } from '../../src/stores/sqlite/sqlite-schema.ts';
@@ -38,7 +38,7 @@ it.each<[EvidenceQuery, string[]]>([
   [{ sessionId: 's', ephemeral: true }, ['entries_session', 'ephemeral_session']],
 ])('a page of %j is read along an index without sorting', (query, indexes) => {
   const db = openDatabase(file, 100);
-  const readings = statementsOfQuery(prepareStatementsOnce(db), resolveQuery(query));
+  const readings = statementsOfQuery(prepareStatementsOnce(db), validateQuery(query));
   expect(readings.map(({ sql }) => /INDEXED BY (\w+)/.exec(sql)?.[1])).toEqual(indexes);
   for (const { sql, values } of readings) {
     const plan = db
@@ -117,7 +117,7 @@ it('the pages of any query contain what a scan of all entries finds', { timeout:
         for (const query of asked) {
           const found = all
             .filter(({ place }) => query.ephemeral === true || !place.ephemeral)
-            .filter(({ one }) => matchesQuery(resolveQuery(query), one))
+            .filter(({ one }) => matchesQuery(validateQuery(query), one))
             .sort((a, b) => compareByNewest(a.place, b.place));
           expect(await pages(store, query), JSON.stringify(query)).toEqual(found.map(({ one }) => one.id));
         }

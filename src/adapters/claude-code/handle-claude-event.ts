@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { textOf } from '../../base/json.ts';
 import { errorText } from '../../base/text.ts';
 import type { Env } from '../../base/user-folders.ts';
-import { repositoryOf } from '../../project/repository-root.ts';
+import { repositoryOfFolder } from '../../project/repository-root.ts';
 import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-context.ts';
 import { collectOperatorNews } from '../core/operator-news.ts';
 import {
@@ -276,5 +276,5 @@ function rootOf({ fields }: ClaudeHookEvent, env: Env): string {
   if (named !== null) return realpathSync(named);
   const folder = textOf(env['CLAUDE_PROJECT_DIR']) ?? textOf(fields['cwd']);
   if (folder === null) throw new Error('the event names no working folder');
-  return repositoryOf(realpathSync(folder));
+  return repositoryOfFolder(realpathSync(folder));
 }

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { z } from 'zod';
 import type { Env } from '../../base/user-folders.ts';
-import { repositoryOf } from '../../project/repository-root.ts';
+import { repositoryOfFolder } from '../../project/repository-root.ts';
 import type { ClientConversation } from '../core/hook-context.ts';
 
 const ToolCall = { tool_name: z.string().min(1), tool_input: z.unknown(), tool_use_id: z.string().min(1) };
@@ -38,6 +38,6 @@ export function readCodexEvent(event: unknown): CodexHookEvent {
 /** The conversation of an event. Its repository is that of HOPGATE_ROOT, or else that of Codex's working folder. */
 export function conversationOfCodexEvent({ session_id, agent_id, cwd }: CodexHookEvent, env: Env): ClientConversation {
   const named = env['HOPGATE_ROOT'];
-  const root = named ? realpathSync(named) : repositoryOf(realpathSync(cwd));
+  const root = named ? realpathSync(named) : repositoryOfFolder(realpathSync(cwd));
   return { client: 'codex', id: session_id, agentId: agent_id ?? null, root };
 }

@@ -1,6 +1,6 @@
 import { mapValues } from '../../base/map-values.ts';
 import { effectiveScope } from '../../gate/decide-step.ts';
-import { requirementsOf } from '../../gate/requirements/edge-requirements.ts';
+import { requirementsOfEdge } from '../../gate/requirements/edge-requirements.ts';
 import { describeRequirement } from '../../gate/requirements/requirement.ts';
 import { formatEntrySource, getOwn } from '../../spec/names.ts';
 import type { ArgumentRole, Json, ProjectConfig, SpecSet, ToolEffect } from '../../spec/types.ts';
@@ -96,7 +96,7 @@ export function describeConstraints(specs: SpecSet, config: ProjectConfig, id: s
         .filter(({ exit }) => exit === name)
         .map((edge) => ({
           to: edge.to,
-          needs: requirementsOf(specs, edge)
+          needs: requirementsOfEdge(specs, edge)
             .filter(({ kind }) => kind !== 'source')
             .map(describeRequirement),
         })),

@@ -1,4 +1,4 @@
-import { HOW_TO_ANSWER, renderMessages } from '../../messages/render-messages.ts';
+import { HOW_TO_ANSWER_NOTE, renderMessages } from '../../messages/render-messages.ts';
 import type { Message } from '../../ports/message-store.ts';
 import type { Session } from '../../session/session.ts';
 
@@ -16,7 +16,7 @@ export async function takeNewMessagesText(session: Session): Promise<string | nu
 
 /** The text of messages, in the form in which it is added to an answer. */
 export const renderMessagesForAgent = (messages: readonly Message[]): string =>
-  `${renderMessages(messages)}\n${HOW_TO_ANSWER}`;
+  `${renderMessages(messages)}\n${HOW_TO_ANSWER_NOTE}`;
 
 /** Maximum length of the messages of one turn, so that many messages do not fill the context of a model. */
 const MAX_TURN_CHARS = 32_768;

@@ -1,6 +1,6 @@
 import { type Resource, ResourceNotFoundError, type Server } from '@modelcontextprotocol/server';
 import { escapeInvisibleInJson } from '../../base/text.ts';
-import { HOW_TO_ANSWER } from '../../messages/render-messages.ts';
+import { HOW_TO_ANSWER_NOTE } from '../../messages/render-messages.ts';
 import type { McpOptions } from './mcp-options.ts';
 
 const SESSION_URI = 'hopgate://session';
@@ -54,7 +54,9 @@ export function serveResources(server: Server, { session, reading }: McpOptions)
           title: 'The messages that the agent has not read',
           mimeType: 'application/json',
           text: async () =>
-            escapeInvisibleInJson(JSON.stringify({ messages: await reading.inbox(), note: HOW_TO_ANSWER }, null, 2)),
+            escapeInvisibleInJson(
+              JSON.stringify({ messages: await reading.inbox(), note: HOW_TO_ANSWER_NOTE }, null, 2),
+            ),
         },
       ]
     : [];

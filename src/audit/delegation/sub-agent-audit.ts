@@ -1,4 +1,4 @@
-import { bodyOf, type DelegationBody, type SessionOpenBody } from '../../evidence/bodies.ts';
+import { type DelegationBody, type SessionOpenBody, toBody } from '../../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { AuditedPin } from '../rules/audit-state.ts';
@@ -42,7 +42,7 @@ export class SubAgentAudit {
   }
 
   add({ id, seq, mode, sessionId, body: raw }: Entry): void {
-    const event = bodyOf(raw)?.event;
+    const event = toBody(raw)?.event;
     if (event !== 'session-open' && event !== 'delegation') return;
     const body = parseEntryBody(raw);
     const entry = { id, seq, mode, sessionId };

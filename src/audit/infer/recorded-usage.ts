@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
-import { bodyOf, type EffectRecord } from '../../evidence/bodies.ts';
+import { type EffectRecord, toBody } from '../../evidence/bodies.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { ArgumentRole, Json, Mode, ToolEffect, ToolSpec } from '../../spec/types.ts';
 import type { AuditedPin } from '../rules/audit-state.ts';
@@ -53,7 +53,7 @@ export async function addRecordedUsage(
   usage.sessions += 1;
   for await (const item of entries) {
     const { body: raw, mode } = 'entry' in item ? item.entry : item;
-    const body = bodyOf(raw);
+    const body = toBody(raw);
     switch (body?.event) {
       case 'session-open':
         root = body.root;

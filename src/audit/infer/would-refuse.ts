@@ -1,4 +1,4 @@
-import { bodyOf, type WouldRefuse } from '../../evidence/bodies.ts';
+import { toBody, type WouldBeRefusal } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ProjectConfig, SpecSet } from '../../spec/types.ts';
@@ -54,7 +54,7 @@ export class WouldRefuseReport {
     let running: { readonly tool: string; readonly home: string } | null = null;
     for await (const item of entries) {
       const entry = 'entry' in item ? item.entry : item;
-      const body = bodyOf(entry.body);
+      const body = toBody(entry.body);
       if (body?.event === 'outcome') {
         if (running && body.effects !== 'unobserved')
           for (const effect of body.effects) if (isFileChange(effect)) this.#addWrite(running.home, effect.path);
@@ -75,7 +75,7 @@ export class WouldRefuseReport {
     }
   }
 
-  #addRefusal(sessionId: string, at: string | null, tool: string, refusal: WouldRefuse): void {
+  #addRefusal(sessionId: string, at: string | null, tool: string, refusal: WouldBeRefusal): void {
     const { code, message, remedy } = refusal;
     const last = { peripheral: at ?? '', tool, code, message, remedy };
     const key = JSON.stringify([last.peripheral, tool, code]);

@@ -1,5 +1,5 @@
 import type { Fields } from '../../base/json.ts';
-import { type Body, bodyOf } from '../../evidence/bodies.ts';
+import { type Body, toBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
 
@@ -24,9 +24,9 @@ export interface SessionAct {
 export function readSessionActs(entries: readonly Entry[]): readonly SessionAct[] {
   const acts: SessionAct[] = [];
   for (const [index, entry] of entries.entries()) {
-    const body = bodyOf(entry.body);
+    const body = toBody(entry.body);
     if (body === null) continue;
-    const next = (ahead: number): Body | null => bodyOf(entries[index + ahead]?.body ?? null);
+    const next = (ahead: number): Body | null => toBody(entries[index + ahead]?.body ?? null);
     const last = acts.at(-1);
     if (last && belongsToAct(body, entries, index)) {
       acts[acts.length - 1] = extendAct(last, entry, body);
@@ -40,7 +40,7 @@ export function readSessionActs(entries: readonly Entry[]): readonly SessionAct[
 
 /** An outcome belongs to its intent, a hop to its stop, a start to its hop, a refusal by a tool to its call. */
 function belongsToAct(body: Body, entries: readonly Entry[], index: number): boolean {
-  const before = bodyOf(entries[index - 1]?.body ?? null);
+  const before = toBody(entries[index - 1]?.body ?? null);
   if (body.event === 'outcome' || body.event === 'interrupted') return true;
   if (body.event === 'hop') return before?.event === 'stop';
   if (body.event === 'start') return before?.event === 'hop';

@@ -3,7 +3,7 @@ import type { Entry } from '../../evidence/entry.ts';
 import { updateFindings } from '../../evidence/findings/findings.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { runningCommandsAfter } from '../../evidence/running-commands.ts';
-import { waitingTimeMs } from '../../evidence/waiting-time.ts';
+import { stepWaitingTimeMs } from '../../evidence/waiting-time.ts';
 import { getOwn } from '../../spec/names.ts';
 import { SESSION_IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { NON_FILE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
@@ -190,7 +190,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
     outcome.status === 'ok' && visit && trustedReportKind(visit.scope, state.pinned.specs, tool) === 'test';
   updateFindings(state.findings, body.effects, isTested ? outcome.result : undefined);
   if (!visit) return;
-  if (visit.deadline !== null) visit.deadline += waitingTimeMs(state.pinned.specs.tools, body);
+  if (visit.deadline !== null) visit.deadline += stepWaitingTimeMs(state.pinned.specs.tools, body);
   visit.steps += 1;
   visit.background = runningCommandsAfter(visit.background, body);
   if (isTested) {

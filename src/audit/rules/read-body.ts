@@ -1,4 +1,4 @@
-import { type Body, bodyOf } from '../../evidence/bodies.ts';
+import { type Body, toBody } from '../../evidence/bodies.ts';
 import { type Json, PRINCIPALS } from '../../spec/types.ts';
 import { type Fields, fieldsOf } from './compare-json.ts';
 
@@ -81,10 +81,10 @@ const FIELD_TESTS = new Map(Object.entries(SHAPES).map(([event, shape]) => [even
 
 /** Reads a body that another program may have written or changed. Returns null if the audit cannot judge it. */
 export function parseEntryBody(value: Json): Body | null {
-  const body = bodyOf(value);
+  const body = toBody(value);
   return body && FIELD_TESTS.get(body.event)?.every(([field, test]) => test((value as Fields)[field])) ? body : null;
 }
 
 /** The field for which a body cannot be judged; null if not even its event is known. */
 export const findWrongBodyField = (value: Json): string | null =>
-  FIELD_TESTS.get(bodyOf(value)?.event ?? '')?.find(([field, test]) => !test((value as Fields)[field]))?.[0] ?? null;
+  FIELD_TESTS.get(toBody(value)?.event ?? '')?.find(([field, test]) => !test((value as Fields)[field]))?.[0] ?? null;

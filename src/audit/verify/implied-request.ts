@@ -1,4 +1,4 @@
-import { blobArguments } from '../../evidence/blob-values.ts';
+import { listBlobArguments } from '../../evidence/blob-values.ts';
 import type { Body, IntentBody, StepBody } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { AuditRequest, RequestOfKind } from '../rules/audit-request.ts';
@@ -47,5 +47,5 @@ function stepOf(
   { pinned, visit }: AuditState,
   { tool, args }: Pick<StepBody | IntentBody, 'tool' | 'args'>,
 ): RequestOfKind<'step'> {
-  return { kind: 'step', tool, args, apart: blobArguments(getOwn(pinned.specs.tools, tool), visit?.spec, args) };
+  return { kind: 'step', tool, args, apart: listBlobArguments(getOwn(pinned.specs.tools, tool), visit?.spec, args) };
 }

@@ -1,6 +1,6 @@
-import { AgencyRuns } from '../../evidence/agency-runs.ts';
+import { AgencyRunTracker } from '../../evidence/agency-runs.ts';
 import type { Body, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
-import { waitingTimeMs } from '../../evidence/waiting-time.ts';
+import { stepWaitingTimeMs } from '../../evidence/waiting-time.ts';
 import { AGENCY_TOOL_ID, RECEIPT_STATES } from '../../spec/policy/closed-lists.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { fieldsOf, textOf } from '../rules/compare-json.ts';
@@ -15,7 +15,7 @@ export class MessageAudit {
   readonly #received = new Set<string>();
   /** The last receipt of each message that the session sent. */
   readonly #sent = new Map<string, number>();
-  readonly #runs = new AgencyRuns();
+  readonly #runs = new AgencyRunTracker();
   #seq = 0;
   #nth = 0;
 
@@ -47,7 +47,7 @@ export class MessageAudit {
 
   /** Checks a wait, which cannot be longer than the time between its entry and the entry before it. */
   #wait(what: string, body: StepBody | OutcomeBody, at: number, { lastAt, pinned }: AuditState): void {
-    const waited = waitingTimeMs(pinned.specs.tools, body);
+    const waited = stepWaitingTimeMs(pinned.specs.tools, body);
     if (waited > at - lastAt + TOLERANCE_MS)
       this.#wrong(`the wait of ${what} must begin after the entry before it`, `the entry states ${waited} ms`);
   }

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
-import { blobArguments, isBlobReference } from '../../evidence/blob-values.ts';
-import { bodyOf } from '../../evidence/bodies.ts';
+import { isBlobReference, listBlobArguments } from '../../evidence/blob-values.ts';
+import { toBody } from '../../evidence/bodies.ts';
 import { type ChainProblem, unreadableEntryProblem } from '../../evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN, type Entry, type StoredEntry } from '../../evidence/entry.ts';
 import { type Finding, SessionFindings } from '../../evidence/findings/findings.ts';
-import { MerkleFrontier, merkleLeafOf } from '../../evidence/merkle.ts';
+import { MerkleFrontier, merkleLeafOfEntry } from '../../evidence/merkle.ts';
 import { isSignedBy, type Seal, sealProblem } from '../../evidence/seal.ts';
-import { type Shipment, Shipments } from '../../evidence/shipments.ts';
+import { type Shipment, ShipmentCollector } from '../../evidence/shipments.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Json } from '../../spec/types.ts';
 import { type FindSessionById, SubAgentAudit } from '../delegation/sub-agent-audit.ts';
@@ -53,7 +53,7 @@ export async function verifySession(
   { seal, getBlob, find, progress }: VerifyOptions = {},
 ): Promise<SessionVerification> {
   const audit = new SessionAudit(pinned);
-  const shipments = new Shipments();
+  const shipments = new ShipmentCollector();
   const deploys = (id: string) => pinned.specs.peripherals[id]?.scope.rule.command === 'deploy';
   const findings = new SessionFindings();
   const chain: ChainProblem[] = [];
@@ -120,7 +120,7 @@ class SealedPart {
   add(entry: { readonly hash: string }): void {
     this.#size += 1;
     if (this.#size > this.#seal.statement.size) return;
-    this.#tree.add(merkleLeafOf(entry));
+    this.#tree.add(merkleLeafOfEntry(entry));
     this.#head = entry.hash;
   }
 
@@ -134,13 +134,13 @@ class SealedPart {
 
 /** The hashes of the blobs in which an entry stores large arguments and results. */
 function blobsOf({ body, peripheral }: Entry, { specs }: AuditedPin): readonly string[] {
-  const known = bodyOf(body);
+  const known = toBody(body);
   if (!known) return [];
   const bodies: Json[] = [];
   if ('args' in known) {
     const { tool, args } = known;
     const spec = getOwn(specs.peripherals, peripheral ?? '');
-    bodies.push(...blobArguments(getOwn(specs.tools, tool), spec, args).map((name) => args[name]!));
+    bodies.push(...listBlobArguments(getOwn(specs.tools, tool), spec, args).map((name) => args[name]!));
   }
   if (known.event === 'denial') bodies.push(...Object.values(known.request));
   if ('outcome' in known) {

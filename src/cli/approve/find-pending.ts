@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathExists } from '../../base/files.ts';
 import { userStateFolder } from '../../base/user-folders.ts';
-import { type PendingItem, pendingItems } from '../../operator/pending-items.ts';
+import { listPendingItems, type PendingItem } from '../../operator/pending-items.ts';
 import { stateDir } from '../../project/state-dir.ts';
 import { findSimilarName } from '../../spec/names.ts';
 import { CliError, type Io } from '../io.ts';
@@ -14,13 +14,13 @@ export function findAllPendingRequests(io: Io): readonly PendingItem[] {
   if (!pathExists(home)) return [];
   return readdirSync(home, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
-    .flatMap(({ name }) => pendingItems(join(home, name)))
+    .flatMap(({ name }) => listPendingItems(join(home, name)))
     .sort((a, b) => a.pending.askedAt - b.pending.askedAt);
 }
 
 /** The pending requests of the repository that `--root` names. */
 export const findPendingRequestsOf = (io: Io, root: string): readonly PendingItem[] =>
-  pendingItems(stateDir(resolveRootOption(io, { root }), io.env));
+  listPendingItems(stateDir(resolveRootOption(io, { root }), io.env));
 
 /**
  * Finds a request by its id: in the given repository, or in all of them if `root` is undefined.

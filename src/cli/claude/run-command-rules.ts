@@ -1,4 +1,4 @@
-import { runCommand } from '../../daemon/run-command.ts';
+import { storedCallCommand } from '../../daemon/run-command.ts';
 import type { Io } from '../io.ts';
 
 /**
@@ -29,4 +29,4 @@ function allowed(permissions: object = {}): readonly unknown[] {
   return Array.isArray(allow) ? allow : [];
 }
 
-const runCommandRules = (env: Io['env']): readonly string[] => [`Bash(${runCommand(env)} *)`, 'Bash(exit)'];
+const runCommandRules = (env: Io['env']): readonly string[] => [`Bash(${storedCallCommand(env)} *)`, 'Bash(exit)'];

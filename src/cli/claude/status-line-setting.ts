@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isObject } from '../../base/json.ts';
 import { quoteShell } from '../../base/text.ts';
 import { claudeFolder } from '../../base/user-folders.ts';
-import { launcherFile } from '../../daemon/run-command.ts';
+import { launcherScriptPath } from '../../daemon/run-command.ts';
 import type { Io } from '../io.ts';
 
 interface StatusLine {
@@ -15,7 +15,7 @@ interface StatusLine {
 /** Interval in seconds at which Claude Code prints the status line again, because a new request may be waiting. */
 const REFRESH_SECONDS = 5;
 
-const commandStart = (env: Io['env']): string => `${quoteShell(launcherFile(env))} line`;
+const commandStart = (env: Io['env']): string => `${quoteShell(launcherScriptPath(env))} line`;
 
 export const isHopgateStatusLine = (stated: unknown, env: Io['env']): boolean =>
   isStatusLine(stated) && stated.command.startsWith(commandStart(env));

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { escapeInvisible, excerpt, shorten } from '../../base/text.ts';
 import { writePathReason } from '../../gate/scope/write-paths.ts';
 import { openProject } from '../../project/open-project.ts';
-import { CONFIG_FILE, configuredFolder, gitRootOf, realRoot } from '../../project/repository-root.ts';
+import { CONFIG_FILE, findConfiguredFolder, gitRootOf, realRepositoryRoot } from '../../project/repository-root.ts';
 import { trustCurrentConfig } from '../../project/trust.ts';
 import { isExcludingPattern } from '../../spec/path-patterns.ts';
 import { isBareRepository } from '../../tools/git/repository.ts';
@@ -24,7 +24,7 @@ import { CliError, type Io, paintDiff, print, printJson, printResult } from '../
 import { diffLines } from '../line-diff.ts';
 import { withProgressLine } from '../run/watch-call.ts';
 import { askGit, runProgram } from '../run-program.ts';
-import { helpExamples, rootOption, type RootOption } from '../shared-options.ts';
+import { helpExamples, type RootOption, rootOption } from '../shared-options.ts';
 
 interface Options extends RootOption {
   readonly force?: boolean;
@@ -53,8 +53,8 @@ export function configureCommand(command: Command, io: Io): void {
 }
 
 async function init(io: Io, options: Options): Promise<void> {
-  const here = realRoot(options.root, io.cwd);
-  const root = options.root === '.' ? (configuredFolder(here) ?? gitRootOf(here) ?? here) : here;
+  const here = realRepositoryRoot(options.root, io.cwd);
+  const root = options.root === '.' ? (findConfiguredFolder(here) ?? gitRootOf(here) ?? here) : here;
   if (isBareRepository(root))
     throw new CliError('bare-repository', `${root} is a bare repository`, 'Run this in a clone or a work tree of it.');
   const isAbove = root !== here;

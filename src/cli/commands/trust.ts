@@ -6,11 +6,11 @@ import { readRegularFile } from '../../base/read-file.ts';
 import { escapeInvisible } from '../../base/text.ts';
 import { CONFIG_FILE } from '../../project/repository-root.ts';
 import { currentTrustRecord } from '../../project/trust.ts';
-import { readTrustOf, revokeTrust, writeTrust } from '../../project/trust-record.ts';
+import { readTrustRecord, revokeTrust, writeTrustRecord } from '../../project/trust-record.ts';
 import { readProjectFile } from '../../spec/load/load-project-config.ts';
 import { MAX_AUTHORED_FILE_BYTES } from '../../spec/policy/limits.ts';
 import { CliError, formatHeading, type Io, paint, print, printResult } from '../io.ts';
-import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../shared-options.ts';
 
 interface Options extends RootOption {
   readonly yes?: boolean;
@@ -36,7 +36,7 @@ async function trust(io: Io, options: Options): Promise<void> {
     const revoked = revokeTrust(root, io.env);
     const bytes = readProjectFile(root);
     const hash = bytes === null ? null : createHash('sha256').update(bytes).digest('hex');
-    const other = hash === null ? null : readTrustOf(root, hash, io.env);
+    const other = hash === null ? null : readTrustRecord(root, hash, io.env);
     const elsewhere = other !== null && other.config === hash ? other.root : null;
     printResult(
       io,
@@ -49,7 +49,7 @@ async function trust(io: Io, options: Options): Promise<void> {
   }
 
   const next = await currentTrustRecord(root);
-  const last = readTrustOf(root, next.config, io.env);
+  const last = readTrustRecord(root, next.config, io.env);
   if (last?.config === next.config && last.specs?.hash === next.specs?.hash) {
     const where = last.root === root ? '' : `, in ${last.root}`;
     const text = `${file} is trusted (sha256 ${next.config.slice(0, 16)}…, since ${last.at}${where}).`;
@@ -83,7 +83,7 @@ async function trust(io: Io, options: Options): Promise<void> {
       );
   }
   // Records the hashes of the shown files. A file that changes later has another hash and is not trusted.
-  writeTrust(next, io.env);
+  writeTrustRecord(next, io.env);
   const text = `Trusted ${file} (sha256 ${next.config.slice(0, 16)}…).`;
   printResult(io, { file, trusted: true, changed: true, record: next }, text);
 }

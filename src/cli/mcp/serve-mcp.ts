@@ -7,11 +7,11 @@ import { toShellWord } from '../../base/text.ts';
 import { ConversationFiles } from '../../daemon/conversation-files.ts';
 import { remoteAgentSession } from '../../daemon/remote-agent-session.ts';
 import type { GrantLimits } from '../../gate/approvals/grant.ts';
-import { pendingRequests } from '../../operator/answer-request.ts';
+import { listPendingRequests } from '../../operator/answer-request.ts';
 import { approvalsFolder } from '../../operator/approvals-folder.ts';
 import { approverInAdvance, fallbackApprover } from '../../operator/fallback-approver.ts';
-import { grantLimits, parseTypedAnswer } from '../../operator/grant-terms.ts';
-import { storePending } from '../../operator/pending-approver.ts';
+import { parseTypedAnswer, toGrantLimits } from '../../operator/grant-terms.ts';
+import { storePendingRequest } from '../../operator/pending-approver.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { ensureStateDir, stateDir } from '../../project/state-dir.ts';
 import { diffLinesMarkedByScope, readApprovalCard } from '../approve/approval-card.ts';
@@ -190,12 +190,12 @@ function grantIn(text: string, request: ApprovalRequest): GrantLimits | { readon
   const parsed = parseTypedAnswer(`yes ${text}`);
   if (parsed === null || 'problem' in parsed)
     return { problem: parsed?.problem ?? `"${text}" is not a limit of a grant` };
-  return grantLimits(parsed.terms ?? {}, request, Date.now());
+  return toGrantLimits(parsed.terms ?? {}, request, Date.now());
 }
 
 /** Files the request for the operator too. Returns the command that shows it in a terminal; null if it is too large. */
 function fileForTerminal(io: Io, root: string, request: ApprovalRequest): string | null {
-  const id = storePending({ stateDir: ensureStateDir(root, io.env), root }, request);
+  const id = storePendingRequest({ stateDir: ensureStateDir(root, io.env), root }, request);
   return id === null ? null : `hopgate approve ${id}`;
 }
 
@@ -205,7 +205,7 @@ const answeredAhead =
   ({ action, hash, sessionId }: ApprovalRequest): boolean =>
     approve.some((name) => name === 'all' || name === action.to) ||
     (attach === true && new ConversationFiles(root, io.env).isApproved(sessionId, action.to)) ||
-    pendingRequests(stateDir(root, io.env)).some(
+    listPendingRequests(stateDir(root, io.env)).some(
       ({ pending, answer }) => pending.request.hash === hash && answer !== null,
     );
 

@@ -2,7 +2,7 @@ import type { AgentSession } from '../../adapters/core/agent-session.ts';
 import { describeConstraints } from '../../adapters/core/describe-constraints.ts';
 import type { McpReading } from '../../adapters/mcp/mcp-reading.ts';
 import { asJson } from '../../base/json.ts';
-import { projectThread } from '../../evidence/threads.ts';
+import { buildThread } from '../../evidence/threads.ts';
 import { openEvidence } from '../../open-evidence.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { SessionPin } from '../../session/pin.ts';
@@ -31,7 +31,7 @@ export function createSessionReading(io: Io, root: string, session: AgentSession
       const specs = await spec();
       const entries = await reading((store) => Array.fromAsync(store.entries(id), ({ entry }) => entry));
       const subject = { type: 'session' as const, id };
-      const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: 24 * 3_600_000 });
+      const thread = buildThread(entries, subject, { now: Date.now(), staleAfter: 24 * 3_600_000 });
       const order = (tool: string) => getOwn(specs.tools, tool)?.parameters.map(({ name }) => name) ?? null;
       return renderThread({ ...io, color: false }, outlineVisits(thread?.entries ?? entries, order), COLUMNS);
     },

@@ -1,4 +1,4 @@
-import { bodyOf } from '../../evidence/bodies.ts';
+import { toBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
 import { outlineVisits } from '../../view/outline-thread.ts';
@@ -13,7 +13,7 @@ export const fruitsOfVisits = (
   evidence: readonly Entry[],
 ): { peripheral: string; fruit: { readonly [field: string]: Json } }[] =>
   evidence.flatMap(({ body }) => {
-    const typed = bodyOf(body);
+    const typed = toBody(body);
     return typed?.event === 'stop' ? [{ peripheral: typed.peripheral, fruit: typed.fruit }] : [];
   });
 

@@ -1,7 +1,7 @@
 import { modeChangesBeforeHop, readCallArguments } from '../../adapters/core/calls/control-calls.ts';
 import { describeShippingStep, situation } from '../../adapters/core/situation.ts';
 import { escapeInvisible, escapeTerminalLine, excerpt, plural, shorten } from '../../base/text.ts';
-import { describeLeg } from '../../gate/describe-denial.ts';
+import { describeWayLeg } from '../../gate/describe-denial.ts';
 import { renderMessages } from '../../messages/render-messages.ts';
 import type { Session } from '../../session/session.ts';
 import { findSimilarName } from '../../spec/names.ts';
@@ -220,7 +220,7 @@ function printStatus(io: Io, session: Session): void {
   print(io, `  peripheral  ${peripheral ?? '(outside)'}`);
   print(io, `  tools       ${here.tools.join(', ') || 'none in this mode'}`);
   for (const [index, leg] of here.hops.entries())
-    print(io, `  ${index === 0 ? 'hops    ' : '        '}    ${asShellCommands(describeLeg(leg))}`);
+    print(io, `  ${index === 0 ? 'hops    ' : '        '}    ${asShellCommands(describeWayLeg(leg))}`);
   for (const path of situation(session).ships) print(io, `  to ${path.to.padEnd(8)} ${describeShippingStep(path)}`);
   for (const { to, needs } of here.modes)
     print(io, `  mode →      ${to}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`);

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { judgeInhabitation } from '../../audit/inhabitation/judge-inhabitation.ts';
 import { verifyConstraints } from '../../audit/verify/verify-constraints.ts';
 import { findProgram } from '../../base/process.ts';
-import { bodyOf } from '../../evidence/bodies.ts';
+import { toBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
 import { formatHeading, type Io, print, printJson } from '../io.ts';
@@ -62,7 +62,7 @@ const STORY_TAGS = ['alfworld-step', 'bell', 'whistle', 'hop-out'];
 /** Sums up the fruits of the visits to alfworld: the values of the last visit, and the sums of the counts. */
 function fruitOf(entries: readonly Entry[]): { readonly [field: string]: Json } {
   const fruits = entries.flatMap(({ body }) => {
-    const typed = bodyOf(body);
+    const typed = toBody(body);
     return typed?.event === 'stop' && typed.peripheral === 'alfworld' ? [typed.fruit] : [];
   });
   const sum = (field: string) => fruits.reduce((all, fruit) => all + Number(fruit[field] ?? 0), 0);

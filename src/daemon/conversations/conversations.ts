@@ -1,11 +1,16 @@
 import type { ClientConversation, ConversationRecord } from '../../adapters/core/hook-context.ts';
 import { sessionOpenedItem } from '../../adapters/core/transcript/transcript-items.ts';
 import type { Env } from '../../base/user-folders.ts';
-import { addEvent, type ConversationFiles, type SessionOwner, type StoredConversation } from '../conversation-files.ts';
+import {
+  addHookEvent,
+  type ConversationFiles,
+  type SessionOwner,
+  type StoredConversation,
+} from '../conversation-files.ts';
 import { withFileLock } from '../file-lock.ts';
 import {
-  clientProcess,
-  isRunning,
+  findClientProcess,
+  isProcessRunning,
   isSameProcess,
   type ProcessIdentity,
   processAncestry,
@@ -42,7 +47,7 @@ export class Conversations {
       const meanwhile = files.read(conversation);
       if (meanwhile && !namesOtherSession(meanwhile, caller.env)) return meanwhile;
       const ancestors = caller.pid === null ? [] : processAncestry(caller.pid);
-      const client = clientProcess(ancestors);
+      const client = findClientProcess(ancestors);
       const owner = parent
         ? await this.#owned.openSubAgent(files, conversation, parent)
         : await this.#mainOwner(files, conversation, client, caller.env);
@@ -69,8 +74,8 @@ export class Conversations {
     known: StoredConversation,
     { pid }: CallingProcess,
   ): Promise<ConversationRecord> {
-    if (pid === null || known.parent !== null || (known.client && isRunning(known.client))) return known;
-    const client = clientProcess(processAncestry(pid));
+    if (pid === null || known.parent !== null || (known.client && isProcessRunning(known.client))) return known;
+    const client = findClientProcess(processAncestry(pid));
     if (client === null) return known;
     return withFileLock(files.lock, this.#owned.deadline(), async () => {
       const record = { ...(files.read(known.conversation) ?? known), client };
@@ -91,7 +96,7 @@ export class Conversations {
       const now = files.read(record.conversation);
       if (!now)
         throw new Error(`somebody removed the record of conversation ${record.conversation.id} from the state folder`);
-      const next = addEvent(now, event, notes);
+      const next = addHookEvent(now, event, notes);
       files.write(next);
       return next;
     });
@@ -106,11 +111,11 @@ export class Conversations {
     return withFileLock(files.lock, this.#owned.deadline(), async () => {
       const ancestors = caller.pid === null ? [] : processAncestry(caller.pid);
       const named = caller.env['HOPGATE_SESSION'];
-      if (named) return (await this.#owned.recordClient(files, root, named, clientProcess(ancestors))).sessionId;
+      if (named) return (await this.#owned.recordClient(files, root, named, findClientProcess(ancestors))).sessionId;
       const found = await this.#sessionOfClient(files, root, (client) =>
         ancestors.slice(1).some((process) => isSameProcess(process, client)),
       );
-      return found ?? (await this.#owned.openMain(files, root, agent, clientProcess(ancestors), caller)).sessionId;
+      return found ?? (await this.#owned.openMain(files, root, agent, findClientProcess(ancestors), caller)).sessionId;
     });
   }
 

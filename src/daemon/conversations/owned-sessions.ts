@@ -1,15 +1,21 @@
 import type { ClientConversation, ConversationRecord } from '../../adapters/core/hook-context.ts';
 import { StoreError } from '../../ports/evidence-store.ts';
-import type { Ids } from '../../ports/ids.ts';
+import type { IdGenerator } from '../../ports/ids.ts';
 import { readSessionOpenBody } from '../../session/pin.ts';
 import type { Session } from '../../session/session.ts';
 import { chooseFirstPeripheral } from '../../spec/first-peripheral.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { ConversationFiles, type SessionOwner } from '../conversation-files.ts';
-import { daemonApprover } from '../daemon-approver.ts';
+import { makeDaemonApprover } from '../daemon-approver.ts';
 import { withFileLock } from '../file-lock.ts';
-import { environmentOf, isRunning, isSameProcess, type ProcessIdentity, thisProcess } from '../hook/client-process.ts';
-import { type OpeningOptions, type OpenSessions, SessionBusyError } from '../open-sessions.ts';
+import {
+  identifyThisProcess,
+  isProcessRunning,
+  isSameProcess,
+  type ProcessIdentity,
+  readProcessEnvironment,
+} from '../hook/client-process.ts';
+import { type OpenSessions, SessionBusyError, type SessionOpeningOptions } from '../open-sessions.ts';
 import type { CallingProcess, SessionHostOptions } from './session-host-options.ts';
 
 /** How long a hook waits for a session, in milliseconds; shorter than the hook's deadline. */
@@ -29,9 +35,9 @@ export class OwnedSessions {
   }
 
   /** Opens a session for a program that has no client, and returns its id. */
-  async open(root: string, agent: string, ids?: Ids): Promise<string> {
+  async open(root: string, agent: string, ids?: IdGenerator): Promise<string> {
     const files = this.files(root);
-    const approver = daemonApprover(files, root, this.#options.env);
+    const approver = makeDaemonApprover(files, root, this.#options.env);
     const opening = { root, agent, approver, ...(ids ? { ids } : {}) };
     return (await this.#open(files, opening, null, async () => {})).sessionId;
   }
@@ -56,7 +62,7 @@ export class OwnedSessions {
     const files = this.files(root);
     const { agent } = await this.owner(files, root, sessionId);
     const env = () => this.#environment(files, sessionId);
-    return { root, session: sessionId, agent, approver: daemonApprover(files, root, this.#options.env), env };
+    return { root, session: sessionId, agent, approver: makeDaemonApprover(files, root, this.#options.env), env };
   }
 
   /** The client program's environment, because the daemon may have been started from another terminal. */
@@ -64,7 +70,7 @@ export class OwnedSessions {
     const owner = files.owner(sessionId);
     if (owner?.parent) return this.#environment(files, owner.parent);
     for (const process of [owner?.program, owner?.client]) {
-      const env = process && environmentOf(process);
+      const env = process && readProcessEnvironment(process);
       if (env) return env;
     }
     return process.env;
@@ -78,7 +84,7 @@ export class OwnedSessions {
     client: ProcessIdentity | null,
     { env, observe = false }: Pick<CallingProcess, 'env' | 'observe'>,
   ): Promise<SessionOwner> {
-    const opening = { root, agent, observe, approver: daemonApprover(files, root, this.#options.env) };
+    const opening = { root, agent, observe, approver: makeDaemonApprover(files, root, this.#options.env) };
     return this.#open(files, opening, client, (session) =>
       start(session, entryPeripheral(session.specs, env['HOPGATE_PERIPHERAL'])),
     );
@@ -86,7 +92,7 @@ export class OwnedSessions {
 
   async #open(
     files: ConversationFiles,
-    opening: Omit<OpeningOptions, 'env'>,
+    opening: Omit<SessionOpeningOptions, 'env'>,
     client: ProcessIdentity | null,
     begin: (session: Session) => Promise<void>,
     limits: Pick<SessionOwner, 'within'> = {},
@@ -148,7 +154,7 @@ export class OwnedSessions {
   /** Records the client program of a session that another program opened, unless it has a running one. */
   async recordClient(files: ConversationFiles, root: string, sessionId: string, client: ProcessIdentity | null) {
     const known = await this.owner(files, root, sessionId);
-    const isThere = [known.program, known.client].some((process) => process && isRunning(process));
+    const isThere = [known.program, known.client].some((process) => process && isProcessRunning(process));
     if (client === null || isThere) return known;
     const owner = { ...known, client };
     files.setOwner(owner);
@@ -164,8 +170,8 @@ export class OwnedSessions {
     const files = this.files(root);
     await withFileLock(files.lock, this.deadline(), async () => {
       const owner = await this.owner(files, root, sessionId);
-      const [other, program] = [owner.program ?? null, thisProcess()];
-      if (other !== null && !isSameProcess(other, program) && isRunning(other))
+      const [other, program] = [owner.program ?? null, identifyThisProcess()];
+      if (other !== null && !isSameProcess(other, program) && isProcessRunning(other))
         throw new SessionBusyError(`process ${other.pid} already works in session ${sessionId}`);
       files.setOwner({ ...owner, approve, program });
     });
@@ -176,7 +182,8 @@ export class OwnedSessions {
     const files = this.files(root);
     await withFileLock(files.lock, this.deadline(), async () => {
       const owner = files.owner(sessionId);
-      if (owner && isSameProcess(owner.program ?? null, thisProcess())) files.setOwner({ ...owner, program: null });
+      if (owner && isSameProcess(owner.program ?? null, identifyThisProcess()))
+        files.setOwner({ ...owner, program: null });
     });
   }
 

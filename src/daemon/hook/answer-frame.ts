@@ -1,11 +1,11 @@
 /** The output and exit status of a process, as encoded in the daemon's answer. */
-export interface DecodedFrame {
+export interface DecodedAnswerFrame {
   readonly exit: number;
   readonly stdout: Buffer;
   readonly stderr: Buffer;
 }
 
-export function encodeFrame({ exit, stdout, stderr }: { exit: number; stdout: string; stderr: string }): Buffer {
+export function encodeAnswerFrame({ exit, stdout, stderr }: { exit: number; stdout: string; stderr: string }): Buffer {
   const [out, err] = [Buffer.from(stdout), Buffer.from(stderr)];
   return Buffer.concat([Buffer.from(`hopgate ${exit} ${out.length} ${err.length}\n`), out, err]);
 }
@@ -27,7 +27,7 @@ export function takeOutputParts(bytes: Buffer, onPart: (bytes: Buffer) => void):
   }
 }
 
-export function decodeFrame(bytes: Buffer): DecodedFrame | null {
+export function decodeAnswerFrame(bytes: Buffer): DecodedAnswerFrame | null {
   const end = bytes.indexOf(10);
   const [, exit, out, err] = /^hopgate (\d+) (\d+) (\d+)$/.exec(bytes.subarray(0, Math.max(end, 0)).toString()) ?? [];
   const head = end + 1;

@@ -28,8 +28,8 @@ interface DaemonRequest {
   readonly onPart?: (bytes: Buffer) => void;
 }
 
-export const socketOf = (env: Env): string => join(daemonFolder(env), 'socket');
-export const tokenFileOf = (env: Env): string => join(daemonFolder(env), 'token');
+export const daemonSocketPath = (env: Env): string => join(daemonFolder(env), 'socket');
+export const daemonTokenPath = (env: Env): string => join(daemonFolder(env), 'token');
 
 /**
  * Sends a request to this user's daemon.
@@ -44,7 +44,7 @@ export async function askDaemon(
   if (token === null) throw new NoDaemonError('no daemon is running', false);
   const request = httpRequest({
     // No HTTP agent: it would compile Node's pattern for IPv6 addresses, which takes three milliseconds.
-    createConnection: () => createConnection(socketOf(env)),
+    createConnection: () => createConnection(daemonSocketPath(env)),
     path,
     method: body === undefined ? 'GET' : 'POST',
     headers: {
@@ -80,7 +80,7 @@ export async function askDaemon(
 
 function readToken(env: Env): string | null {
   try {
-    return readFileSync(tokenFileOf(env), 'utf8').trim();
+    return readFileSync(daemonTokenPath(env), 'utf8').trim();
   } catch {
     return null;
   }

@@ -62,7 +62,7 @@ export function processAncestry(pid: number): readonly (ProcessIdentity & { read
 }
 
 /** The client program of a hook or an MCP server: the nearest ancestor except shells and package runners. */
-export function clientProcess(line: ReturnType<typeof processAncestry>): ProcessIdentity | null {
+export function findClientProcess(line: ReturnType<typeof processAncestry>): ProcessIdentity | null {
   const client = line.slice(1).find(({ isWrapper }) => !isWrapper);
   return client ? { pid: client.pid, start: client.start } : null;
 }
@@ -71,10 +71,10 @@ export function clientProcess(line: ReturnType<typeof processAncestry>): Process
  * The environment with which a process was started, from the kernel. Nothing that the process does later changes it,
  * such as reading a repository's settings. null if the process has exited or belongs to another user.
  */
-export function environmentOf(process: ProcessIdentity): Env | null {
+export function readProcessEnvironment(process: ProcessIdentity): Env | null {
   try {
     const text = readFileSync(`/proc/${process.pid}/environ`, 'utf8');
-    if (!isRunning(process)) return null;
+    if (!isProcessRunning(process)) return null;
     const pairs = text.split('\0').filter((pair) => pair.includes('='));
     return Object.fromEntries(
       pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
@@ -87,10 +87,10 @@ export function environmentOf(process: ProcessIdentity): Env | null {
 export const isSameProcess = (a: ProcessIdentity | null, b: ProcessIdentity | null): boolean =>
   a !== null && b !== null && a.pid === b.pid && a.start === b.start;
 
-export const isRunning = ({ pid, start }: ProcessIdentity): boolean => processStartTime(pid) === start;
+export const isProcessRunning = ({ pid, start }: ProcessIdentity): boolean => processStartTime(pid) === start;
 
 /** This process; null if the kernel does not report its start time. */
-export function thisProcess(): ProcessIdentity | null {
+export function identifyThisProcess(): ProcessIdentity | null {
   const { pid } = process;
   const start = processStartTime(pid);
   return start === null ? null : { pid, start };

@@ -1,8 +1,8 @@
 import { fstatSync, readSync, writeSync } from 'node:fs';
 import { errorText } from '../../base/text.ts';
 import type { Env } from '../../base/user-folders.ts';
-import { runCommand } from '../run-command.ts';
-import { type DecodedFrame, decodeFrame, type encodeFrame } from './answer-frame.ts';
+import { storedCallCommand } from '../run-command.ts';
+import { type DecodedAnswerFrame, decodeAnswerFrame, type encodeAnswerFrame } from './answer-frame.ts';
 
 /** Time limit in milliseconds; shorter than the limit of client programs for a hook. */
 const DEADLINE_MS = 8_000;
@@ -48,7 +48,7 @@ async function hookOne(client: string, env: Env, alone: boolean): Promise<void> 
   }
 }
 
-async function answerAlone(client: string, input: Buffer, env: Env, limit: number): Promise<DecodedFrame> {
+async function answerAlone(client: string, input: Buffer, env: Env, limit: number): Promise<DecodedAnswerFrame> {
   const [{ answerHook }, { SessionHost }] = await Promise.all([
     import('./answer-hook.ts'),
     import('../session-host.ts'),
@@ -57,7 +57,7 @@ async function answerAlone(client: string, input: Buffer, env: Env, limit: numbe
     env,
     keepOpenMs: limit,
     waitMs: limit / 2,
-    runCommand: runCommand(env),
+    runCommand: storedCallCommand(env),
     checkpointPages: CHECKPOINT_PAGES,
     // A daemon that started in the meantime may hold the session for as long as its client runs.
     onHeldElsewhere: async () => {
@@ -72,7 +72,7 @@ async function answerAlone(client: string, input: Buffer, env: Env, limit: numbe
   return toFrame(answer);
 }
 
-const toFrame = ({ exit, stdout, stderr }: Parameters<typeof encodeFrame>[0]): DecodedFrame => ({
+const toFrame = ({ exit, stdout, stderr }: Parameters<typeof encodeAnswerFrame>[0]): DecodedAnswerFrame => ({
   exit,
   stdout: Buffer.from(stdout),
   stderr: Buffer.from(stderr),
@@ -103,32 +103,32 @@ async function lineOne(folder: string, env: Env, alone: boolean): Promise<void> 
   end(toFrame(await answerStatusLine(request, (query) => host.status(query))));
 }
 
-async function runAlone(ticket: string, env: Env): Promise<DecodedFrame> {
+async function runAlone(ticket: string, env: Env): Promise<DecodedAnswerFrame> {
   const [{ executeRunTicket }, { SessionHost }] = await Promise.all([
     import('../execute-run-ticket.ts'),
     import('../session-host.ts'),
   ]);
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort());
-  const host = new SessionHost({ env, keepOpenMs: 0, runCommand: runCommand(env) });
+  const host = new SessionHost({ env, keepOpenMs: 0, runCommand: storedCallCommand(env) });
   const answer = await executeRunTicket(host, ticket, stop.signal);
   await host.close();
   return toFrame(answer);
 }
 
 /** Asks the daemon. Null if there is none: one is started for the next hook, and this one is answered here. */
-async function askFor(path: string, env: Env, input: Buffer): Promise<DecodedFrame | null> {
+async function askFor(path: string, env: Env, input: Buffer): Promise<DecodedAnswerFrame | null> {
   const answer = await askRunning(path, env, input);
-  if (answer === null && !path.startsWith('/line/')) (await import('../start-daemon.ts')).startDetached(env);
+  if (answer === null && !path.startsWith('/line/')) (await import('../start-daemon.ts')).startDetachedDaemon(env);
   return answer;
 }
 
 /** Asks the daemon; null if none is running. */
-async function askRunning(path: string, env: Env, input: Buffer): Promise<DecodedFrame | null> {
+async function askRunning(path: string, env: Env, input: Buffer): Promise<DecodedAnswerFrame | null> {
   const { askDaemon, NoDaemonError } = await import('./ask-daemon.ts');
   try {
     const onPart = (bytes: Buffer) => writeAll(1, bytes);
-    return decodeFrame(await askDaemon(path, { env, body: input.toString('utf8'), onPart }));
+    return decodeAnswerFrame(await askDaemon(path, { env, body: input.toString('utf8'), onPart }));
   } catch (error) {
     if (!(error instanceof NoDaemonError)) throw error;
     if (error.hasStarted && path.startsWith('/run/'))
@@ -138,8 +138,9 @@ async function askRunning(path: string, env: Env, input: Buffer): Promise<Decode
 }
 
 async function becomeDaemon(env: Env): Promise<void> {
-  const { daemonEnv } = await import('../start-daemon.ts');
-  for (const name of Object.keys(process.env)) if (!Object.hasOwn(daemonEnv(env), name)) delete process.env[name];
+  const { environmentForDaemon } = await import('../start-daemon.ts');
+  for (const name of Object.keys(process.env))
+    if (!Object.hasOwn(environmentForDaemon(env), name)) delete process.env[name];
   const { serveDaemon } = await import('../serve-daemon.ts');
   const daemon = await serveDaemon({ env: { ...process.env } });
   if (!daemon) return;
@@ -170,7 +171,7 @@ function readInput(): Buffer {
 }
 
 /** Writes both streams completely and exits; nothing is printed before the answer is complete. */
-function end({ exit, stdout, stderr }: DecodedFrame): never {
+function end({ exit, stdout, stderr }: DecodedAnswerFrame): never {
   try {
     writeAll(1, stdout);
     writeAll(2, stderr);

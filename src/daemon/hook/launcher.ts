@@ -7,9 +7,9 @@ import { findProgram } from '../../base/process.ts';
 import { quoteShell } from '../../base/text.ts';
 import { type Env, userStateFolder } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../daemon-folder.ts';
-import { compileCache, entryFile, packageFolder } from '../package-files.ts';
-import { launcherFile } from '../run-command.ts';
-import { socketOf, tokenFileOf } from './ask-daemon.ts';
+import { commandEntryFile, compileCache, packageFolder } from '../package-files.ts';
+import { launcherScriptPath } from '../run-command.ts';
+import { daemonSocketPath, daemonTokenPath } from './ask-daemon.ts';
 
 /** Time limit in milliseconds; shorter than the limit of client programs for a hook, which is at least 10 s. */
 const DEADLINE_MS = 8_000;
@@ -37,7 +37,7 @@ export function hookCommand(client: string, env: Env): string {
 export function installLauncher(env: Env, log: (line: string) => void = () => {}): Launcher {
   const folder = ensurePrivateDir(join(userStateFolder(env), 'bin'));
   const compiled = compiledClient(folder, env, log);
-  const file = launcherFile(env);
+  const file = launcherScriptPath(env);
   put(file, script(compiled, env), 0o700);
   return { file, client: compiled ? 'compiled' : 'node' };
 }
@@ -96,9 +96,9 @@ unset NODE_OPTIONS OPENSSL_CONF ENV BASH_ENV LD_PRELOAD LD_AUDIT
 # Regardless of the settings of a repository.
 export XDG_STATE_HOME=${quoteShell(dirname(userStateFolder(env)))} NODE_COMPILE_CACHE=${quoteShell(compileCache(env))}
 node=${quoteShell(process.execPath)}
-entry=${quoteShell(entryFile())}
-socket=${quoteShell(socketOf(env))}
-token=${quoteShell(tokenFileOf(env))}
+entry=${quoteShell(commandEntryFile())}
+socket=${quoteShell(daemonSocketPath(env))}
+token=${quoteShell(daemonTokenPath(env))}
 refuse() {
   printf 'hopgate could not decide this call, so it is refused: %s\\nRepeat the call; if it fails again, the operator should run "hopgate doctor".\\n' "$1" >&2
   exit 2

@@ -19,13 +19,13 @@ const plain = (key: string): string =>
     .toLowerCase();
 
 /** Returns the value of the first of these fields that the record has. */
-export const firstField = (fields: DialectRecord, names: readonly string[]): Json | undefined => {
+export const readFirstField = (fields: DialectRecord, names: readonly string[]): Json | undefined => {
   for (const name of names) if (fields[name] !== undefined && fields[name] !== null) return fields[name];
   return undefined;
 };
 
 /** Returns a string, number or EDN keyword as a string; null for blanks and any other value. */
-export function fieldText(value: Json | undefined): string | null {
+export function readFieldText(value: Json | undefined): string | null {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string') return null;
   const trimmed = value.trim().replace(/^:(?=\S)/, '');
@@ -33,12 +33,12 @@ export function fieldText(value: Json | undefined): string | null {
 }
 
 /** Converts a list, or a single value, to a list of strings. Objects become JSON. */
-export function fieldTexts(value: Json | undefined): string[] {
+export function readFieldTexts(value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
   const items = Array.isArray(value) ? value : [value];
   return items.flatMap((item) => {
     if (item === null) return [];
-    return fieldText(item) ?? (typeof item === 'object' ? JSON.stringify(item) : []);
+    return readFieldText(item) ?? (typeof item === 'object' ? JSON.stringify(item) : []);
   });
 }
 
@@ -47,13 +47,13 @@ const LEVELS: { readonly [word: string]: number } = { none: 0, low: 0.25, medium
 /** Reads the size of a prediction error, 0 to 1: a number, or none (0), low, medium or high (1); else null. */
 export function readErrorSize(value: Json | undefined): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? Math.min(1, Math.max(0, value)) : null;
-  const word = fieldText(value)?.toLowerCase() ?? '';
+  const word = readFieldText(value)?.toLowerCase() ?? '';
   if (Object.hasOwn(LEVELS, word)) return LEVELS[word] ?? null;
   return word !== '' && Number.isFinite(Number(word)) ? readErrorSize(Number(word)) : null;
 }
 
 /** Returns the id of the pattern that a value names: an id, or a reference (`{ ref/type pattern, ref/id … }`). */
-export function patternIdIn(value: Json | undefined): string | null {
+export function readPatternId(value: Json | undefined): string | null {
   const reference = toDialectRecord(value);
-  return fieldText(reference ? firstField(reference, ['ref-id', 'id', 'pattern-id', 'pattern']) : value);
+  return readFieldText(reference ? readFirstField(reference, ['ref-id', 'id', 'pattern-id', 'pattern']) : value);
 }

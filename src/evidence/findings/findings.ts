@@ -1,5 +1,5 @@
 import { fieldsOf, type Json } from '../../base/json.ts';
-import { bodyOf, type EffectRecord } from '../bodies.ts';
+import { type EffectRecord, toBody } from '../bodies.ts';
 import type { Entry } from '../entry.ts';
 import { describeFewerTests } from './weakened-tests.ts';
 
@@ -40,7 +40,7 @@ export class SessionFindings {
   readonly #found: FindingsByPath = Object.create(null);
 
   add({ body }: Pick<Entry, 'body'>): void {
-    const recorded = bodyOf(body);
+    const recorded = toBody(body);
     if (recorded?.event === 'outcome' || recorded?.event === 'step')
       updateFindings(
         this.#found,

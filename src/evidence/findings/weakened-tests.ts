@@ -10,21 +10,21 @@ const SKIPPED =
 const MAX_TEXT = 8 << 20;
 
 /** A summary of a file's tests from a quick scan; null if the file does not concern tests. */
-export interface TestScan {
+export interface TestFileScan {
   readonly tests: number;
   readonly skipped: number;
   readonly scripts: { readonly [name: string]: string };
 }
 
 /** Scans a test file or a `package.json`. null for any other file, a missing text and a text that is too long. */
-export function scanTests(path: string, text: string | null): TestScan | null {
+export function scanTestFile(path: string, text: string | null): TestFileScan | null {
   if (text === null || text.length > MAX_TEXT) return null;
   if (/(?:^|\/)package\.json$/i.test(path)) return { tests: 0, skipped: 0, scripts: testScripts(text) };
   if (!isTestFile(path)) return null;
   return { tests: text.match(TESTS)?.length ?? 0, skipped: text.match(SKIPPED)?.length ?? 0, scripts: {} };
 }
 
-function testScripts(text: string): TestScan['scripts'] {
+function testScripts(text: string): TestFileScan['scripts'] {
   const all = Object.entries(fieldsOf(fieldsOf(parseJson(text))['scripts']));
   return Object.fromEntries(
     all.filter((pair): pair is [string, string] => /test/i.test(pair[0]) && typeof pair[1] === 'string'),
@@ -32,7 +32,7 @@ function testScripts(text: string): TestScan['scripts'] {
 }
 
 /** Explains how a change weakens the tests; null if the scans show nothing. `after` is null if the file was deleted. */
-export function describeWeakenedTests(before: TestScan | null, after: TestScan | null): string | null {
+export function describeWeakenedTests(before: TestFileScan | null, after: TestFileScan | null): string | null {
   if (before === null)
     return after !== null && after.skipped > 0
       ? `the file skips or singles out tests in ${plural(after.skipped, 'place')}`

@@ -1,5 +1,5 @@
 import { type Fields, isObject } from '../../base/json.ts';
-import { bodyOf } from '../bodies.ts';
+import { toBody } from '../bodies.ts';
 import type { EntryDraft } from '../entry.ts';
 import { normaliseInstant } from './entry-form.ts';
 
@@ -25,7 +25,7 @@ const EVENT_TYPES: { readonly [event: string]: string } = {
  * Returns an entry as an event of the activity log. An imported event is returned unchanged; any other entry has its
  * identity and its body in the metadata.
  */
-export function toActivity(entry: EntryDraft & { readonly seq?: number }): ActivityEvent | Fields {
+export function toActivityEvent(entry: EntryDraft & { readonly seq?: number }): ActivityEvent | Fields {
   const {
     id,
     at,
@@ -40,7 +40,7 @@ export function toActivity(entry: EntryDraft & { readonly seq?: number }): Activ
     inReplyTo = null,
     body,
   } = entry;
-  const hopgateBody = bodyOf(body);
+  const hopgateBody = toBody(body);
   if (isObject(body) && body['event'] === 'activity' && isObject(body['activity'])) return body['activity'];
   const eventType =
     EVENT_TYPES[hopgateBody?.event ?? ''] ??
@@ -69,10 +69,14 @@ export function toActivity(entry: EntryDraft & { readonly seq?: number }): Activ
   };
 }
 
-export const isActivity = (value: Fields): boolean => 'event/type' in value || ('agent' in value && 'source' in value);
+export const isActivityEvent = (value: Fields): boolean =>
+  'event/type' in value || ('agent' in value && 'source' in value);
 
 /** Returns an event of MUSN's activity log as a draft, with all its fields, also those that MUSN drops. */
-export function readActivity(event: Fields, defaults: { readonly id: string; readonly sessionId: string }): EntryDraft {
+export function readActivityEvent(
+  event: Fields,
+  defaults: { readonly id: string; readonly sessionId: string },
+): EntryDraft {
   const type = event['event/type'] ?? 'agent/interaction';
   const sessionId = event['session/id'] ?? defaults.sessionId;
   const source = event['source'];

@@ -2,7 +2,7 @@ import { type Fields, isObject, type Json } from '../../base/json.ts';
 import { mapValues } from '../../base/map-values.ts';
 import { splitWords } from '../../base/text.ts';
 import type { EntryDraft } from '../entry.ts';
-import { draftProblems } from '../entry-schema.ts';
+import { findDraftProblems } from '../entry-schema.ts';
 import { type EdnValue, printEdn, toKeywordIfValid } from './print-edn.ts';
 
 /** MUSN's keys and hopgate's, in the order in which they are printed. */
@@ -94,7 +94,7 @@ export function readEntryForm(form: Fields, defaults: { readonly id: string; rea
     author: authorOf(fields['author']),
     subject: subjectOf(fields['subject'], defaults.sessionId),
   };
-  problems.push(...draftProblems(draft).map(({ path, message }) => ({ path: formPath(path), message })));
+  problems.push(...findDraftProblems(draft).map(({ path, message }) => ({ path: formPath(path), message })));
   return problems.length > 0
     ? { ok: false, problems }
     : { ok: true, draft: draft as unknown as EntryDraft, ephemeral: ephemeral === true, dropped };

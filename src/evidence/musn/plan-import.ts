@@ -2,8 +2,8 @@ import canonicalize from 'canonicalize';
 import type { Json } from '../../spec/types.ts';
 import { sha256 } from '../chain.ts';
 import type { EntryDraft } from '../entry.ts';
-import { draftProblems } from '../entry-schema.ts';
-import { isActivity, readActivity } from './activity.ts';
+import { findDraftProblems } from '../entry-schema.ts';
+import { isActivityEvent, readActivityEvent } from './activity.ts';
 import { isEntryForm, readEntryForm } from './entry-form.ts';
 import { type FormProblem, readForms } from './read-forms.ts';
 
@@ -19,7 +19,7 @@ interface ImportPlan {
  * Reads the log of another program (entries or activity events, JSON or EDN) for one session. The same text gives the
  * same plan, so importing twice adds nothing. Problems carry their path: `[3].evidence/type`.
  */
-export function planImport(
+export function planEvidenceImport(
   text: string,
   { sessionId, source }: { readonly sessionId: string; readonly source: string },
 ): ({ readonly ok: true } & ImportPlan) | { readonly ok: false; readonly problems: readonly FormProblem[] } {
@@ -58,12 +58,12 @@ function readOne(
   defaults: { readonly id: string; readonly sessionId: string },
 ): ReturnType<typeof readEntryForm> {
   if (isEntryForm(form)) return readEntryForm(form, defaults);
-  if (!isActivity(form)) {
+  if (!isActivityEvent(form)) {
     const message = 'is neither an entry ("evidence/type", …) nor an event ("event/type", …)';
     return { ok: false, problems: [{ path: '', message }] };
   }
-  const draft = readActivity(form, defaults);
-  const problems = draftProblems(draft);
+  const draft = readActivityEvent(form, defaults);
+  const problems = findDraftProblems(draft);
   return problems.length > 0 ? { ok: false, problems } : { ok: true, draft, ephemeral: false, dropped: [] };
 }
 

@@ -2,7 +2,7 @@ import type { Par } from './par.ts';
 import { HELD_BY_OUTCOME, PATTERN_OUTCOMES, type PatternOutcome } from './pur.ts';
 
 /** A text that several reviews may contain. */
-export interface RecurringItem {
+export interface RecurringReviewText {
   readonly text: string;
   /** How often the text occurs in all reviews; an item `3 × text` counts as three occurrences. */
   readonly times: number;
@@ -11,7 +11,7 @@ export interface RecurringItem {
 }
 
 /** Statistics of one pattern over all reviews. */
-export interface PatternRecord {
+export interface PatternStatistics {
   readonly pattern: string;
   readonly selected: number;
   /** Times the pattern was inferred from actions without being selected. */
@@ -27,11 +27,11 @@ export interface PatternRecord {
 export interface ParAggregate {
   readonly reviews: number;
   /** Recurring problems; the most frequent first. */
-  readonly wrong: readonly RecurringItem[];
-  readonly well: readonly RecurringItem[];
-  readonly suggestions: readonly RecurringItem[];
+  readonly wrong: readonly RecurringReviewText[];
+  readonly well: readonly RecurringReviewText[];
+  readonly suggestions: readonly RecurringReviewText[];
   /** Patterns; the one that held most often first. */
-  readonly patterns: readonly PatternRecord[];
+  readonly patterns: readonly PatternStatistics[];
 }
 
 /**
@@ -49,7 +49,7 @@ export function aggregatePars(pars: readonly Par[]): ParAggregate {
   };
 }
 
-function recurringItems(lists: readonly (readonly string[])[]): RecurringItem[] {
+function recurringItems(lists: readonly (readonly string[])[]): RecurringReviewText[] {
   const found = new Map<string, { times: number; reviews: number }>();
   for (const list of lists) {
     const here = new Set<string>();
@@ -66,14 +66,14 @@ function recurringItems(lists: readonly (readonly string[])[]): RecurringItem[] 
     .sort((a, b) => b.reviews - a.reviews || b.times - a.times || (a.text < b.text ? -1 : 1));
 }
 
-function patternRecords(pars: readonly Par[]): PatternRecord[] {
+function patternRecords(pars: readonly Par[]): PatternStatistics[] {
   const names = [...new Set(pars.flatMap((par) => par.patterns_used.map(({ pattern }) => pattern)))];
   return names
     .map((pattern) => recordOf(pattern, pars))
     .sort((a, b) => (b.held ?? -1) - (a.held ?? -1) || b.selected - a.selected || (a.pattern < b.pattern ? -1 : 1));
 }
 
-function recordOf(pattern: string, pars: readonly Par[]): PatternRecord {
+function recordOf(pattern: string, pars: readonly Par[]): PatternStatistics {
   const uses = pars.flatMap((par) => par.patterns_used.filter((use) => use.pattern === pattern));
   const outcomes = uses.flatMap(({ outcome }) => outcome ?? []);
   const judged = outcomes.filter((outcome) => HELD_BY_OUTCOME[outcome] !== null);

@@ -1,10 +1,10 @@
 import { FILE_CHANGE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
 import type { Json } from '../../spec/types.ts';
-import { type Body, bodyOf } from '../bodies.ts';
-import { fieldText, fieldTexts, toDialectRecord } from '../dialects/fields.ts';
+import { type Body, toBody } from '../bodies.ts';
+import { readFieldText, readFieldTexts, toDialectRecord } from '../dialects/fields.ts';
 import type { Entry } from '../entry.ts';
-import { inferPatterns, type RecordedEntry } from './infer-patterns.ts';
-import { type LearningCycle, learningCycles } from './learning-cycles.ts';
+import { type EntryWithBody, inferPatterns } from './infer-patterns.ts';
+import { findLearningCycles, type LearningCycle } from './learning-cycles.ts';
 import { type Par, type PatternUse, type PredictionError, readPredictionErrors } from './par.ts';
 import { reviewTextOfRefusal, reviewTextOfTimeLimit } from './review-problems.ts';
 
@@ -17,15 +17,15 @@ import { reviewTextOfRefusal, reviewTextOfTimeLimit } from './review-problems.ts
  *   `questions`
  */
 export function deriveReview(entries: readonly Entry[], stated: { readonly [field: string]: Json }): Par {
-  const all = entries.flatMap((entry): RecordedEntry[] => {
-    const body = bodyOf(entry.body);
+  const all = entries.flatMap((entry): EntryWithBody[] => {
+    const body = toBody(entry.body);
     return body ? [{ entry, body }] : [];
   });
   const lastReview = all.findLastIndex(({ body }) => body.event === 'par');
   const recent = all.slice(lastReview + 1);
   const first = recent[0]?.entry ?? null;
   const last = recent.at(-1)?.entry ?? null;
-  const cycles = learningCycles(entries);
+  const cycles = findLearningCycles(entries);
   const recentIds = new Set(recent.map(({ entry }) => entry.id));
   const recentCycles = cycles.filter(
     ({ psrEntry, purEntry, open }) => open || recentIds.has(psrEntry) || recentIds.has(purEntry ?? ''),
@@ -44,13 +44,13 @@ export function deriveReview(entries: readonly Entry[], stated: { readonly [fiel
     approach: entriesOf(recent, 'start').map(({ body }) => body.peripheral),
     result: null,
     patterns_used: [...recordedUses(recentCycles), ...inferPatterns(all, recentIds)],
-    what_went_well: [...wentWell(recent, recentCycles), ...fieldTexts(ownWords['what-went-well'])],
-    what_could_improve: [...couldImprove(recent, recentCycles), ...fieldTexts(ownWords['what-could-improve'])],
+    what_went_well: [...wentWell(recent, recentCycles), ...readFieldTexts(ownWords['what-went-well'])],
+    what_could_improve: [...couldImprove(recent, recentCycles), ...readFieldTexts(ownWords['what-could-improve'])],
     prediction_errors: [
       ...predictionErrors(recent, recentCycles),
       ...readPredictionErrors(ownWords['prediction-errors']),
     ],
-    suggestions: [...suggestions(recent, open), ...fieldTexts(ownWords['suggestions'])],
+    suggestions: [...suggestions(recent, open), ...readFieldTexts(ownWords['suggestions'])],
     open_selections: open,
     files_touched: filesTouched(recent),
     commits: commitTitles(recent),
@@ -71,10 +71,10 @@ export function deriveReview(entries: readonly Entry[], stated: { readonly [fiel
 
 type EntryOf<E extends Body['event']> = { readonly entry: Entry; readonly body: Extract<Body, { event: E }> };
 
-const entriesOf = <E extends Body['event']>(recent: readonly RecordedEntry[], event: E): EntryOf<E>[] =>
+const entriesOf = <E extends Body['event']>(recent: readonly EntryWithBody[], event: E): EntryOf<E>[] =>
   recent.flatMap(({ entry, body }) => (body.event === event ? [{ entry, body } as EntryOf<E>] : []));
 
-const results = (recent: readonly RecordedEntry[]) => [...entriesOf(recent, 'step'), ...entriesOf(recent, 'outcome')];
+const results = (recent: readonly EntryWithBody[]) => [...entriesOf(recent, 'step'), ...entriesOf(recent, 'outcome')];
 
 /** Counts equal items as `2 × out-of-scope`; the most frequent first. */
 function countItems(items: readonly string[]): string[] {
@@ -93,7 +93,7 @@ function recordedUses(cycles: readonly LearningCycle[]): PatternUse[] {
   return [...uses.values()];
 }
 
-function wentWell(recent: readonly RecordedEntry[], cycles: readonly LearningCycle[]): string[] {
+function wentWell(recent: readonly EntryWithBody[], cycles: readonly LearningCycle[]): string[] {
   const fruits = entriesOf(recent, 'stop').flatMap(({ body: { peripheral, fruit } }) => {
     const results: string[] = [];
     const { result, pushed, deployed } = fruit;
@@ -106,7 +106,7 @@ function wentWell(recent: readonly RecordedEntry[], cycles: readonly LearningCyc
   return countItems([...fruits, ...held]);
 }
 
-function couldImprove(recent: readonly RecordedEntry[], cycles: readonly LearningCycle[]): string[] {
+function couldImprove(recent: readonly EntryWithBody[], cycles: readonly LearningCycle[]): string[] {
   return countItems([
     ...entriesOf(recent, 'denial').map(({ body }) => {
       const { tool } = body.about;
@@ -131,7 +131,7 @@ function couldImprove(recent: readonly RecordedEntry[], cycles: readonly Learnin
 }
 
 /** Compares the expected with the actual exits, and each pattern's expectation with its outcome. */
-function predictionErrors(recent: readonly RecordedEntry[], cycles: readonly LearningCycle[]): PredictionError[] {
+function predictionErrors(recent: readonly EntryWithBody[], cycles: readonly LearningCycle[]): PredictionError[] {
   const patterns = cycles.flatMap(({ pattern, pur }) =>
     pur && (pur.predictionError ?? 0) > 0
       ? [
@@ -147,7 +147,7 @@ function predictionErrors(recent: readonly RecordedEntry[], cycles: readonly Lea
 }
 
 /** One error for each visit that hopped back because an exit did not hold, or claimed a pass after failed tests. */
-function exitErrors(recent: readonly RecordedEntry[]): PredictionError[] {
+function exitErrors(recent: readonly EntryWithBody[]): PredictionError[] {
   const errors = new Map<string, PredictionError>();
   let visit = 0;
   let verdict: string | null = null;
@@ -158,7 +158,7 @@ function exitErrors(recent: readonly RecordedEntry[]): PredictionError[] {
     if (body.event === 'start') visit += 1;
     if (body.event === 'stop') fruit = body.fruit;
     if ((body.event === 'step' || body.event === 'outcome') && body.outcome.status === 'ok')
-      verdict = fieldText(toDialectRecord(body.outcome.result)?.['verdict']) ?? verdict;
+      verdict = readFieldText(toDialectRecord(body.outcome.result)?.['verdict']) ?? verdict;
     if (body.event === 'denial' && body.code === 'exit-not-met' && body.about['exit'] === 'pass')
       if (verdict !== null && verdict !== 'pass') add('pass', verdict, 1);
     if (body.event === 'hop' && body.reframe)
@@ -178,7 +178,7 @@ function howFarOff(actual: string, fruit: { readonly [field: string]: Json }): n
 const MAX_SUGGESTIONS = 5;
 
 /** The remedies of the denials, the most frequent first, and a reminder of each selection without an outcome. */
-function suggestions(recent: readonly RecordedEntry[], open: readonly string[]): string[] {
+function suggestions(recent: readonly EntryWithBody[], open: readonly string[]): string[] {
   return [
     ...countItems(entriesOf(recent, 'denial').map(({ body }) => `${body.code}: ${body.remedy}`)).slice(
       0,
@@ -188,7 +188,7 @@ function suggestions(recent: readonly RecordedEntry[], open: readonly string[]):
   ];
 }
 
-function filesTouched(recent: readonly RecordedEntry[]): string[] {
+function filesTouched(recent: readonly EntryWithBody[]): string[] {
   const files = entriesOf(recent, 'outcome').flatMap(({ body }) =>
     body.effects === 'unobserved'
       ? []
@@ -197,7 +197,7 @@ function filesTouched(recent: readonly RecordedEntry[]): string[] {
   return [...new Set(files)];
 }
 
-function commitTitles(recent: readonly RecordedEntry[]): string[] {
+function commitTitles(recent: readonly EntryWithBody[]): string[] {
   const shas = recent.flatMap(({ body }) => {
     if (body.event === 'stop') return [body.fruit['sha']];
     if (body.event !== 'outcome' || body.outcome.status !== 'ok') return [];

@@ -1,7 +1,7 @@
 import { fieldsOf, type Json } from '../../base/json.ts';
 import type { Body, OutcomeRecord } from '../bodies.ts';
 import type { ClaimType, EvidenceType } from '../entry.ts';
-import { HELD_BY_OUTCOME, parseOutcome } from './pur.ts';
+import { HELD_BY_OUTCOME, parsePatternOutcome } from './pur.ts';
 
 /** The entry of a discipline tool: its subject, its parent, and its effect on the pattern. */
 interface DisciplineTool {
@@ -61,7 +61,7 @@ export const DISCIPLINE_TOOLS: { readonly [tool: string]: DisciplineTool } = {
 };
 
 /** Syntax of a pattern id: `read-before-edit`, `agent/scope-before-action`. */
-export const PATTERN_ID = /^[a-z0-9][a-z0-9._-]*(\/[a-z0-9][a-z0-9._-]*)*$/;
+export const PATTERN_ID_SYNTAX = /^[a-z0-9][a-z0-9._-]*(\/[a-z0-9][a-z0-9._-]*)*$/;
 
 /** Returns the discipline tool that an entry is a successful call of, with its pattern; null for any other entry. */
 export function disciplineToolOf(body: Body): (DisciplineTool & { readonly pattern: string | null }) | null {
@@ -84,12 +84,12 @@ export function patternStatusAfter(
   if (pattern === null) return null;
   if (does === 'selects') return { pattern, status: 'selected', selects: true };
   const { held, outcome: word } = fieldsOf(outcome.result);
-  const recordedOutcome = parseOutcome(word);
+  const recordedOutcome = parsePatternOutcome(word);
   const holds = typeof held === 'boolean' ? held : recordedOutcome ? HELD_BY_OUTCOME[recordedOutcome] : false;
   return { pattern, status: holds === null ? 'selected' : holds ? 'held' : 'failed', selects: false };
 }
 
 function patternIn(result: Json, args: { readonly [name: string]: Json } = {}): string | null {
   const pattern = fieldsOf(result)['pattern'] ?? args['pattern'];
-  return typeof pattern === 'string' && PATTERN_ID.test(pattern) ? pattern : null;
+  return typeof pattern === 'string' && PATTERN_ID_SYNTAX.test(pattern) ? pattern : null;
 }

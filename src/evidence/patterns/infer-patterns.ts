@@ -5,7 +5,7 @@ import { toDialectRecord } from '../dialects/fields.ts';
 import type { Entry } from '../entry.ts';
 import type { PatternUse } from './par.ts';
 
-export interface RecordedEntry {
+export interface EntryWithBody {
   readonly entry: Entry;
   readonly body: Body;
 }
@@ -46,7 +46,7 @@ const lastOf = (actions: readonly Action[], at: number): Action['kind'] | null =
  * Returns the patterns that a session's actions show although the agent selected none of them.
  * @param here ids of the entries whose actions count; earlier actions are only context
  */
-export function inferPatterns(recorded: readonly RecordedEntry[], here: ReadonlySet<string>): PatternUse[] {
+export function inferPatterns(recorded: readonly EntryWithBody[], here: ReadonlySet<string>): PatternUse[] {
   const actions = recorded.flatMap(({ entry, body }) => actionsOf(entry.id, body));
   return Object.entries(RECOGNISERS).flatMap(([pattern, recognise]) => {
     const count = recognise(actions).filter(({ entry }) => here.has(entry)).length;

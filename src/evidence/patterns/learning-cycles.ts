@@ -1,4 +1,4 @@
-import { bodyOf } from '../bodies.ts';
+import { toBody } from '../bodies.ts';
 import type { EntryDraft } from '../entry.ts';
 import { DISCIPLINE_TOOLS, disciplineToolOf } from './discipline.ts';
 import { type Psr, readPsr } from './psr.ts';
@@ -21,7 +21,7 @@ export interface LearningCycle {
  * Returns the learning cycles in a session's entries, in order of selection. Entries written by other programs count by
  * their type (`pattern-selection`, `pattern-outcome`), in any dialect.
  */
-export function learningCycles(
+export function findLearningCycles(
   entries: Iterable<Pick<EntryDraft, 'id' | 'type' | 'patternId' | 'body'>>,
 ): readonly LearningCycle[] {
   const cycles: LearningCycle[] = [];
@@ -44,7 +44,7 @@ export function learningCycles(
 }
 
 function recordOf({ type, patternId, body }: Pick<EntryDraft, 'type' | 'patternId' | 'body'>) {
-  const own = bodyOf(body);
+  const own = toBody(body);
   if (own) {
     const rule = disciplineToolOf(own);
     if (!rule?.does || own.event !== 'step' || own.outcome.status !== 'ok') return null;

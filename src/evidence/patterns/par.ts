@@ -1,17 +1,17 @@
 import { isObject, type Json } from '../../base/json.ts';
 import { splitWords } from '../../base/text.ts';
-import { bodyOf } from '../bodies.ts';
+import { toBody } from '../bodies.ts';
 import {
   type DialectRecord,
-  fieldText,
-  fieldTexts,
-  firstField,
-  patternIdIn,
   readErrorSize,
+  readFieldText,
+  readFieldTexts,
+  readFirstField,
+  readPatternId,
   toDialectRecord,
 } from '../dialects/fields.ts';
 import type { StoredEntry } from '../entry.ts';
-import { type PatternOutcome, parseOutcome } from './pur.ts';
+import { type PatternOutcome, parsePatternOutcome } from './pur.ts';
 
 /** The use of a pattern, as a review records it. */
 export type PatternUse = {
@@ -62,9 +62,9 @@ export type Par = {
 };
 
 /** The review that an entry records; null if it records none, or was erased. */
-export function reviewInEntry({ entry, body }: StoredEntry): Par | null {
+export function readReviewInEntry({ entry, body }: StoredEntry): Par | null {
   if (body === null || entry.type !== 'reflection') return null;
-  const own = bodyOf(entry.body);
+  const own = toBody(entry.body);
   return own === null || own.event === 'par' ? readPar(entry.body) : null;
 }
 
@@ -83,37 +83,38 @@ const MARKS = splitWords(`
 export function readPar(value: Json): Par | null {
   const fields = toDialectRecord(value);
   if (!fields) return null;
-  const inner = firstField(fields, ['par']);
+  const inner = readFirstField(fields, ['par']);
   const nested = toDialectRecord(inner) ? readPar(inner as Json) : null;
   if (nested) return nested;
   const peripheral = fields['problem'] !== undefined && fields['approach'] !== undefined;
-  const marked = fieldText(fields['event-type']) === 'session/par' || MARKS.some((mark) => fields[mark] !== undefined);
+  const marked =
+    readFieldText(fields['event-type']) === 'session/par' || MARKS.some((mark) => fields[mark] !== undefined);
   if (!peripheral && !marked) return null;
-  const span = toDialectRecord(firstField(fields, ['par-span', 'span']));
-  const sequence = firstField(fields, ['par-sequence', 'sequence']);
+  const span = toDialectRecord(readFirstField(fields, ['par-span', 'span']));
+  const sequence = readFirstField(fields, ['par-sequence', 'sequence']);
   return {
     'event/type': 'session/par',
-    'par/id': fieldText(firstField(fields, ['par-id', 'id'])),
-    'session/id': fieldText(firstField(fields, ['session-id', 'session-ref', 'session'])),
-    at: fieldText(firstField(fields, ['at', 'timestamp'])),
+    'par/id': readFieldText(readFirstField(fields, ['par-id', 'id'])),
+    'session/id': readFieldText(readFirstField(fields, ['session-id', 'session-ref', 'session'])),
+    at: readFieldText(readFirstField(fields, ['at', 'timestamp'])),
     'par/sequence': typeof sequence === 'number' ? sequence : null,
     'par/span': span && {
-      from: fieldText(firstField(span, ['from', 'from-eid'])),
-      to: fieldText(firstField(span, ['to', 'to-eid'])),
+      from: readFieldText(readFirstField(span, ['from', 'from-eid'])),
+      to: readFieldText(readFirstField(span, ['to', 'to-eid'])),
     },
-    'par/tags': fieldTexts(firstField(fields, ['par-tags', 'tags'])),
-    problem: fieldText(fields['problem']),
-    approach: fieldTexts(fields['approach']),
-    result: fieldText(fields['result']),
-    patterns_used: usesOf(firstField(fields, ['patterns-used', 'patterns'])),
-    what_went_well: fieldTexts(firstField(fields, ['what-went-well', 'what-worked'])),
-    what_could_improve: fieldTexts(firstField(fields, ['what-could-improve', 'what-didnt'])),
+    'par/tags': readFieldTexts(readFirstField(fields, ['par-tags', 'tags'])),
+    problem: readFieldText(fields['problem']),
+    approach: readFieldTexts(fields['approach']),
+    result: readFieldText(fields['result']),
+    patterns_used: usesOf(readFirstField(fields, ['patterns-used', 'patterns'])),
+    what_went_well: readFieldTexts(readFirstField(fields, ['what-went-well', 'what-worked'])),
+    what_could_improve: readFieldTexts(readFirstField(fields, ['what-could-improve', 'what-didnt'])),
     prediction_errors: readPredictionErrors(fields['prediction-errors']),
-    suggestions: fieldTexts(fields['suggestions']),
-    open_selections: fieldTexts(fields['open-selections']),
-    files_touched: fieldTexts(firstField(fields, ['files-touched', 'changed-files'])),
-    commits: fieldTexts(fields['commits']),
-    questions: { ...(record(firstField(fields, ['par-questions', 'questions'])) ?? {}) },
+    suggestions: readFieldTexts(fields['suggestions']),
+    open_selections: readFieldTexts(fields['open-selections']),
+    files_touched: readFieldTexts(readFirstField(fields, ['files-touched', 'changed-files'])),
+    commits: readFieldTexts(fields['commits']),
+    questions: { ...(record(readFirstField(fields, ['par-questions', 'questions'])) ?? {}) },
     lineage_trace: record(fields['lineage-trace']) ?? {},
   };
 }
@@ -126,7 +127,9 @@ const asList = (value: Json | undefined): readonly Json[] =>
 function usesOf(value: Json | undefined): PatternUse[] {
   return asList(value).flatMap((item) => {
     const fields: DialectRecord = toDialectRecord(item) ?? {};
-    const pattern = patternIdIn(toDialectRecord(item) ? firstField(fields, ['pattern', 'pattern-id', 'id']) : item);
+    const pattern = readPatternId(
+      toDialectRecord(item) ? readFirstField(fields, ['pattern', 'pattern-id', 'id']) : item,
+    );
     if (pattern === null) return [];
     const count = fields['count'];
     return [
@@ -134,7 +137,7 @@ function usesOf(value: Json | undefined): PatternUse[] {
         pattern,
         count: typeof count === 'number' ? count : 1,
         inferred: fields['inferred'] === true,
-        outcome: parseOutcome(fields['outcome']),
+        outcome: parsePatternOutcome(fields['outcome']),
       },
     ];
   });
@@ -144,9 +147,10 @@ function usesOf(value: Json | undefined): PatternUse[] {
 export const readPredictionErrors = (value: Json | undefined): PredictionError[] =>
   asList(value).flatMap((item) => {
     const fields = toDialectRecord(item);
-    if (!fields) return fieldText(item) === null ? [] : [{ expected: null, actual: fieldText(item), magnitude: null }];
-    const expected = fieldText(fields['expected']);
-    const actual = fieldText(fields['actual']);
+    if (!fields)
+      return readFieldText(item) === null ? [] : [{ expected: null, actual: readFieldText(item), magnitude: null }];
+    const expected = readFieldText(fields['expected']);
+    const actual = readFieldText(fields['actual']);
     if (expected === null && actual === null) return [];
-    return [{ expected, actual, magnitude: readErrorSize(firstField(fields, ['magnitude', 'prediction-error'])) }];
+    return [{ expected, actual, magnitude: readErrorSize(readFirstField(fields, ['magnitude', 'prediction-error'])) }];
   });

@@ -1,5 +1,5 @@
 import type { Json } from '../../spec/types.ts';
-import { fieldText, fieldTexts, firstField, patternIdIn, toDialectRecord } from '../dialects/fields.ts';
+import { readFieldText, readFieldTexts, readFirstField, readPatternId, toDialectRecord } from '../dialects/fields.ts';
 
 export const CONFIDENCES = ['low', 'medium', 'high'] as const;
 type Confidence = (typeof CONFIDENCES)[number];
@@ -32,29 +32,33 @@ export type Psr = {
 export function readPsr(value: Json): Psr | null {
   const fields = toDialectRecord(value);
   if (!fields) return null;
-  const inner = firstField(fields, ['result']);
+  const inner = readFirstField(fields, ['result']);
   const nested = toDialectRecord(inner) ? readPsr(inner as Json) : null;
   if (nested) return nested;
-  const pattern = patternIdIn(
-    firstField(fields, ['pattern', 'selected', 'pattern-id', 'pattern-ref', 'selected-pattern']),
+  const pattern = readPatternId(
+    readFirstField(fields, ['pattern', 'selected', 'pattern-id', 'pattern-ref', 'selected-pattern']),
   );
-  const gap = [fieldText(fields['type']), fieldText(fields['kind']), fieldText(fields['psr-type'])].includes('gap');
+  const gap = [
+    readFieldText(fields['type']),
+    readFieldText(fields['kind']),
+    readFieldText(fields['psr-type']),
+  ].includes('gap');
   if (pattern === null && !gap) return null;
-  const confidence = fieldText(firstField(fields, ['confidence']))?.toLowerCase() ?? null;
+  const confidence = readFieldText(readFirstField(fields, ['confidence']))?.toLowerCase() ?? null;
   return {
-    id: fieldText(firstField(fields, ['psr-id', 'id'])),
+    id: readFieldText(readFirstField(fields, ['psr-id', 'id'])),
     kind: gap ? 'gap' : 'selection',
     pattern,
-    query: fieldText(firstField(fields, ['query', 'intent', 'question'])),
-    goal: fieldText(firstField(fields, ['goal'])),
-    expected: fieldText(firstField(fields, ['expected', 'expects', 'expectation'])),
-    candidates: candidatesOf(firstField(fields, ['candidates', 'psr-candidates'])),
-    rationale: fieldText(firstField(fields, ['rationale', 'reason', 'psr-rationale', 'why'])),
+    query: readFieldText(readFirstField(fields, ['query', 'intent', 'question'])),
+    goal: readFieldText(readFirstField(fields, ['goal'])),
+    expected: readFieldText(readFirstField(fields, ['expected', 'expects', 'expectation'])),
+    candidates: candidatesOf(readFirstField(fields, ['candidates', 'psr-candidates'])),
+    rationale: readFieldText(readFirstField(fields, ['rationale', 'reason', 'psr-rationale', 'why'])),
     confidence: CONFIDENCES.find((word) => word === confidence) ?? null,
-    task: fieldText(firstField(fields, ['task', 'task-id'])),
-    sigil: fieldText(firstField(fields, ['sigil'])),
+    task: readFieldText(readFirstField(fields, ['task', 'task-id'])),
+    sigil: readFieldText(readFirstField(fields, ['sigil'])),
   };
 }
 
 const candidatesOf = (value: Json | undefined): string[] =>
-  Array.isArray(value) ? value.flatMap((item) => patternIdIn(item) ?? []) : fieldTexts(value);
+  Array.isArray(value) ? value.flatMap((item) => readPatternId(item) ?? []) : readFieldTexts(value);

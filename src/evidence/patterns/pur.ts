@@ -2,11 +2,11 @@ import { splitWords } from '../../base/text.ts';
 import type { Json } from '../../spec/types.ts';
 import {
   type DialectRecord,
-  fieldText,
-  fieldTexts,
-  firstField,
-  patternIdIn,
   readErrorSize,
+  readFieldText,
+  readFieldTexts,
+  readFirstField,
+  readPatternId,
   toDialectRecord,
 } from '../dialects/fields.ts';
 
@@ -31,8 +31,8 @@ const WORDS: { readonly [outcome in PatternOutcome]: readonly string[] } = {
 };
 
 /** Returns the outcome that a word or boolean names; null if none. */
-export function parseOutcome(value: Json | undefined): PatternOutcome | null {
-  const word = fieldText(value)?.toLowerCase().replaceAll(/[\s_]/g, '-');
+export function parsePatternOutcome(value: Json | undefined): PatternOutcome | null {
+  const word = readFieldText(value)?.toLowerCase().replaceAll(/[\s_]/g, '-');
   return PATTERN_OUTCOMES.find((outcome) => word !== undefined && WORDS[outcome].includes(word)) ?? null;
 }
 
@@ -61,10 +61,10 @@ const BOOLEANS = ['held', 'success', 'ok'];
 
 /** Returns the outcome in a record, from its word or its boolean; null if it has none. */
 function outcomeIn(fields: DialectRecord): PatternOutcome | null {
-  const word = parseOutcome(firstField(fields, ['outcome', 'pur-outcome', 'result-outcome', 'status']));
+  const word = parsePatternOutcome(readFirstField(fields, ['outcome', 'pur-outcome', 'result-outcome', 'status']));
   if (word !== null) return word;
   for (const name of BOOLEANS) {
-    const flag = typeof fields[name] === 'object' ? null : parseOutcome(fields[name]);
+    const flag = typeof fields[name] === 'object' ? null : parsePatternOutcome(fields[name]);
     if (flag !== null) return flag;
   }
   return null;
@@ -79,22 +79,22 @@ function outcomeIn(fields: DialectRecord): PatternOutcome | null {
 export function readPur(value: Json): Pur | null {
   const fields = toDialectRecord(value);
   if (!fields) return null;
-  const inner = firstField(fields, ['result']);
+  const inner = readFirstField(fields, ['result']);
   const nested = toDialectRecord(inner) ? readPur(inner as Json) : null;
   if (nested) return nested;
   const outcome = outcomeIn(fields);
   if (outcome === null) return null;
   return {
-    id: fieldText(firstField(fields, ['pur-id', 'id'])),
-    psr: fieldText(firstField(fields, ['psr', 'psr-ref', 'psr-id', 'in-reply-to', 'inreplyto'])),
-    pattern: patternIdIn(firstField(fields, ['pattern', 'pattern-id', 'pattern-ref', 'selected'])),
+    id: readFieldText(readFirstField(fields, ['pur-id', 'id'])),
+    psr: readFieldText(readFirstField(fields, ['psr', 'psr-ref', 'psr-id', 'in-reply-to', 'inreplyto'])),
+    pattern: readPatternId(readFirstField(fields, ['pattern', 'pattern-id', 'pattern-ref', 'selected'])),
     outcome,
     held: HELD_BY_OUTCOME[outcome],
-    actions: fieldTexts(firstField(fields, ['actions'])),
-    expected: fieldText(firstField(fields, ['expected'])),
-    actual: fieldText(firstField(fields, ['actual'])),
-    predictionError: readErrorSize(firstField(fields, ['prediction-error', 'predictionerror'])),
-    criteria: firstField(fields, ['criteria', 'criteria-eval']) ?? null,
-    notes: fieldText(firstField(fields, ['notes', 'note', 'reason'])),
+    actions: readFieldTexts(readFirstField(fields, ['actions'])),
+    expected: readFieldText(readFirstField(fields, ['expected'])),
+    actual: readFieldText(readFirstField(fields, ['actual'])),
+    predictionError: readErrorSize(readFirstField(fields, ['prediction-error', 'predictionerror'])),
+    criteria: readFirstField(fields, ['criteria', 'criteria-eval']) ?? null,
+    notes: readFieldText(readFirstField(fields, ['notes', 'note', 'reason'])),
   };
 }

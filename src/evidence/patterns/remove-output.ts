@@ -1,6 +1,6 @@
 import { asJson } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
-import { type Body, bodyOf } from '../bodies.ts';
+import { type Body, toBody } from '../bodies.ts';
 import { toDialectRecord } from '../dialects/fields.ts';
 import type { Entry } from '../entry.ts';
 import { disciplineToolOf } from './discipline.ts';
@@ -9,8 +9,8 @@ import { disciplineToolOf } from './discipline.ts';
  * Returns the entry with only those arguments and results that reviews and learning cycles read, so that a long session
  * needs little memory. The entries of pattern tools stay complete.
  */
-export function withoutToolOutput(entry: Entry): Entry {
-  const body = bodyOf(entry.body);
+export function removeToolOutput(entry: Entry): Entry {
+  const body = toBody(entry.body);
   const isCall = body?.event === 'step' || body?.event === 'intent' || body?.event === 'outcome';
   return isCall && disciplineToolOf(body) === null ? { ...entry, body: asJson(shortenBody(body)) } : entry;
 }

@@ -5,9 +5,9 @@ import { isTestFile } from '../../spec/test-files.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Fruit } from '../fruit.ts';
 import type { GateContext } from '../request.ts';
-import type { TreeNow } from '../scope/compare-trees.ts';
+import type { ObservedTree } from '../scope/compare-trees.ts';
 import type { ApprovalSubject } from './approval.ts';
-import { filesInRequest } from './grant.ts';
+import { changedFilesInRequest } from './grant.ts';
 
 /** The view of a hop that a person approves; null if git could not read the working tree. */
 export function approvedHopView(context: GateContext, fruit: Fruit, carried: Fruit): ApprovalSubject['view'] | null {
@@ -24,7 +24,7 @@ export function approvedHopView(context: GateContext, fruit: Fruit, carried: Fru
 }
 
 /** The rows about the tree for a person: the tested tree, the commands that tested it, and the files that ship. */
-function treeView({ config }: GateContext, tree: TreeNow): { readonly [title: string]: Json } | null {
+function treeView({ config }: GateContext, tree: ObservedTree): { readonly [title: string]: Json } | null {
   if ('problem' in tree) return null;
   const { kind, id, head, ships } = tree;
   const tests = config.test.map(({ run }) => run.join(' '));
@@ -45,7 +45,7 @@ function treeView({ config }: GateContext, tree: TreeNow): { readonly [title: st
 function findingsView(view: GateContext['view'], shown: ApprovalSubject['view']): { readonly [title: string]: Json } {
   const ofSubAgents = view.tree && 'ships' in view.tree ? view.tree.ships?.findings : undefined;
   const findings = { ...view.findings, ...ofSubAgents };
-  const tests = filesInRequest(shown, view.changes).filter(isTestFile);
+  const tests = changedFilesInRequest(shown, view.changes).filter(isTestFile);
   return {
     ...(Object.keys(findings).length === 0 ? {} : { [APPROVAL_FIELD_TITLES.findings]: findings }),
     ...(tests.length === 0 ? {} : { [APPROVAL_FIELD_TITLES.testFiles]: tests }),

@@ -91,7 +91,10 @@ export const withOwnCommit = (grant: GrantView, sha: string): GrantView => ({
 });
 
 /** The changed files of a request: those of the session, and those that would be committed. */
-export function filesInRequest(view: ApprovalSubject['view'], changes: GrantedSession['changes']): readonly string[] {
+export function changedFilesInRequest(
+  view: ApprovalSubject['view'],
+  changes: GrantedSession['changes'],
+): readonly string[] {
   const { files } = (view[APPROVAL_FIELD_TITLES.ships] ?? {}) as { readonly files?: readonly string[] };
   return [...new Set([...Object.keys(valueOfLazy(changes)), ...(files ?? [])])];
 }
@@ -121,7 +124,7 @@ export function grantProblem(
   const { files } = grant.limits;
   if (files === undefined) return null;
   if (session.blind) return 'the changes of a step were not observed, so the changed files are not known';
-  const outside = firstUncoveredFile(filesInRequest(subject.view, session.changes), files);
+  const outside = firstUncoveredFile(changedFilesInRequest(subject.view, session.changes), files);
   return outside === null ? null : `a file that the grant does not cover has changed: ${outside}`;
 }
 

@@ -1,6 +1,6 @@
 import { excerpt } from '../../base/text.ts';
 import type { InstallCommand, Json, ProjectConfig } from '../../spec/types.ts';
-import { type BadArgument, invalidArgument, isBadArgument, refuseByScope } from './bad-argument.ts';
+import { type ArgumentRefusal, isArgumentRefusal, refuseArgument, refuseArgumentByScope } from './argument-refusal.ts';
 import { splitCommand } from './split-command.ts';
 
 /** Placeholder in a configured test command: a call may replace it by words of its own. */
@@ -8,7 +8,7 @@ const ARGUMENTS = '{args}';
 
 type TestCommand = ProjectConfig['test'][number];
 
-export interface ChosenTest {
+export interface ChosenTestCommand {
   readonly argv: readonly string[];
   readonly config: TestCommand;
   /** True if the call added words at `{args}`, so that possibly not all tests run. */
@@ -18,32 +18,32 @@ export interface ChosenTest {
 }
 
 /** Splits a command argument into words, without expansion; a list is returned as it is. */
-export function commandWords(
+export function readCommandArgument(
   argument: string,
   value: Json | undefined,
-): { readonly words: readonly string[] } | BadArgument {
+): { readonly words: readonly string[] } | ArgumentRefusal {
   const again = 'Give one plain command: words and quotes, without operators, $ or globs; or a list of words.';
   if (Array.isArray(value)) {
     const words = value.filter((word) => typeof word === 'string');
     if (words.length === value.length && words.length > 0 && !words.some((word) => word.includes('\0')))
       return { words };
-    return invalidArgument(argument, `"${argument}" must be a list of strings.`, again);
+    return refuseArgument(argument, `"${argument}" must be a list of strings.`, again);
   }
   if (typeof value !== 'string')
-    return invalidArgument(argument, `"${argument}" must be a string or a list of strings.`, again);
+    return refuseArgument(argument, `"${argument}" must be a string or a list of strings.`, again);
   const split = splitCommand(value);
   return split.ok
     ? { words: split.words }
-    : invalidArgument(argument, `"${argument}" cannot be run: ${split.reason}.`, again);
+    : refuseArgument(argument, `"${argument}" cannot be run: ${split.reason}.`, again);
 }
 
 /** Finds the configured test command that a call names. A call without a command means all of them. */
 export function chooseTestCommand(
   configured: readonly TestCommand[],
   command: Json | undefined,
-): readonly ChosenTest[] | BadArgument {
+): readonly ChosenTestCommand[] | ArgumentRefusal {
   if (configured.length === 0)
-    return invalidArgument(
+    return refuseArgument(
       'command',
       'No test command is configured for this repository.',
       'Ask the operator to set test: in hopgate.yaml (`hopgate init` proposes one), or, if it is set there, to trust the file (`hopgate trust`).',
@@ -52,8 +52,8 @@ export function chooseTestCommand(
   const othersThan = (chosen: TestCommand | null) =>
     configured.filter((each) => each !== chosen).map(({ run }) => fixedWords(run).join(' '));
   if (command === undefined || command === null) return configured.map((each) => ({ ...inFull(each), others: [] }));
-  const requested = commandWords('command', command);
-  if (isBadArgument(requested)) return requested;
+  const requested = readCommandArgument('command', command);
+  if (isArgumentRefusal(requested)) return requested;
   const named = configured.find(
     ({ run }) => sameWords(requested.words, fixedWords(run)) || sameWords(requested.words, withArguments(run, [])),
   );
@@ -62,7 +62,7 @@ export function chooseTestCommand(
     const added = addedWords(config.run, requested.words);
     if (added) return [{ argv: withArguments(config.run, added), config, narrowed: true, others: othersThan(null) }];
   }
-  return refuseByScope(
+  return refuseArgumentByScope(
     'command',
     `"${excerpt(requested.words.join(' '), 200)}" is not a configured test command.`,
     `Run one of: ${configured.map(({ run }) => run.join(' ')).join(' | ')}.`,
@@ -96,10 +96,10 @@ export function chooseDeployCommand(
   configured: ProjectConfig['deploy'],
   argument: string,
   command: Json | undefined,
-): { readonly name: string; readonly command: ProjectConfig['deploy'][string] } | BadArgument {
+): { readonly name: string; readonly command: ProjectConfig['deploy'][string] } | ArgumentRefusal {
   const names = Object.keys(configured);
   if (names.length === 0)
-    return refuseByScope(
+    return refuseArgumentByScope(
       argument,
       'No deploy command is configured for this repository.',
       'Ask the operator to set deploy: in hopgate.yaml, or, if it is set there, to trust the file (`hopgate trust`).',
@@ -108,10 +108,12 @@ export function chooseDeployCommand(
   const [word, ...more] = [command].flat();
   if (more.length === 0 && typeof word === 'string' && Object.hasOwn(configured, word))
     return { name: word, command: configured[word]! };
-  const words = commandWords(argument, command);
-  const name = isBadArgument(words) ? undefined : names.find((each) => sameWords(configured[each]!.run, words.words));
+  const words = readCommandArgument(argument, command);
+  const name = isArgumentRefusal(words)
+    ? undefined
+    : names.find((each) => sameWords(configured[each]!.run, words.words));
   if (name !== undefined) return { name, command: configured[name]! };
-  return refuseByScope(
+  return refuseArgumentByScope(
     argument,
     `"${excerpt([command ?? ''].flat().join(' '), 200)}" is not a configured deploy command.`,
     list,
@@ -122,10 +124,10 @@ export function chooseDeployCommand(
 export function chooseInstallCommand(
   configured: readonly InstallCommand[],
   command: Json | undefined,
-): InstallCommand | BadArgument {
+): InstallCommand | ArgumentRefusal {
   const [first] = configured;
   if (first === undefined)
-    return refuseByScope(
+    return refuseArgumentByScope(
       'command',
       'No install command is configured for this repository, and commands have no network.',
       'Ask the operator to install the dependencies or to set install: in hopgate.yaml. If it is set there, ask them to trust the file (`hopgate trust`).',
@@ -133,13 +135,13 @@ export function chooseInstallCommand(
   const list = `Run one of: ${configured.map(({ run }) => run.join(' ')).join(' | ')}.`;
   if (command === undefined || command === null) {
     if (configured.length === 1) return first;
-    return refuseByScope('command', 'The call names none of the configured install commands.', list);
+    return refuseArgumentByScope('command', 'The call names none of the configured install commands.', list);
   }
-  const words = commandWords('command', command);
-  if (isBadArgument(words)) return words;
+  const words = readCommandArgument('command', command);
+  if (isArgumentRefusal(words)) return words;
   const named = configured.find(({ run }) => sameWords(run, words.words));
   if (named) return named;
-  return refuseByScope(
+  return refuseArgumentByScope(
     'command',
     `"${excerpt(words.words.join(' '), 200)}" is not a configured install command.`,
     `${list} To add a package, change the manifest and its lock file, or ask the operator.`,

@@ -2,15 +2,15 @@ import { getOwn } from '../../spec/names.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS, type CommandTool } from '../../spec/policy/command-tools.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../spec/types.ts';
-import type { Arguments } from '../bind-arguments.ts';
-import { type BadArgument, invalidArgument, isBadArgument, refuseByScope } from './bad-argument.ts';
-import { chooseDeployCommand, chooseInstallCommand, chooseTestCommand, commandWords } from './choose-command.ts';
-import { gitWords, judgeGitCommand } from './git-command.ts';
+import type { CallArguments } from '../bind-arguments.ts';
+import { type ArgumentRefusal, isArgumentRefusal, refuseArgument, refuseArgumentByScope } from './argument-refusal.ts';
+import { chooseDeployCommand, chooseInstallCommand, chooseTestCommand, readCommandArgument } from './choose-command.ts';
+import { judgeGitCommand, readGitWords } from './git-command.ts';
 
 /** A call whose arguments of the role `command` are judged. */
 export interface CommandCall {
   readonly tool: ToolSpec;
-  readonly args: Arguments;
+  readonly args: CallArguments;
   readonly scope: ScopeRule;
   readonly config: ProjectConfig;
   readonly root: string;
@@ -24,7 +24,7 @@ export interface CommandCall {
  * hopgate and of a user: a `test` scope runs only the configured test commands, a `deploy` scope only git and the
  * configured deploy commands. The sandbox, not this rule, limits the files that a command may touch.
  */
-export function commandProblem(call: CommandCall): BadArgument | null {
+export function commandProblem(call: CommandCall): ArgumentRefusal | null {
   const { tool, args, scope } = call;
   const names = tool.parameters.filter(({ role }) => ARGUMENT_ROLE_FACTS[role].runsCommands).map(({ name }) => name);
   const present = names.filter((name) => args[name] !== undefined);
@@ -33,16 +33,20 @@ export function commandProblem(call: CommandCall): BadArgument | null {
   const argument = builtIn?.argument ?? present[0];
   if (argument === undefined) return null;
   if (scope.command === 'none')
-    return refuseByScope(argument, 'this scope runs no commands', 'Run it in a peripheral whose scope runs commands.');
+    return refuseArgumentByScope(
+      argument,
+      'this scope runs no commands',
+      'Run it in a peripheral whose scope runs commands.',
+    );
   return builtIn ? builtInToolProblem(call, builtIn) : userToolProblem(call, present, names.length > 1);
 }
 
 /** Judges a command of hopgate's own tool by the argument that its backend reads, not by the declared parameters. */
-function builtInToolProblem(call: CommandCall, { argument, runs, runsIn, needs }: CommandTool): BadArgument | null {
+function builtInToolProblem(call: CommandCall, { argument, runs, runsIn, needs }: CommandTool): ArgumentRefusal | null {
   const { tool, args, scope, config } = call;
   const value = args[argument];
   if (!runsIn.includes(scope.command))
-    return refuseByScope(
+    return refuseArgumentByScope(
       argument,
       `${tool.id} runs only where the scope ${needs}, and this one does not.`,
       `Use ${tool.id} in a peripheral whose scope ${needs}.`,
@@ -57,16 +61,19 @@ function builtInToolProblem(call: CommandCall, { argument, runs, runsIn, needs }
     case 'deployments':
       return badArgumentOf(chooseDeployCommand(config.deploy, argument, value));
     case 'git':
-      return gitProblem(gitWords(value, args['args']), call);
+      return gitProblem(readGitWords(value, args['args']), call);
     default:
       return runs satisfies never;
   }
 }
 
-const badArgumentOf = (chosen: object): BadArgument | null => (isBadArgument(chosen) ? chosen : null);
+const badArgumentOf = (chosen: object): ArgumentRefusal | null => (isArgumentRefusal(chosen) ? chosen : null);
 
-function gitProblem(read: { readonly words: readonly string[] } | BadArgument, call: CommandCall): BadArgument | null {
-  if (isBadArgument(read)) return read;
+function gitProblem(
+  read: { readonly words: readonly string[] } | ArgumentRefusal,
+  call: CommandCall,
+): ArgumentRefusal | null {
+  if (isArgumentRefusal(read)) return read;
   const { scope, config, root, message } = call;
   const { git, mask } = config;
   return badArgumentOf(judgeGitCommand(read.words, { command: scope.command, git, root, mask, message }));
@@ -76,7 +83,7 @@ function gitProblem(read: { readonly words: readonly string[] } | BadArgument, c
  * Judges a command of a user's tool. A single argument is the command line. Several are the words after the program,
  * which is the last word of the tool's id.
  */
-function userToolProblem(call: CommandCall, names: readonly string[], named: boolean): BadArgument | null {
+function userToolProblem(call: CommandCall, names: readonly string[], named: boolean): ArgumentRefusal | null {
   const [argument] = names;
   if (argument === undefined) return null;
   const { tool, args, scope, config } = call;
@@ -89,8 +96,8 @@ function userToolProblem(call: CommandCall, names: readonly string[], named: boo
   }
   const words: string[] = named ? [tool.id.slice(tool.id.lastIndexOf('-') + 1)] : [];
   for (const name of names) {
-    const read = commandWords(name, args[name]);
-    if (isBadArgument(read)) return read;
+    const read = readCommandArgument(name, args[name]);
+    if (isArgumentRefusal(read)) return read;
     words.push(...read.words);
   }
   if (scope.command === 'test') return blameArgument(argument, badArgumentOf(chooseTestCommand(config.test, words)));
@@ -98,25 +105,25 @@ function userToolProblem(call: CommandCall, names: readonly string[], named: boo
   return badArgumentOf(chooseDeployCommand(config.deploy, argument, words));
 }
 
-const blameArgument = (argument: string, problem: BadArgument | null): BadArgument | null =>
+const blameArgument = (argument: string, problem: ArgumentRefusal | null): ArgumentRefusal | null =>
   problem && { refusal: { ...problem.refusal, argument } };
 
 /** The kernel's limit for one argument of a program (MAX_ARG_STRLEN). */
 const MAX_COMMAND_BYTES = 128 * 1024 - 1;
 
 /** The reason why a text cannot be passed to a program as a command line; null if it can. */
-export function commandLineProblem(name: string, value: Json | undefined): BadArgument | null {
+export function commandLineProblem(name: string, value: Json | undefined): ArgumentRefusal | null {
   const again = 'Give one command line, such as "ls -la src | head".';
   const texts = [value].flat();
   if (value === undefined || !texts.every((text) => typeof text === 'string'))
-    return invalidArgument(name, `"${name}" must be a string.`, again);
-  if (texts.every((text) => text.trim() === '')) return invalidArgument(name, `"${name}" is empty.`, again);
+    return refuseArgument(name, `"${name}" must be a string.`, again);
+  if (texts.every((text) => text.trim() === '')) return refuseArgument(name, `"${name}" is empty.`, again);
   if (texts.some((text) => text.includes('\0')))
-    return invalidArgument(name, `"${name}" contains a NUL character.`, again);
+    return refuseArgument(name, `"${name}" contains a NUL character.`, again);
   if (!texts.every((text) => text.isWellFormed()))
-    return invalidArgument(name, `"${name}" is not well-formed Unicode.`, again);
+    return refuseArgument(name, `"${name}" is not well-formed Unicode.`, again);
   if (texts.some((text) => Buffer.byteLength(text) > MAX_COMMAND_BYTES))
-    return invalidArgument(
+    return refuseArgument(
       name,
       `"${name}" is longer than ${MAX_COMMAND_BYTES} bytes.`,
       'Put the text into a file first.',
@@ -125,12 +132,12 @@ export function commandLineProblem(name: string, value: Json | undefined): BadAr
 }
 
 /** The refusal of an upstream's command; null if the server contains its commands, which run outside the sandbox. */
-function upstreamProblem({ tool, scope, config, unsafeNoSandbox }: CommandCall, name: string): BadArgument | null {
+function upstreamProblem({ tool, scope, config, unsafeNoSandbox }: CommandCall, name: string): ArgumentRefusal | null {
   const { command } = scope;
   const contains = command === 'read-only' || command === 'contained';
   const server = getOwn(config.upstream ?? {}, tool.upstream?.server ?? '');
   if (contains && (server?.contained || unsafeNoSandbox)) return null;
-  return refuseByScope(
+  return refuseArgumentByScope(
     name,
     contains
       ? 'An upstream runs commands outside of the sandbox, and this scope runs them inside only.'

@@ -62,7 +62,7 @@ export function parseGit(words: readonly string[]): { readonly ok: true; readonl
 }
 
 /** The options as words for git. A value is attached to its option, so that it is never parsed as an option. */
-export function optionWords(options: ParsedGit['options']): string[] {
+export function toGitOptionWords(options: ParsedGit['options']): string[] {
   return options.map(({ option, value }) => {
     if (option.long === undefined) return `-${option.short}${value ?? ''}`;
     return value === null ? `--${option.long}` : `--${option.long}=${value}`;

@@ -1,7 +1,7 @@
 import { isExcludingPattern } from '../../spec/path-patterns.ts';
 import { makeScopeRule } from '../../spec/policy/scope-rule.ts';
 import type { ScopeRule } from '../../spec/types.ts';
-import { isWithinAny } from '../scope/locate-path.ts';
+import { isPathWithinAny } from '../scope/locate-path.ts';
 
 /**
  * The command rules of scopes, from the narrowest to the widest. `deploy` is not in the order: it neither contains
@@ -52,7 +52,7 @@ function commonPatterns(
 /** True if a path contains another path, or everything that a glob can match. */
 function containsPath(outer: string, inner: string): boolean {
   const fixed = inner.split('/').slice(0, firstWild(inner)).join('/');
-  return !WILD.test(outer) && isWithinAny([outer], fixed === '' ? '.' : fixed);
+  return !WILD.test(outer) && isPathWithinAny([outer], fixed === '' ? '.' : fixed);
 }
 
 const WILD = /[*?[{(]/;

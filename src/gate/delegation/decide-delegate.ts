@@ -20,7 +20,7 @@ import {
 import type { Decision, DelegateRequest, GateContext, StepRequest } from '../request.ts';
 import { edgeRequirements } from '../requirements/edge-requirements.ts';
 import { unmetRequirements } from '../requirements/requirement.ts';
-import { requirementFacts } from '../requirements/requirement-facts.ts';
+import { collectRequirementFacts } from '../requirements/requirement-facts.ts';
 import { transferContext } from '../transfer-context.ts';
 
 export interface DelegatePlan {
@@ -51,7 +51,7 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   if (!delegate || !edge) return makeDenial(context, 'hop-not-allowed', { from, to: target.id, delegates });
   const { entry, gates } = edgeRequirements(specs, edge);
   const { fruit } = prospectiveFruit(here, valueOfLazy(view.visit?.observedFruit ?? {}), {});
-  const facts = requirementFacts(specs, view, [...entry, ...gates], { by: request.by, fruit });
+  const facts = collectRequirementFacts(specs, view, [...entry, ...gates], { by: request.by, fruit });
   const refused = refuseByMode(context, target) ?? refuseEntry(context, target, unmetRequirements(entry, facts));
   if (refused) return refused;
   const [failedGate] = unmetRequirements(gates, facts).filter(({ kind }) => kind !== 'approval');
@@ -117,7 +117,10 @@ export function denialByParentState(
 }
 
 /** The peripheral that a type of sub-agent names; null if it names none or the present peripheral delegates nothing. */
-export function subAgentPeripheral({ specs, view }: Pick<GateContext, 'specs' | 'view'>, type: string): string | null {
+export function findSubAgentPeripheral(
+  { specs, view }: Pick<GateContext, 'specs' | 'view'>,
+  type: string,
+): string | null {
   const here = view.visit && getOwn(specs.peripherals, view.visit.peripheral);
   if (!here?.delegates) return null;
   const name = excerpt(type, 200).split(':').at(-1) ?? '';

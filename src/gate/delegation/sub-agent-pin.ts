@@ -21,7 +21,10 @@ interface ParentPin extends SubAgentPin {
  * the delegation; unless the delegation is `own`, it is limited to what the parent's peripheral also allows. Without a
  * delegation it is the parent's peripheral; if the parent is in none, it has no tools. It ships nothing.
  */
-export function subAgentPin({ specs, config, peripheral, mode }: ParentPin, delegate: Delegate | null): SubAgentPin {
+export function makeSubAgentPin(
+  { specs, config, peripheral, mode }: ParentPin,
+  delegate: Delegate | null,
+): SubAgentPin {
   const here = peripheral === null ? undefined : getOwn(specs.peripherals, peripheral);
   const there = delegate && getOwn(specs.peripherals, delegate.to);
   const base = there ?? here ?? Object.values(specs.peripherals)[0];

@@ -43,7 +43,7 @@ export function edgeRequirements(specs: SpecSet, edge: Edge): EdgeRequirements {
 }
 
 /** All requirements of an edge in one list, as the guard of the edge checks them. */
-export function requirementsOf(specs: SpecSet, edge: Edge): Requirement[] {
+export function requirementsOfEdge(specs: SpecSet, edge: Edge): Requirement[] {
   const { exit, entry, gates } = edgeRequirements(specs, edge);
   return [...exit, ...entry, ...gates];
 }

@@ -9,7 +9,7 @@ import type { Requirement, RequirementFacts } from './requirement.ts';
  * The facts for CEL rules, with the prospective fruit of the visit being left. `args`: the arguments of a call, for a
  * rule about calls.
  */
-export function celFacts(view: SessionView, fruit: Fruit, args: Fruit = {}): CelFacts {
+export function collectCelFacts(view: SessionView, fruit: Fruit, args: Fruit = {}): CelFacts {
   return {
     args,
     fruit,
@@ -40,7 +40,7 @@ interface FactOptions {
 }
 
 /** The facts of a request, as the machine's event carries them: plain data, with the rules already evaluated. */
-export function requirementFacts(
+export function collectRequirementFacts(
   specs: SpecSet,
   view: SessionView,
   requirements: readonly Requirement[],
@@ -48,7 +48,7 @@ export function requirementFacts(
 ): RequirementFacts {
   let cel: CelFacts | undefined;
   const holds = (rule: string): boolean => {
-    cel ??= celFacts(view, fruit);
+    cel ??= collectCelFacts(view, fruit);
     return evaluateRule(rule, cel);
   };
   const conditions: Record<string, boolean> = {};

@@ -114,9 +114,9 @@ export function describeRequirement(requirement: Requirement): string {
 
 /**
  * The name of a requirement as a machine's guard. Different requirements have different names.
- * @example guardName({ kind: 'approval', by: 'operator', action: 'hop' }) // 'approval:operator'
+ * @example requirementGuardName({ kind: 'approval', by: 'operator', action: 'hop' }) // 'approval:operator'
  */
-export function guardName(requirement: Requirement): string {
+export function requirementGuardName(requirement: Requirement): string {
   switch (requirement.kind) {
     case 'source':
       return requirement.any.join('|') || 'nobody';

@@ -50,16 +50,18 @@ export interface ShippedContent {
 }
 
 /** The working tree that a hop depends on, and the part that ships; `ships` is null if nothing can be committed. */
-export type TreeNow = TreeToShip | { readonly problem: string };
+export type ObservedTree = TreeToShip | { readonly problem: string };
 export type TreeToShip = TreeState & { readonly ships: ShippedContent | null };
 
 /** Returns how the current tree differs from the tested one, as a clause; null if it does not. */
-export function describeTreeMismatch(tested: TreeState | null, now: TreeNow): string | null {
+export function describeTreeMismatch(tested: TreeState | null, now: ObservedTree): string | null {
   if ('problem' in now) return `the files cannot be compared with those that were tested: ${now.problem}`;
   if (tested === null) return 'the last run did not record which files it tested';
   if (tested.kind === now.kind && tested.id === now.id) return null;
   const paths = pathsChangedSince(tested, now);
-  return paths === null ? 'files have changed since the last run' : `changed since the last run: ${showPaths(paths)}`;
+  return paths === null
+    ? 'files have changed since the last run'
+    : `changed since the last run: ${printFirstPaths(paths)}`;
 }
 
 /** The paths in which two trees differ; null if the trees do not record enough to tell. */
@@ -73,5 +75,5 @@ export function pathsChangedSince(then: TreeState, now: TreeState): readonly str
 }
 
 /** The first paths as text, and the number of the others: `a.ts, b.ts and 3 more`. */
-export const showPaths = (paths: readonly string[], most = 5): string =>
+export const printFirstPaths = (paths: readonly string[], most = 5): string =>
   paths.length > most ? `${paths.slice(0, most).join(', ')} and ${paths.length - most} more` : paths.join(', ');

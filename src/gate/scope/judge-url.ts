@@ -1,9 +1,9 @@
 import type { Json } from '../../spec/types.ts';
-import { type BadArgument, invalidArgument } from '../commands/bad-argument.ts';
+import { type ArgumentRefusal, refuseArgument } from '../commands/argument-refusal.ts';
 import { canonicalHost, isHostListed } from './host-names.ts';
 
 /** An allowed URL in canonical form. */
-export interface JudgedUrl {
+export interface AllowedUrl {
   readonly url: URL;
   /** The host: lower case, punycode, no trailing dot, IPv6 without brackets. */
   readonly host: string;
@@ -11,7 +11,7 @@ export interface JudgedUrl {
 }
 
 type UrlDecision =
-  | { readonly ok: true; readonly judged: JudgedUrl }
+  | { readonly ok: true; readonly judged: AllowedUrl }
   | {
       readonly ok: false;
       readonly code: 'invalid-action' | 'out-of-scope';
@@ -64,10 +64,14 @@ function urlOutOfScope(message: string, remedy: string): UrlDecision {
 }
 
 /** The reason why a scope does not grant a URL argument, or a list of URLs; null if it grants it. */
-export function urlProblem(argument: string, value: Json | undefined, allow: readonly string[]): BadArgument | null {
+export function urlProblem(
+  argument: string,
+  value: Json | undefined,
+  allow: readonly string[],
+): ArgumentRefusal | null {
   for (const text of [value].flat()) {
     if (typeof text !== 'string')
-      return invalidArgument(argument, `"${argument}" must be an address.`, 'Give a https:// address.');
+      return refuseArgument(argument, `"${argument}" must be an address.`, 'Give a https:// address.');
     const decision = judgeUrl(text, allow);
     if (decision.ok) continue;
     const { code, message, remedy } = decision;

@@ -123,7 +123,7 @@ function originalsOf(name: string): readonly string[] {
 const IS_BACKUP = /[~#]$|^\.[#~]|\.[a-z-]{3,8}$/;
 
 /** True if no tool of an agent may write a root-relative path, whatever its scope says. */
-export function isProtected(relPath: string): boolean {
+export function isWriteProtected(relPath: string): boolean {
   const written = relPath.split('/');
   if (written.at(-1) === GIT_HEAD_FILE) return true;
   const names = written.map(foldName);
@@ -179,7 +179,7 @@ const foldUnicode = (text: string): string => text.normalize('NFKC').replace(/\p
 const matchers = new WeakMap<readonly string[], (relPath: string) => boolean>();
 
 /** True if the config's patterns mask a root-relative path; compiled patterns are cached by identity. */
-export function isMasked(relPath: string, patterns: readonly string[]): boolean {
+export function isMaskedByConfig(relPath: string, patterns: readonly string[]): boolean {
   let matches = matchers.get(patterns);
   if (!matches) {
     matches = maskMatcher(patterns);

@@ -13,7 +13,7 @@ export const isObserveOnly = ({ config }: Pick<GateContext, 'config'>): boolean 
  * everywhere in the root, in any mode, without limits, rules and approvals. Masks, protected names, the form of the
  * arguments and the containment of commands still apply. Pure.
  */
-export function unenforcedContext(context: GateContext, { tool: id, args }: StepRequest): GateContext {
+export function observeOnlyContext(context: GateContext, { tool: id, args }: StepRequest): GateContext {
   const { specs, config, view } = context;
   const tool = getOwn(specs.tools, id);
   const peripheral = view.visit && getOwn(specs.peripherals, view.visit.peripheral);

@@ -1,12 +1,12 @@
 import { shorten } from '../../base/text.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { ArgumentRole, Json, ToolParameter } from '../../spec/types.ts';
-import type { BadArgument } from '../commands/bad-argument.ts';
+import type { ArgumentRefusal } from '../commands/argument-refusal.ts';
 import { type CommandCall, commandProblem } from '../commands/judge-command.ts';
 import type { Denial } from '../denial.ts';
 import { urlProblem } from './judge-url.ts';
-import { isWithinAny, locatePath } from './locate-path.ts';
-import { isMasked, isProtected } from './masks.ts';
+import { isPathWithinAny, locatePath } from './locate-path.ts';
+import { isMaskedByConfig, isWriteProtected } from './masks.ts';
 import { MASKED_PATH_REFUSAL, PROTECTED_PATH_REFUSAL } from './path-refusals.ts';
 import { resourceProblem } from './resource-problem.ts';
 import { writePathReason } from './write-paths.ts';
@@ -78,7 +78,7 @@ interface ArgumentProblem {
   readonly element?: Json;
 }
 
-function toArgumentProblem(problem: BadArgument | null): ArgumentProblem | null {
+function toArgumentProblem(problem: ArgumentRefusal | null): ArgumentProblem | null {
   if (!problem) return null;
   const { code, message, argument, remedy } = problem.refusal;
   return { why: message, scope: [], invalid: code === 'invalid-action', remedy, argument };
@@ -141,16 +141,16 @@ function pathProblem(
           : 'Name a path inside the root.',
     };
   }
-  if (isMasked(located.path, config.mask)) return { ...MASKED_PATH_REFUSAL, scope: [] };
+  if (isMaskedByConfig(located.path, config.mask)) return { ...MASKED_PATH_REFUSAL, scope: [] };
   if (role === 'path:write') {
-    if (isProtected(located.path) || (config.specs !== 'default' && isWithinAny([config.specs], located.path)))
+    if (isWriteProtected(located.path) || (config.specs !== 'default' && isPathWithinAny([config.specs], located.path)))
       return { ...PROTECTED_PATH_REFUSAL, scope: scope.write };
     if (scope.write.length === 0) return { why: 'the scope of the peripheral allows no writes', scope: [] };
     const why = writePathReason(located.path, scope.write);
     return why === null ? null : { why: `it ${why}`, scope: scope.write };
   }
   if (scope.read === 'none') return { why: 'this scope reads no files', scope: [] };
-  if (scope.read === 'session-log' && !isWithinAny(files, located.path))
+  if (scope.read === 'session-log' && !isPathWithinAny(files, located.path))
     return { why: 'only files that this session has named can be read here', scope: files.slice(0, 20) };
   return null;
 }

@@ -1,6 +1,6 @@
 import { compileGlob, expandGlob } from '../../base/glob.ts';
 import { isExcludingPattern, relativePathProblem } from '../../spec/path-patterns.ts';
-import { isWithinAny } from './locate-path.ts';
+import { isPathWithinAny } from './locate-path.ts';
 import { maskMatcher } from './masks.ts';
 
 export const OUTSIDE_WRITE_PATHS_REASON = 'is outside the writable paths';
@@ -60,7 +60,7 @@ const namesOf = (pattern: string): readonly string[] =>
 
 function compileWritePath(pattern: string): (path: string) => boolean {
   if (relativePathProblem(pattern) !== null) return () => false;
-  if (!WILD.test(pattern)) return (path) => isWithinAny([pattern], path);
+  if (!WILD.test(pattern)) return (path) => isPathWithinAny([pattern], path);
   const matches = compileGlob([...namesOf(pattern), ...(pattern.endsWith('/') ? ['*'] : []), '**'].join('/'));
   return (path) => path !== '.' && matches(path.split('/'));
 }

@@ -3,10 +3,10 @@ import { edgesFrom } from '../../spec/edges-from.ts';
 import { effectsOfMode, type ModeChange } from '../../spec/mode-way.ts';
 import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
 import type { Edge, Mode, SpecSet, ToolEffect } from '../../spec/types.ts';
-import { legOfHop, legOfStart, startablePeripherals } from '../available-actions.ts';
+import { startablePeripherals, toHopLeg, toStartLeg } from '../available-actions.ts';
 import type { ModeStep, WayLeg } from '../denial.ts';
 import type { SessionView } from '../session-view.ts';
-import { isAdmittedByMode, modeStep, resetLegs } from './way-modes.ts';
+import { isAdmittedByMode, operatorResetChanges, toModeStep } from './way-modes.ts';
 
 /** A peripheral (null for outside) and a mode, as one text. */
 type State = string;
@@ -54,7 +54,7 @@ export function shortestWay(
   if (targets.size === (here !== null && targets.has(here) ? 1 : 0)) return null;
   const { modeGate } = specs;
   const legs = modeGate?.transitions ?? [];
-  const resets = modeGate && view.mode !== null ? resetLegs(modeGate) : [];
+  const resets = modeGate && view.mode !== null ? operatorResetChanges(modeGate) : [];
   const way = search(specs, view, targets, effect, legs);
   return way || resets.length === 0 ? way : search(specs, view, targets, effect, [...legs, ...resets]);
 }
@@ -96,8 +96,8 @@ function search(
     return effect === null || !modeGate || mode === null || effectsOfMode(modeGate, mode).includes(effect);
   };
   const stepOf = ({ by }: Move): Way['step'] => {
-    if ('change' in by) return { change: modeStep(specs, by.change) };
-    return { leg: 'edge' in by ? legOfHop(specs, view, by.edge) : legOfStart(specs, by.start) };
+    if ('change' in by) return { change: toModeStep(specs, by.change) };
+    return { leg: 'edge' in by ? toHopLeg(specs, view, by.edge) : toStartLeg(specs, by.start) };
   };
   const begin = stateOf(here, modeGate ? view.mode : null);
   let best = new Map<State, Way | null>([[begin, null]]);

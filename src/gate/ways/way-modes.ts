@@ -12,7 +12,7 @@ export const OPERATOR_RESET_NEED = 'a reset by operator';
  * The operator's resets of the mode: one from each mode that has no transition to the reset's target. A path uses them
  * only if there is no other path, because an agent cannot reset the mode.
  */
-export const resetLegs = ({ effects, reset, transitions }: ModeGateSpec): readonly ModeChange[] =>
+export const operatorResetChanges = ({ effects, reset, transitions }: ModeGateSpec): readonly ModeChange[] =>
   Object.keys(effects)
     .filter((from) => from !== reset && !transitions.some((leg) => leg.from === from && leg.to === reset))
     .map((from) => ({ from, to: reset }));
@@ -20,7 +20,7 @@ export const resetLegs = ({ effects, reset, transitions }: ModeGateSpec): readon
 /** The shortest path through the mode gate. It contains a reset by the operator only if there is no other path. */
 function wayOfModes(specs: SpecSet, from: Mode, isGoal: (mode: Mode) => boolean): readonly ModeChange[] | null {
   const way = shortestModePath(specs, from, isGoal);
-  const reset = specs.modeGate && resetLegs(specs.modeGate).find((leg) => leg.from === from);
+  const reset = specs.modeGate && operatorResetChanges(specs.modeGate).find((leg) => leg.from === from);
   if (way !== null || !reset) return way;
   const rest = shortestModePath(specs, reset.to, isGoal);
   return rest && [reset, ...rest];
@@ -30,13 +30,13 @@ function wayOfModes(specs: SpecSet, from: Mode, isGoal: (mode: Mode) => boolean)
  * The modes on the shortest path to one that `isGoal` accepts, and the needs of each change, as details of a denial;
  * empty if there is no path. The needs are named, not judged. Pure.
  */
-export function modeStepsTo(
+export function modeStepsToGoal(
   { specs, view }: { readonly specs: SpecSet; readonly view: SessionView },
   isGoal: (mode: Mode) => boolean,
 ): { readonly modes?: readonly string[]; readonly needs?: readonly string[] } {
   const way = view.mode && wayOfModes(specs, view.mode, isGoal);
   if (!way || way.length === 0) return {};
-  const steps = way.map((leg) => modeStep(specs, leg));
+  const steps = way.map((leg) => toModeStep(specs, leg));
   return { modes: steps.map(({ to }) => to), needs: steps.flatMap(({ needs }) => needs) };
 }
 
@@ -47,11 +47,11 @@ export const isAdmittedByMode = ({ modeGate }: SpecSet, mode: Mode | null, to: s
 /** The fewest mode changes to a mode that admits a peripheral; empty if none is needed or no mode admits it. */
 export function modeStepsAdmitting(specs: SpecSet, mode: Mode | null, to: string): readonly ModeStep[] {
   const way = mode === null ? null : wayOfModes(specs, mode, (other) => isAdmittedByMode(specs, other, to));
-  return (way ?? []).map((leg) => modeStep(specs, leg));
+  return (way ?? []).map((leg) => toModeStep(specs, leg));
 }
 
 /** A mode change with its needs in words. */
-export function modeStep({ modeGate }: SpecSet, leg: ModeChange): ModeStep {
+export function toModeStep({ modeGate }: SpecSet, leg: ModeChange): ModeStep {
   const transitions = modeGate?.transitions.filter(({ from, to }) => from === leg.from && to === leg.to) ?? [];
   const needs = transitions.flatMap((transition) => transitionRequirements(transition).map(describeRequirement));
   return { to: leg.to, needs: transitions.length === 0 ? [OPERATOR_RESET_NEED] : needs };

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { escapeInvisible, escapeInvisibleInLines } from '../../base/text.ts';
-import { pageClock, timeSpan } from '../side-panel.tsx';
+import { describeTimeSpan, pageClock } from '../side-panel.tsx';
 import type { InboxMessage, PageData } from '../source.ts';
 
 /** The unread messages of agents to the operator: whistles first, because their senders wait. */
@@ -36,7 +36,7 @@ function MessageCard({ message, source }: { readonly message: InboxMessage; read
         {escapeInvisible(author)} <small>{session?.place ?? from}</small> <span class="state">{act}</span>{' '}
         <span class="state">{state}</span>{' '}
         <small>
-          {timeSpan(pageClock.value - Date.parse(sentAt))} ago{waits && ', waits for your answer'}
+          {describeTimeSpan(pageClock.value - Date.parse(sentAt))} ago{waits && ', waits for your answer'}
         </small>
       </h3>
       <p class="message">{escapeInvisibleInLines(text)}</p>

@@ -1,6 +1,6 @@
 import { signal, useSignal } from '@preact/signals';
 import { escapeInvisible, escapeInvisibleInLines } from '../../base/text.ts';
-import { pageClock, timeSpan } from '../side-panel.tsx';
+import { describeTimeSpan, pageClock } from '../side-panel.tsx';
 import type { ApprovalCardData, ChosenGrantLimits, PageData, WaitingRequest } from '../source.ts';
 import { GrantForm } from './grants.tsx';
 
@@ -30,7 +30,8 @@ export function RequestCard({ request, source }: { readonly request: WaitingRequ
       <p>
         {reason === '' ? 'no reason given' : `“${escapeInvisible(reason)}”`}{' '}
         <small>
-          asked {timeSpan(pageClock.value - askedAt)} ago, waits {timeSpan(expiresAt - pageClock.value)} more
+          asked {describeTimeSpan(pageClock.value - askedAt)} ago, waits {describeTimeSpan(expiresAt - pageClock.value)}{' '}
+          more
         </small>
       </p>
       <dl class="brief">
@@ -51,7 +52,7 @@ export function RequestCard({ request, source }: { readonly request: WaitingRequ
         {card.tests !== null && (
           <dd>
             <strong class={card.tests.verdict === 'pass' ? 'good' : 'alarm'}>{card.tests.verdict}</strong>{' '}
-            {timeSpan(pageClock.value - card.tests.at)} ago: {escapeInvisible(card.tests.command)}
+            {describeTimeSpan(pageClock.value - card.tests.at)} ago: {escapeInvisible(card.tests.command)}
           </dd>
         )}
       </dl>

@@ -2,7 +2,7 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import { type Env, userStateFolder } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
-import { ensureTokenIn } from '../../operator/operator-token.ts';
+import { ensureTokenFile } from '../../operator/operator-token.ts';
 
 /** The roles that have a token in a file. A session's agent has a token of its own, which the server issues. */
 export const ROLES_WITH_TOKEN_FILE = ['operator', 'auditor', 'agent'] as const;
@@ -37,7 +37,9 @@ export class Tokens {
   /** @throws TokenError if a token's file is not safe */
   constructor(env: Env) {
     ensurePrivateDir(tokenFolder(env));
-    this.#tokens = new Map(ROLES_WITH_TOKEN_FILE.map((role) => [role, ensureTokenIn(roleTokenFile(env, role), role)]));
+    this.#tokens = new Map(
+      ROLES_WITH_TOKEN_FILE.map((role) => [role, ensureTokenFile(roleTokenFile(env, role), role)]),
+    );
   }
 
   /** The token of a session's agent. The same session always has the same token. */
@@ -75,7 +77,7 @@ export class Tokens {
 /** The id of this user's node of the agency. It is not secret. */
 export function nodeIdOfUser(env: Env): string {
   ensurePrivateDir(tokenFolder(env));
-  return hash('sha256', ensureTokenIn(roleTokenFile(env, 'auditor'), 'auditor')).slice(0, 16);
+  return hash('sha256', ensureTokenFile(roleTokenFile(env, 'auditor'), 'auditor')).slice(0, 16);
 }
 
 /** Compares secrets in constant time. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { circleOfWaits } from '../../messages/circle-of-waits.ts';
+import { findCircleOfWaits } from '../../messages/circle-of-waits.ts';
 import { checkMessage, describeWaitCircle, sendBell } from '../../messages/send-message.ts';
 import type { BlockedSender, MailPosition, Message, MessageDraft, MessageStore } from '../../ports/message-store.ts';
 import type { EvidenceOfAllRepositories, RepositoryEvidence } from '../all-evidence.ts';
@@ -243,7 +243,7 @@ async function endCircles(boxes: readonly NodeInbox[], node: string): Promise<vo
   for (const wait of rows) {
     if (wait.id.includes('@') || !wait.target.includes('@')) continue;
     const others = rows.filter(({ id }) => id !== wait.id);
-    const circle = circleOfWaits(others, wait, now);
+    const circle = findCircleOfWaits(others, wait, now);
     const sent = circle && (await findDelivered(boxes, wait.id));
     if (!sent) continue;
     rows = others;

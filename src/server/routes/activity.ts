@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { EntryDraft } from '../../evidence/entry.ts';
-import { draftProblems } from '../../evidence/entry-schema.ts';
-import { isActivity, readActivity, toActivity } from '../../evidence/musn/activity.ts';
+import { findDraftProblems } from '../../evidence/entry-schema.ts';
+import { isActivityEvent, readActivityEvent, toActivityEvent } from '../../evidence/musn/activity.ts';
 import { isEntryForm, readEntryForm } from '../../evidence/musn/entry-form.ts';
 import { aggregatePars } from '../../evidence/patterns/aggregate-pars.ts';
-import { type Par, reviewInEntry } from '../../evidence/patterns/par.ts';
+import { type Par, readReviewInEntry } from '../../evidence/patterns/par.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { timeOrderedId } from '../../stores/time-ordered-id.ts';
 import { ROLES_THAT_READ_ALL, ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
@@ -33,7 +33,7 @@ const list = defineRoute('GET /v1/sessions/{session}/activity', {
       ephemeral: true,
       ...(after === undefined ? {} : { after }),
     });
-    return { events: page.entries.map(({ entry }) => toActivity(entry)), next: page.next };
+    return { events: page.entries.map(({ entry }) => toActivityEvent(entry)), next: page.next };
   },
 });
 
@@ -49,7 +49,7 @@ const append = defineRoute('POST /v1/sessions/{session}/activity', {
     const { store } = await allEvidence.repositoryOf(session);
     const defaults = { id: `m-${timeOrderedId()}`, sessionId: session };
     const read = readForm(
-      { ...(isActivity(body) && body['at'] === undefined ? { at: new Date().toISOString() } : {}), ...body },
+      { ...(isActivityEvent(body) && body['at'] === undefined ? { at: new Date().toISOString() } : {}), ...body },
       defaults,
     );
     const own = (await allEvidence.rootOf(session)) !== null;
@@ -57,7 +57,7 @@ const append = defineRoute('POST /v1/sessions/{session}/activity', {
     const draft: EntryDraft = { ...read, author };
     if (draft.sessionId !== session)
       throw new ApiError('invalid-request', `the entry is of session ${draft.sessionId}`, 'Send it there.', 'body');
-    const wrong = draftProblems(draft)[0];
+    const wrong = findDraftProblems(draft)[0];
     if (wrong)
       throw new ApiError('invalid-request', `${wrong.path}: ${wrong.message}`, 'Correct it.', `body.${wrong.path}`);
     if (own) await store.appendEphemeral(session, [draft]);
@@ -73,8 +73,11 @@ const append = defineRoute('POST /v1/sessions/{session}/activity', {
   },
 });
 
-function readForm(form: Parameters<typeof readActivity>[0], defaults: { id: string; sessionId: string }): EntryDraft {
-  if (!isEntryForm(form)) return readActivity(form, defaults);
+function readForm(
+  form: Parameters<typeof readActivityEvent>[0],
+  defaults: { id: string; sessionId: string },
+): EntryDraft {
+  if (!isEntryForm(form)) return readActivityEvent(form, defaults);
   const read = readEntryForm(form, defaults);
   if (read.ok) return read.draft;
   const { path, message } = read.problems[0]!;
@@ -89,7 +92,7 @@ async function agentOf(store: EvidenceStore, session: string): Promise<string> {
 async function parsOf(store: EvidenceStore, session: string, since = ''): Promise<readonly Par[]> {
   const found: Par[] = [];
   for await (const stored of store.entries(session)) {
-    const review = stored.entry.at < since ? null : reviewInEntry(stored);
+    const review = stored.entry.at < since ? null : readReviewInEntry(stored);
     if (review) found.push(review);
   }
   return found;

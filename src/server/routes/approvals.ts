@@ -1,10 +1,10 @@
 import { optional, z } from 'zod';
 import { approvalRows, approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import { describeGrantLimits } from '../../gate/approvals/grant.ts';
-import { answerOnce } from '../../operator/answer-request.ts';
-import { type GrantTerms, grantLimits, MAX_GRANT_MINUTES } from '../../operator/grant-terms.ts';
+import { answerIfUnanswered } from '../../operator/answer-request.ts';
+import { type GrantTerms, MAX_GRANT_MINUTES, toGrantLimits } from '../../operator/grant-terms.ts';
 import { ensureOperatorToken } from '../../operator/operator-token.ts';
-import { type PendingItem, pendingItems } from '../../operator/pending-items.ts';
+import { listPendingItems, type PendingItem } from '../../operator/pending-items.ts';
 import { diffOfWorkingTree } from '../../tools/tree/tree-diff.ts';
 import { ROLES_THAT_READ_ALL } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
@@ -30,7 +30,7 @@ const WaitingRequest = z.object({
 const pendingInAll = ({ allEvidence }: ServerServices): readonly PendingItem[] =>
   allEvidence
     .repositories()
-    .flatMap(({ stateDir }) => pendingItems(stateDir))
+    .flatMap(({ stateDir }) => listPendingItems(stateDir))
     .sort((a, b) => a.pending.askedAt - b.pending.askedAt);
 
 function findPendingItem(services: ServerServices, id: string): PendingItem {
@@ -144,11 +144,11 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
       throw new ApiError('invalid-request', 'the request has changed', 'Read it again.', 'body.hash');
     const { reason, hash: _, grant: terms, ...answer } = body;
     const grant =
-      terms && body.verdict === 'yes' ? grantLimits(withoutUndefined(terms), request, Date.now()) : undefined;
+      terms && body.verdict === 'yes' ? toGrantLimits(withoutUndefined(terms), request, Date.now()) : undefined;
     if (grant && 'problem' in grant)
       throw new ApiError('invalid-request', grant.problem, 'Change the limits of the grant.', 'body.grant');
     const refusal = body.verdict === 'no' && reason !== undefined ? { reason } : {};
-    const done = answerOnce(
+    const done = answerIfUnanswered(
       stateDir,
       pending,
       { ...answer, ...refusal, ...(grant ? { grant } : {}) },

@@ -1,5 +1,5 @@
 import { optional, z } from 'zod';
-import { toActivity } from '../../evidence/musn/activity.ts';
+import { toActivityEvent } from '../../evidence/musn/activity.ts';
 import { ROLES_THAT_READ_ALL, ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute, type RouteRequest } from '../http-route.ts';
@@ -46,7 +46,7 @@ async function openSession(request: SessionRequest): Promise<OpenedStream> {
       signal: ended,
       form: async ({ entry }) => {
         if (query.form === 'frame') return (await (await services.frames.of(session)).page(entry.seq, 1)).frames[0];
-        return query.form === 'activity' ? toActivity(entry) : entry;
+        return query.form === 'activity' ? toActivityEvent(entry) : entry;
       },
     }),
   };

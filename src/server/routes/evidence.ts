@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CLAIM_TYPES, EVIDENCE_TYPES, SUBJECT_TYPES } from '../../evidence/entry.ts';
 import type { EvidenceQuery, FoundEntry } from '../../evidence/evidence-query.ts';
-import { projectThread, type Thread } from '../../evidence/threads.ts';
+import { buildThread, type Thread } from '../../evidence/threads.ts';
 import { ROLES_THAT_READ_ALL, ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
@@ -144,7 +144,7 @@ const thread = defineRoute('GET /v1/sessions/{session}/thread', {
   run: async ({ path: { session }, query: page, services: { allEvidence } }) => {
     const { store } = await allEvidence.repositoryOf(session);
     const entries = await Array.fromAsync(store.entries(session), ({ entry }) => entry);
-    const found = projectThread(entries, { type: 'session', id: session }, { now: Date.now() });
+    const found = buildThread(entries, { type: 'session', id: session }, { now: Date.now() });
     if (!found)
       throw new ApiError('unknown-entry', `session ${session} has no goal, so no thread`, 'Read its evidence.');
     return threadForm(found, page);
@@ -166,7 +166,7 @@ const threads = defineRoute('GET /v1/threads', {
     const found = await Promise.all(
       sessions.map(async ({ repository: { store }, summary: { sessionId } }) => {
         const entries = await Array.fromAsync(store.entries(sessionId), ({ entry }) => entry);
-        const one = projectThread(entries, { type: 'session', id: sessionId }, { now: Date.now() });
+        const one = buildThread(entries, { type: 'session', id: sessionId }, { now: Date.now() });
         return one
           ? [{ session: sessionId, status: one.status, count: one.count, participants: one.participants }]
           : [];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import { describeGrantLimits, type GrantView, grantEndReason } from '../../gate/approvals/grant.ts';
-import { revokedBy, revokeGrant } from '../../operator/revoked-grants.ts';
+import { revokeGrant, whoRevokedGrant } from '../../operator/revoked-grants.ts';
 import { idsOfSessionsWithGrants } from '../../session/grants-in.ts';
 import { ROLES_THAT_READ_ALL } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
@@ -36,7 +36,7 @@ async function grantsOf({ allEvidence, readers }: ServerServices): Promise<reado
     for (const session of await idsOfSessionsWithGrants(store)) {
       const { view } = await readers.read(session);
       for (const grant of view.grants ?? []) {
-        const by = revokedBy(stateDir, grant.id);
+        const by = whoRevokedGrant(stateDir, grant.id);
         const over =
           grantEndReason(grant, Date.now()) ??
           (by === null ? null : `${by} revoked it`) ??

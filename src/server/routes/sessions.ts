@@ -108,8 +108,8 @@ const open = defineRoute('POST /v1/sessions', {
   }),
   run: async ({ body, services }) => {
     const { host, tokens, readers } = services;
-    const { realRoot } = await import('../../project/repository-root.ts');
-    const session = await host.sessions.open(realRoot(body.root), body.agent);
+    const { realRepositoryRoot } = await import('../../project/repository-root.ts');
+    const session = await host.sessions.open(realRepositoryRoot(body.root), body.agent);
     const { peripheral, context } = body;
     const start =
       peripheral === undefined

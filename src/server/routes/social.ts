@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { idsWithSession } from '../../open-session.ts';
-import { realRoot } from '../../project/repository-root.ts';
+import { realRepositoryRoot } from '../../project/repository-root.ts';
 import { readSocialOutcome } from '../../social/message-evidence.ts';
 import { sendSocial } from '../../social/pipeline.ts';
 import type { IncomingMessage, SenderConnection, SocialServices } from '../../social/pipeline-types.ts';
@@ -79,7 +79,7 @@ const send = defineRoute('POST /v1/send', {
   }),
   answer: Answer,
   run: async ({ body: { id, to, payload, as, root }, services }) => {
-    const real = realRoot(root);
+    const real = realRepositoryRoot(root);
     const repository = services.allEvidence.repositoriesOf(real)[0] ?? services.allEvidence.createRepository(real);
     return sendThrough(
       services,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bodyOf } from '../../evidence/bodies.ts';
+import { toBody } from '../../evidence/bodies.ts';
 import type { StoredEntry } from '../../evidence/entry.ts';
 import { InstantSchema } from '../schemas.ts';
 
@@ -18,7 +18,7 @@ export type CloudEvent = z.output<typeof CloudEvent>;
 
 /** The type of an entry's event: `dev.hopgate.evidence.denial.v1`. */
 const eventTypeOf = ({ entry, body }: StoredEntry): string =>
-  `dev.hopgate.evidence.${body === null ? 'erased' : /^[a-z-]+$/.exec(bodyOf(entry.body)?.event ?? '') ? bodyOf(entry.body)!.event : 'entry'}.v1`;
+  `dev.hopgate.evidence.${body === null ? 'erased' : /^[a-z-]+$/.exec(toBody(entry.body)?.event ?? '') ? toBody(entry.body)!.event : 'entry'}.v1`;
 
 /** An entry as an event. `data`: the form that the subscriber asked for. */
 export const toCloudEvent = (stored: StoredEntry, data: unknown): CloudEvent => ({

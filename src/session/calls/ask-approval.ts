@@ -4,7 +4,7 @@ import { type GrantLimits, type GrantView, grantProblem, partsBoundByGrant } fro
 import type { WantedApproval } from '../../gate/request.ts';
 import type { SessionView } from '../../gate/session-view.ts';
 import type { ApprovalRecord, Approver } from '../../ports/approver.ts';
-import type { Ids } from '../../ports/ids.ts';
+import type { IdGenerator } from '../../ports/ids.ts';
 import { grantViewOf } from '../state/apply-entry.ts';
 import { readApproverAnswer } from './read-approver-answer.ts';
 
@@ -19,7 +19,7 @@ export interface GivenApproval {
 }
 
 interface Parts {
-  readonly ids: Ids;
+  readonly ids: IdGenerator;
   readonly now: () => number;
 }
 

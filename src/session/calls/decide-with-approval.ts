@@ -1,4 +1,4 @@
-import { decide, type PlanOf } from '../../gate/decide.ts';
+import { decide, type PlanOfRequest } from '../../gate/decide.ts';
 import { makeDenial } from '../../gate/make-denial.ts';
 import type { Decision, DelegateRequest, GateContext, HopRequest } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
@@ -57,7 +57,7 @@ export async function decideRequestWithTree<R extends HopRequest | DelegateReque
   request: R,
   approver?: Approver | null,
   review: Awaited<ReturnType<SessionCalls['review']>> = null,
-): Promise<{ decision: Decision<PlanOf<R>>; approval: GivenApproval | null }> {
+): Promise<{ decision: Decision<PlanOfRequest<R>>; approval: GivenApproval | null }> {
   let tree = await observeTreeIfNeeded(calls, request);
   const context = () => calls.contextWithReview(review, tree);
   return decideRequest(

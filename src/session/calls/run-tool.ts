@@ -1,6 +1,6 @@
 import { fieldsOf, isObject, setOwnField } from '../../base/json.ts';
 import { mapValues } from '../../base/map-values.ts';
-import { blobParameters } from '../../evidence/blob-values.ts';
+import { listBlobParameters } from '../../evidence/blob-values.ts';
 import type { OutcomeRecord } from '../../evidence/bodies.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
 import { describeFruitType, isOfFruitType } from '../../gate/fruit.ts';
@@ -149,7 +149,7 @@ export async function storeLargeArguments(
   peripheral: PeripheralSpec | undefined,
   args: { readonly [name: string]: Json },
 ): Promise<{ [name: string]: Json }> {
-  const unjudged = blobParameters(tool, peripheral).filter(({ name }) => Object.hasOwn(args, name));
+  const unjudged = listBlobParameters(tool, peripheral).filter(({ name }) => Object.hasOwn(args, name));
   if (unjudged.length === 0) return { ...args };
   const stored = await storeLargeFields(
     store,

@@ -3,11 +3,11 @@ import { valueOfLazy } from '../../base/lazy.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { GrantView } from '../../gate/approvals/grant.ts';
-import { type StepPlan, withWritePaths } from '../../gate/decide-step.ts';
+import { configWithWritePaths, type StepPlan } from '../../gate/decide-step.ts';
 import type { Denial } from '../../gate/denial.ts';
 import { makeDenial } from '../../gate/make-denial.ts';
 import type { GateContext, Request } from '../../gate/request.ts';
-import type { TreeNow } from '../../gate/scope/compare-trees.ts';
+import type { ObservedTree } from '../../gate/scope/compare-trees.ts';
 import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import type { SessionView } from '../../gate/session-view.ts';
 import { StoreError } from '../../ports/evidence-store.ts';
@@ -42,7 +42,7 @@ export class SessionCalls {
   constructor(parts: SessionParts, writer: SessionWriter) {
     this.parts = parts;
     this.writer = writer;
-    this.configWithPaths = withWritePaths(parts.compiled.specs, parts.config);
+    this.configWithPaths = configWithWritePaths(parts.compiled.specs, parts.config);
     const served = new Set(parts.backends.flatMap(({ tools }) => tools));
     this.observeTree = parts.backends.find(({ tree }) => tree)?.tree;
     this.#unserved = new Set(Object.keys(parts.compiled.specs.tools).filter((id) => !served.has(id)));
@@ -120,7 +120,7 @@ export class SessionCalls {
     void this.writer.keepLeaseDuring(() => ended).then(over, over);
   }
 
-  view(tree?: TreeNow): SessionView {
+  view(tree?: ObservedTree): SessionView {
     const seen: { -readonly [Field in keyof SessionView]: SessionView[Field] } = sessionViewOf(
       this.parts.compiled,
       this.writer.state,
@@ -138,13 +138,13 @@ export class SessionCalls {
     return by === null ? grant : { ...grant, ended: `${by} revoked it` };
   }
 
-  context(tree?: TreeNow): GateContext {
+  context(tree?: ObservedTree): GateContext {
     const { unsafeNoSandbox } = this.writer.state.facts;
     return { specs: this.parts.compiled.specs, config: this.parts.config, view: this.view(tree), unsafeNoSandbox };
   }
 
   /** The gate's context with an unrecorded PAR as observed fruit, and with the working tree if it was observed. */
-  contextWithReview(review: { readonly par: Fields } | null, tree?: TreeNow): GateContext {
+  contextWithReview(review: { readonly par: Fields } | null, tree?: ObservedTree): GateContext {
     const context = this.context(tree);
     if (!review) return context;
     const { par } = review;
@@ -200,12 +200,12 @@ export class SessionCalls {
     const { specs } = this.parts.compiled;
     const { visit } = this.writer.state.facts;
     if (!visit || !isReflectPeripheral(specs.peripherals[visit.peripheral])) return null;
-    const [{ deriveReview }, { withoutToolOutput }] = await Promise.all([
+    const [{ deriveReview }, { removeToolOutput }] = await Promise.all([
       import('../../evidence/patterns/derive-review.ts'),
       import('../../evidence/patterns/remove-output.ts'),
     ]);
     const stored = this.parts.store.entries(this.writer.state.facts.sessionId);
-    const entries = await Array.fromAsync(stored, ({ entry }) => withoutToolOutput(entry));
+    const entries = await Array.fromAsync(stored, ({ entry }) => removeToolOutput(entry));
     return { event: 'par', par: deriveReview(entries, stated ?? {}) };
   }
 

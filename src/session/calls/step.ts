@@ -1,4 +1,4 @@
-import type { Body, WouldRefuse } from '../../evidence/bodies.ts';
+import type { Body, WouldBeRefusal } from '../../evidence/bodies.ts';
 import { decide } from '../../gate/decide.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
 import { makeDenial } from '../../gate/make-denial.ts';
@@ -113,7 +113,7 @@ async function runStep(
 }
 
 /** The field `wouldRefuse` of a call that enforcement would refuse; an empty object for any other call. */
-export function wouldRefuseField({ overridden }: StepPlan): { readonly wouldRefuse?: WouldRefuse } {
+export function wouldRefuseField({ overridden }: StepPlan): { readonly wouldRefuse?: WouldBeRefusal } {
   if (!overridden) return {};
   const { code, message, remedy, about } = overridden.denial;
   return { wouldRefuse: { code, message, remedy, about: toPlainJson(about) as { readonly [field: string]: Json } } };

@@ -1,9 +1,9 @@
-import { bodyOf } from '../../evidence/bodies.ts';
+import { toBody } from '../../evidence/bodies.ts';
 import { type FindingsByPath, updateFindings } from '../../evidence/findings/findings.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
-import { needsTree } from '../../gate/decide-visit.ts';
+import { needsWorkingTree } from '../../gate/decide-visit.ts';
 import type { DelegateRequest, HopRequest, StartRequest } from '../../gate/request.ts';
-import type { TreeNow } from '../../gate/scope/compare-trees.ts';
+import type { ObservedTree } from '../../gate/scope/compare-trees.ts';
 import type { CallEnvelope, ShippingLimits } from '../../ports/tool-backend.ts';
 import { changedPathsIn } from '../state/observations.ts';
 import type { SessionCalls } from './session-calls.ts';
@@ -12,8 +12,8 @@ import type { SessionCalls } from './session-calls.ts';
 export async function observeTreeIfNeeded(
   calls: SessionCalls,
   request: HopRequest | StartRequest | DelegateRequest,
-): Promise<TreeNow | undefined> {
-  if (!calls.observeTree || !needsTree(calls.context(), request)) return undefined;
+): Promise<ObservedTree | undefined> {
+  if (!calls.observeTree || !needsWorkingTree(calls.context(), request)) return undefined;
   const { findings, ...own } = await changedBySession(calls);
   const tree = await observeWorkingTree(calls, own);
   if (!tree || 'problem' in tree || !tree.ships || Object.keys(findings).length === 0) return tree;
@@ -24,7 +24,7 @@ export async function observeTreeIfNeeded(
 export async function observeWorkingTree(
   calls: SessionCalls,
   own: Pick<ShippingLimits, 'isOwnChange' | 'changed'> | null = null,
-): Promise<TreeNow | undefined> {
+): Promise<ObservedTree | undefined> {
   const { root, unsafeNoSandbox, agent } = calls.writer.state.facts;
   const { signal } = new AbortController();
   const observation = { root, config: calls.configWithPaths, unsafeNoSandbox, agent, signal, ...own };
@@ -57,7 +57,7 @@ async function changedBySession({
   for (const kin of await parts.store.sessions()) {
     if (!kin.agent.startsWith(`${agent}/`)) continue;
     for await (const { entry } of parts.store.entries(kin.sessionId)) {
-      const body = bodyOf(entry.body);
+      const body = toBody(entry.body);
       if (body?.event === 'session-open' && body.parent !== sessionId) break;
       if (body?.event !== 'step' && body?.event !== 'outcome') continue;
       if (body.effects === 'unobserved' && body.event === 'outcome') unseen = true;

@@ -5,7 +5,7 @@ import { effectiveScope, type StepPlan } from '../../gate/decide-step.ts';
 import { makeDenial } from '../../gate/make-denial.ts';
 import type { Request, StepRequest } from '../../gate/request.ts';
 import { isObserveOnly } from '../../gate/scope/observe-only.ts';
-import type { NativeCallWatch, ToolCall } from '../../ports/tool-backend.ts';
+import type { NativeCallWatcher, ToolCall } from '../../ports/tool-backend.ts';
 import { recordsIntent, TOOL_EFFECT_FACTS } from '../../spec/policy/tool-effects.ts';
 import type { Json } from '../../spec/types.ts';
 import { recordMissedEvents } from '../calls/record-missed-events.ts';
@@ -149,7 +149,7 @@ export class NativeSteps {
     }
   }
 
-  #nativeWatch(tool: string): NativeCallWatch {
+  #nativeWatch(tool: string): NativeCallWatcher {
     const watch = this.#calls.backendOf(tool)?.native;
     if (!watch) throw new Error(`no backend can watch "${tool}" being run by another program; call step instead`);
     return watch;

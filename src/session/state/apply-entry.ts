@@ -2,17 +2,17 @@ import { fieldsOf, textOf } from '../../base/json.ts';
 import { type SpecTables, stateAfter } from '../../compile/spec-tables.ts';
 import {
   type Body,
-  bodyOf,
   type GrantBody,
   type OutcomeBody,
   type OutcomeRecord,
   type StepBody,
+  toBody,
 } from '../../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { updateFindings } from '../../evidence/findings/findings.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { runningCommandsAfter } from '../../evidence/running-commands.ts';
-import { waitingTimeMs } from '../../evidence/waiting-time.ts';
+import { stepWaitingTimeMs } from '../../evidence/waiting-time.ts';
 import { firstUncoveredFile, type GrantLimits, type GrantView, withOwnCommit } from '../../gate/approvals/grant.ts';
 import { backpackFieldsOf } from '../../gate/fruit.ts';
 import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
@@ -42,7 +42,7 @@ export class FoldError extends Error {
  * way to change a session's state, live or on resume.
  */
 export function applyEntry(tables: SpecTables, state: SessionState, { entry }: StoredEntry): SessionState {
-  const body = bodyOf(entry.body);
+  const body = toBody(entry.body);
   const moved = body ? moveMachines(tables, state, entry, body) : state;
   return { ...moved, head: { seq: entry.seq, hash: entry.hash }, facts: factsAfter(tables, moved.facts, entry, body) };
 }
@@ -227,7 +227,7 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
   const { committed, sha } = fieldsOf(report === 'deploy' && body.outcome.status === 'ok' ? body.outcome.result : null);
   if (committed === true && typeof sha === 'string') draft.grants = draft.grants.map((at) => withOwnCommit(at, sha));
   if (visit) {
-    if (visit.deadline !== null) visit.deadline += waitingTimeMs(specs.tools, body);
+    if (visit.deadline !== null) visit.deadline += stepWaitingTimeMs(specs.tools, body);
     visit.steps += 1;
     // Replies to a selection, and conclusions, do not continue the visit: the next step does not reply to them.
     if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))

@@ -1,5 +1,5 @@
 import manifest from '../../../package.json' with { type: 'json' };
-import { isIntact } from '../../evidence/chain.ts';
+import { isEntryIntact } from '../../evidence/chain.ts';
 import type { EvidenceStore, StoredFold } from '../../ports/evidence-store.ts';
 import type { SessionState } from './session-state.ts';
 
@@ -28,7 +28,7 @@ export async function readStoredState(store: EvidenceStore, sessionId: string): 
   const { format, pin, state } = JSON.parse(fold.text) as StoredState & { readonly format: string };
   if (format !== FORMAT || state.facts.sessionId !== sessionId || !isSame(state.head, fold.head)) return null;
   for await (const stored of store.entries(sessionId, { from: fold.head.seq }))
-    return isSame(stored.entry, fold.head) && isIntact(stored) ? { pin, state } : null;
+    return isSame(stored.entry, fold.head) && isEntryIntact(stored) ? { pin, state } : null;
   return null;
 }
 

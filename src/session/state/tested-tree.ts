@@ -1,5 +1,10 @@
 import { fieldsOf, type Json } from '../../base/json.ts';
-import { pathsChangedSince, showPaths, type TreeNow, type TreeState } from '../../gate/scope/compare-trees.ts';
+import {
+  type ObservedTree,
+  pathsChangedSince,
+  printFirstPaths,
+  type TreeState,
+} from '../../gate/scope/compare-trees.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 
 /** The verdict of a test run that shows neither a pass nor a failure. */
@@ -10,9 +15,9 @@ const NO_VERDICT = 'error';
  * run. Without a sandbox the run may change files itself, so the tree after it counts.
  */
 export async function addTestedTree(
-  before: TreeNow,
+  before: ObservedTree,
   report: ToolReport,
-  observe: () => Promise<TreeNow>,
+  observe: () => Promise<ObservedTree>,
 ): Promise<ToolReport> {
   const { outcome } = report;
   if (outcome.status !== 'ok') return report;
@@ -28,7 +33,7 @@ export async function addTestedTree(
   }
   if (result['unsandboxed'] === true || before.id === now.id) return withFields({ tree: treeRecord(now) });
   const paths = pathsChangedSince(before, now);
-  const what = paths === null ? 'files were changed' : `${showPaths(paths)} changed`;
+  const what = paths === null ? 'files were changed' : `${printFirstPaths(paths)} changed`;
   return withFields({ ...withoutPass(result, `${what} while the tests ran; run them again`), tree: treeRecord(now) });
 }
 

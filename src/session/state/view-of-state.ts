@@ -1,6 +1,6 @@
 import { memoise } from '../../base/memoise.ts';
 import type { SpecTables } from '../../compile/spec-tables.ts';
-import { describeTreeMismatch, type TreeNow } from '../../gate/scope/compare-trees.ts';
+import { describeTreeMismatch, type ObservedTree } from '../../gate/scope/compare-trees.ts';
 import type { SessionView, TestsView, VisitView } from '../../gate/session-view.ts';
 import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
 import { allTestCommandsPassed, observedFruitOf, testRunsDisagree } from './observations.ts';
@@ -12,7 +12,7 @@ type Specs = Pick<SpecTables, 'specs'>;
  * The test results for the present code. `passed`: since the last change, every command passed in a full run, no two
  * runs disagreed, and the observed tree is the tested one.
  */
-function testsView({ runs, change, tested }: SessionFacts, tree: TreeNow | undefined): TestsView {
+function testsView({ runs, change, tested }: SessionFacts, tree: ObservedTree | undefined): TestsView {
   const current = runs.filter((run) => run.change === change);
   const full = current.filter(({ narrowed }) => !narrowed);
   const flaky = full.some(({ command }) => testRunsDisagree(runs, command, change));
@@ -46,7 +46,7 @@ function visitView({ specs }: Specs, state: SessionState): VisitView | null {
 }
 
 /** The gate's view of a session, computed from its state and the working tree (if that was observed). Pure. */
-export function sessionViewOf(compiled: Specs, state: SessionState, now: number, tree?: TreeNow): SessionView {
+export function sessionViewOf(compiled: Specs, state: SessionState, now: number, tree?: ObservedTree): SessionView {
   const { facts } = state;
   return {
     sessionId: facts.sessionId,

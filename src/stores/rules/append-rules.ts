@@ -1,11 +1,11 @@
-import { ChainError, parseStored, type StoredBytes, sealDrafts } from '../../evidence/chain.ts';
+import { buildChainedEntries, ChainError, parseStoredEntry, type StoredBytes } from '../../evidence/chain.ts';
 import type { ChainHead, EntryDraft, StoredEntry } from '../../evidence/entry.ts';
-import { bodyOfDraft, EntryError } from '../../evidence/entry-schema.ts';
+import { copyDraftBody, EntryError } from '../../evidence/entry-schema.ts';
 import type { EphemeralEntry } from '../../evidence/evidence-query.ts';
 import {
   type Lease,
   type OperatorNote,
-  type ShortEntry,
+  type ShortEntryDraft,
   StoreError,
   type StoreErrorCode,
 } from '../../ports/evidence-store.ts';
@@ -109,12 +109,12 @@ export function sealAppendDrafts(
   store: string,
   { sessionId }: Lease,
   after: ChainHead,
-  drafts: readonly (EntryDraft | ShortEntry)[],
+  drafts: readonly (EntryDraft | ShortEntryDraft)[],
   now: number,
 ): { readonly drafts: readonly EntryDraft[]; readonly sealed: readonly StoredEntry[] } {
   return asInvalidEntry(store, () => {
     const complete = drafts.map((draft) => completeShortEntry(draft, sessionId, now));
-    const sealed = sealDrafts(after, complete);
+    const sealed = buildChainedEntries(after, complete);
     assertOneSession(store, sessionId, complete);
     return { drafts: complete, sealed };
   });
@@ -124,12 +124,12 @@ export function sealAppendDrafts(
 export function sealEphemeralDrafts(
   store: string,
   sessionId: string,
-  drafts: readonly (EntryDraft | ShortEntry)[],
+  drafts: readonly (EntryDraft | ShortEntryDraft)[],
   now: number,
 ): readonly EphemeralEntry[] {
   return asInvalidEntry(store, () => {
     const complete = drafts.map((draft) => completeShortEntry(draft, sessionId, now));
-    for (const draft of complete) bodyOfDraft(draft);
+    for (const draft of complete) copyDraftBody(draft);
     assertOneSession(store, sessionId, complete);
     return complete.map((draft) => ({ ...JSON.parse(JSON.stringify(draft)), ephemeral: true }) as EphemeralEntry);
   });
@@ -221,21 +221,21 @@ export function judgeAppend(
   }
   if (fresh.length === drafts.length) return { fresh: sealed, stored: sealed, lease: renewed };
   // Without the drafts that exist already, the others get lower seqs, so they are sealed again.
-  const added = sealDrafts(after, fresh);
+  const added = buildChainedEntries(after, fresh);
   for (const link of added) storedById.set(link.entry.id, link);
   return { fresh: added, stored: drafts.map(({ id }) => storedById.get(id)!), lease: renewed };
 }
 
 /** True if a stored entry has a draft's content. Hashes are compared, so the stored body may be erased. */
 function sameContent({ entry }: StoredEntry, draft: EntryDraft): boolean {
-  const [again] = sealDrafts({ seq: entry.seq - 1, hash: entry.prev }, [draft]);
+  const [again] = buildChainedEntries({ seq: entry.seq - 1, hash: entry.prev }, [draft]);
   return again!.entry.hash === entry.hash;
 }
 
 /** Parses the stored bytes of an entry; throws a StoreError if they are damaged. */
 export function readStoredEntry(store: string, bytes: StoredBytes): StoredEntry {
   try {
-    return parseStored(bytes);
+    return parseStoredEntry(bytes);
   } catch (error) {
     if (!(error instanceof ChainError)) throw error;
     const message = `${error.message}. The store is damaged: copy its files, then run "hopgate verify".`;

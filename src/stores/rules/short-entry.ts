@@ -1,8 +1,8 @@
 import type { EntryDraft } from '../../evidence/entry.ts';
-import type { ShortEntry } from '../../ports/evidence-store.ts';
+import type { ShortEntryDraft } from '../../ports/evidence-store.ts';
 import { timeOrderedId } from '../time-ordered-id.ts';
 
-const isComplete = (draft: EntryDraft | ShortEntry): draft is EntryDraft =>
+const isComplete = (draft: EntryDraft | ShortEntryDraft): draft is EntryDraft =>
   draft.id !== undefined &&
   draft.at !== undefined &&
   draft.subject !== undefined &&
@@ -12,7 +12,7 @@ const isComplete = (draft: EntryDraft | ShortEntry): draft is EntryDraft =>
   draft.tags !== undefined;
 
 /** Adds the fields that a short entry leaves out. Given fields stay as they are; the schema check judges them later. */
-export function completeShortEntry(draft: EntryDraft | ShortEntry, sessionId: string, now: number): EntryDraft {
+export function completeShortEntry(draft: EntryDraft | ShortEntryDraft, sessionId: string, now: number): EntryDraft {
   if (draft === null || typeof draft !== 'object' || isComplete(draft)) return draft as EntryDraft;
   const given = Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined));
   return {
@@ -23,6 +23,6 @@ export function completeShortEntry(draft: EntryDraft | ShortEntry, sessionId: st
     peripheral: null,
     mode: null,
     tags: [],
-    ...(given as unknown as ShortEntry),
+    ...(given as unknown as ShortEntryDraft),
   };
 }

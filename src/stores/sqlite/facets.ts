@@ -1,5 +1,5 @@
 import type { EntryDraft, Subject } from '../../evidence/entry.ts';
-import type { ResolvedQuery } from '../../evidence/evidence-query.ts';
+import type { ValidatedQuery } from '../../evidence/evidence-query.ts';
 
 /**
  * Returns the values by which an entry can be found, one a line, as one text. The first letter of a line is the kind of
@@ -9,7 +9,7 @@ export const searchLinesOfEntry = ({ type, claim, author, peripheral, tags }: En
   `\nt${type}\nc${claim}\na${author}\np${peripheral ?? ''}\n${tags.map((tag) => `#${tag}\n`).join('')}`;
 
 /** Returns the lines that the facets of an entry must contain if the entry is to match a query. */
-export function searchLinesOfQuery({ type, claim, author, peripheral, tags = [] }: ResolvedQuery): readonly string[] {
+export function searchLinesOfQuery({ type, claim, author, peripheral, tags = [] }: ValidatedQuery): readonly string[] {
   return [
     ...(type === undefined ? [] : [`\nt${type}\n`]),
     ...(claim === undefined ? [] : [`\nc${claim}\n`]),

@@ -1,7 +1,7 @@
 import type { StoredBytes } from '../../evidence/chain.ts';
 import { EMPTY_CHAIN, type StoredEntry } from '../../evidence/entry.ts';
 import type { EphemeralEntry, FoundEntry } from '../../evidence/evidence-query.ts';
-import { blobIdsIn, mayContainBlobReference } from '../../evidence/redaction.ts';
+import { findBlobIds, mayContainBlobReference } from '../../evidence/redaction.ts';
 import type { Json } from '../../spec/types.ts';
 import { readStoredEntry } from '../rules/append-rules.ts';
 import { eventOfBody, sessionFactsOfEntry } from '../rules/session-summary.ts';
@@ -34,7 +34,7 @@ const MAX_PAGE_CHARACTERS = 1 << 20;
 export function openEntryTables(db: Database, cache: StoreWriteCache) {
   const sql = prepareAtFirstUse(db, SQL);
   const addReferences = (id: string, bytes: string, body: Json): void => {
-    if (mayContainBlobReference(bytes)) for (const hash of blobIdsIn(body)) sql.addReference.run(id, hash);
+    if (mayContainBlobReference(bytes)) for (const hash of findBlobIds(body)) sql.addReference.run(id, hash);
   };
   const last = (sessionId: string): LastEntryOfSession => {
     const row = sql.last.get(sessionId);

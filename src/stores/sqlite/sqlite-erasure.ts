@@ -1,4 +1,4 @@
-import type { Erasure } from '../../ports/evidence-store.ts';
+import type { ErasureTarget } from '../../ports/evidence-store.ts';
 import { entryNotFoundError, sessionBusyError } from '../rules/reply-chain.ts';
 import type { Database } from './node-sqlite.ts';
 import { SQLITE_STORE_NAME, sqliteError } from './sqlite-error.ts';
@@ -17,9 +17,9 @@ const SQL = {
 };
 
 /** Returns a function that erases the bodies of entries, their references to blobs, and the folds that repeat them. */
-export function createBodyEraser(db: Database): (what: Erasure, now: number) => number {
+export function createBodyEraser(db: Database): (what: ErasureTarget, now: number) => number {
   const sql = prepareAtFirstUse(db, SQL);
-  const rowsOf = (what: Erasure) => {
+  const rowsOf = (what: ErasureTarget) => {
     if ('sessionId' in what) {
       const rows = sql.entries.all(what.sessionId);
       if (rows.length === 0) throw sqliteError('session-not-found', `there is no session ${what.sessionId}`);

@@ -1,5 +1,5 @@
 import { isLeaseHolderGone, nameLeaseHolder } from '../../base/process-holder.ts';
-import { circleOfWaits } from '../../messages/circle-of-waits.ts';
+import { findCircleOfWaits } from '../../messages/circle-of-waits.ts';
 import type { BlockedSender, MailPosition, Message, MessageStore, Receipt } from '../../ports/message-store.ts';
 import { RECEIPT_STATES } from '../../spec/policy/closed-lists.ts';
 import type { SqliteDataVersion } from './data-version.ts';
@@ -163,7 +163,7 @@ export function sqliteMessages(
       }),
     wait: (wait) =>
       write((now) => {
-        const circle = circleOfWaits(openWaits(now), wait, now);
+        const circle = findCircleOfWaits(openWaits(now), wait, now);
         if (circle === null) sql.addWait.run(wait.id, wait.waiter, wait.target, wait.until, nameLeaseHolder(''));
         return circle;
       }),

@@ -1,6 +1,6 @@
-import { parseStored, type StoredBytes } from '../../evidence/chain.ts';
+import { parseStoredEntry, type StoredBytes } from '../../evidence/chain.ts';
 import type { Subject } from '../../evidence/entry.ts';
-import { compareByNewest, type PositionedEntry, type ResolvedQuery } from '../../evidence/evidence-query.ts';
+import { compareByNewest, type PositionedEntry, type ValidatedQuery } from '../../evidence/evidence-query.ts';
 import { searchLinesOfQuery, subjectIndexKey } from './facets.ts';
 import { parseEphemeralRow } from './sqlite-entries.ts';
 import { ENTRY_BYTE_COLUMNS, type PrepareStatementOnce } from './statements.ts';
@@ -15,14 +15,14 @@ interface QueryStatement {
 }
 
 /** The entries that match a query, newest first; from each table at most one more than the query's limit. */
-export const findMatchingEntries = (prepare: PrepareStatementOnce, query: ResolvedQuery): readonly PositionedEntry[] =>
+export const findMatchingEntries = (prepare: PrepareStatementOnce, query: ValidatedQuery): readonly PositionedEntry[] =>
   statementsOfQuery(prepare, query)
     .flatMap(({ sql, values, ephemeral }) =>
       prepare(sql)
         .all(...values)
         .map((row) => ({
           position: { at: Number(row['at']), ephemeral, nth: Number(row['nth']) },
-          found: ephemeral ? parseEphemeralRow(row) : parseStored(row as unknown as StoredBytes),
+          found: ephemeral ? parseEphemeralRow(row) : parseStoredEntry(row as unknown as StoredBytes),
         })),
     )
     .sort((a, b) => compareByNewest(a.position, b.position));
@@ -31,7 +31,7 @@ export const findMatchingEntries = (prepare: PrepareStatementOnce, query: Resolv
  * Returns the SQL statements of a query. Each walks one index in order, so SQLite never sorts; the caller merges the
  * results. (Exception: a session whose entries are not in order of time is sorted.)
  */
-export function statementsOfQuery(prepare: PrepareStatementOnce, query: ResolvedQuery): readonly QueryStatement[] {
+export function statementsOfQuery(prepare: PrepareStatementOnce, query: ValidatedQuery): readonly QueryStatement[] {
   const { sessionId, subject, patternId, ephemeral } = query;
   const durable =
     sessionId !== undefined
@@ -49,7 +49,7 @@ export function statementsOfQuery(prepare: PrepareStatementOnce, query: Resolved
 
 type Condition = readonly [string, ...Value[]];
 
-const fromIndex = (index: string, query: ResolvedQuery, conditions = subjectConditions(query)): QueryStatement =>
+const fromIndex = (index: string, query: ValidatedQuery, conditions = subjectConditions(query)): QueryStatement =>
   statement(
     `SELECT nth, at, ${ENTRY_BYTE_COLUMNS} FROM entries INDEXED BY ${index}`,
     [...conditions, ...timeConditions(query, false), ...facetConditions(query)],
@@ -61,7 +61,7 @@ const fromIndex = (index: string, query: ResolvedQuery, conditions = subjectCond
 /** Reads a session's entries, newest first: by `seq` if they are in order of time, else by time (another index). */
 function fromSession(
   prepare: PrepareStatementOnce,
-  query: ResolvedQuery,
+  query: ValidatedQuery,
   sessionId: string,
   onSubject = subjectConditions(query),
 ): QueryStatement {
@@ -85,7 +85,7 @@ function fromSession(
   );
 }
 
-function fromEphemeral(query: ResolvedQuery): QueryStatement {
+function fromEphemeral(query: ValidatedQuery): QueryStatement {
   const { sessionId } = query;
   const conditions = [...subjectConditions(query), ...timeConditions(query, true), ...facetConditions(query)];
   if (sessionId !== undefined) conditions.unshift(['session_id = ?', sessionId]);
@@ -98,7 +98,7 @@ function statement(
   from: string,
   conditions: readonly Condition[],
   order: string,
-  { limit }: ResolvedQuery,
+  { limit }: ValidatedQuery,
   ephemeral: boolean,
 ): QueryStatement {
   const where = conditions.length === 0 ? '' : ` WHERE ${conditions.map(([sql]) => sql).join(' AND ')}`;
@@ -107,7 +107,7 @@ function statement(
 }
 
 /** An entry about its own session has NULL as its subject. */
-function subjectConditions({ subject }: ResolvedQuery): Condition[] {
+function subjectConditions({ subject }: ValidatedQuery): Condition[] {
   if (subject === undefined) return [];
   const key = subjectIndexKey(subject as Subject, null);
   return subject.type === 'session'
@@ -115,13 +115,13 @@ function subjectConditions({ subject }: ResolvedQuery): Condition[] {
     : [['subject = ?', key]];
 }
 
-function facetConditions(query: ResolvedQuery): Condition[] {
+function facetConditions(query: ValidatedQuery): Condition[] {
   const conditions = searchLinesOfQuery(query).map((facet): Condition => ['instr(facets, ?) > 0', facet]);
   return query.patternId === undefined ? conditions : [['pattern_id = ?', query.patternId], ...conditions];
 }
 
 /** If two entries have the same time, the ephemeral one is the first of them. */
-function timeConditions({ since, before, after }: ResolvedQuery, ephemeral: boolean): Condition[] {
+function timeConditions({ since, before, after }: ValidatedQuery, ephemeral: boolean): Condition[] {
   const conditions: Condition[] = [];
   if (since !== null) conditions.push(['at >= ?', since]);
   if (before !== null) conditions.push(['at < ?', before]);

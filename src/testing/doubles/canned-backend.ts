@@ -1,6 +1,6 @@
 import { type AuditState, visitScope } from '../../audit/rules/audit-state.ts';
 import { isSameJson } from '../../audit/rules/compare-json.ts';
-import { bodyOf } from '../../evidence/bodies.ts';
+import { toBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { recordsIntent } from '../../spec/policy/tool-effects.ts';
@@ -35,7 +35,7 @@ export function cannedBackend(tools: readonly string[], session: CannedCall): To
 async function intentProblem({ tool }: ToolCall, { last }: CannedCall): Promise<string | null> {
   if (!recordsIntent(tool)) return null;
   const entry = await last();
-  const body = entry && bodyOf(entry.body);
+  const body = entry && toBody(entry.body);
   return body?.event === 'intent' && body.tool === tool.id
     ? null
     : `${tool.id} ran after an entry of ${body?.event ?? 'nothing'} instead of its intent`;

@@ -1,7 +1,7 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { findFirstRuleProblem } from '../../audit/rules/judge-request.ts';
-import { bodyOf } from '../../evidence/bodies.ts';
+import { toBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -84,7 +84,7 @@ export class ExpectedAnswers {
     const expected = `${refusal.code} (${refusal.constraint})`;
     if (!denial) return { expected: `it is refused: ${expected}`, actual: 'it was allowed' };
     if (denial.code !== refusal.code) return { expected, actual: `${denial.code}: ${denial.message}` };
-    const body = last && bodyOf(last.body);
+    const body = last && toBody(last.body);
     if (refusal.code !== 'session-closed' && (body?.event !== 'denial' || body.code !== refusal.code))
       return { expected: 'the refusal is recorded', actual: `the last entry records ${body?.event ?? 'nothing'}` };
     const offer = findAvailableProblem(this.#parts.pinned, state, move.asked, denial);

@@ -2,7 +2,7 @@ import { applyToAuditState } from '../../audit/rules/apply-to-audit-state.ts';
 import { type AuditedPin, type AuditState, copyAuditState, initialAuditState } from '../../audit/rules/audit-state.ts';
 import { verifySession } from '../../audit/verify/verify-session.ts';
 import { plural } from '../../base/text.ts';
-import { bodyOf } from '../../evidence/bodies.ts';
+import { toBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { Approver } from '../../ports/approver.ts';
@@ -233,7 +233,7 @@ export class ModelRun {
     for await (const { entry } of store.entries(id, { from: this.#seq + 1 })) {
       this.#seq = entry.seq;
       this.#last = entry;
-      applyToAuditState(state, entry, bodyOf(entry.body), Date.parse(entry.at));
+      applyToAuditState(state, entry, toBody(entry.body), Date.parse(entry.at));
     }
     this.#state = state;
   }

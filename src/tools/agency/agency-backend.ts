@@ -3,8 +3,8 @@ import type { RunReply } from '../../agency/run-reply.ts';
 import type { RunRequest } from '../../agency/run-request.ts';
 import { rejectOnAbort } from '../../base/reject-on-abort.ts';
 import type { Env } from '../../base/user-folders.ts';
-import { AgencyRuns } from '../../evidence/agency-runs.ts';
-import { bodyOf } from '../../evidence/bodies.ts';
+import { AgencyRunTracker } from '../../evidence/agency-runs.ts';
+import { toBody } from '../../evidence/bodies.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { AGENCY_TOOL_ID } from '../../spec/policy/closed-lists.ts';
@@ -90,9 +90,9 @@ function requestOf({ args, envelope }: ToolCall): { readonly request: RunRequest
 
 /** The idempotency key of the agency run that the session started last. */
 async function runKeyOf(store: EvidenceStore, sessionId: string): Promise<string> {
-  const runs = new AgencyRuns();
+  const runs = new AgencyRunTracker();
   for await (const { entry } of store.entries(sessionId)) {
-    const body = bodyOf(entry.body);
+    const body = toBody(entry.body);
     if (body) runs.add(entry.id, body);
   }
   if (runs.run === null) throw new Error('the session has no intent of the call');

@@ -1,10 +1,10 @@
-import { bodyOf } from '../../evidence/bodies.ts';
+import { toBody } from '../../evidence/bodies.ts';
 import { readErrorSize } from '../../evidence/dialects/fields.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { deriveReview } from '../../evidence/patterns/derive-review.ts';
-import { learningCycles } from '../../evidence/patterns/learning-cycles.ts';
-import { HELD_BY_OUTCOME, PATTERN_OUTCOMES, parseOutcome } from '../../evidence/patterns/pur.ts';
-import { withoutToolOutput } from '../../evidence/patterns/remove-output.ts';
+import { findLearningCycles } from '../../evidence/patterns/learning-cycles.ts';
+import { HELD_BY_OUTCOME, PATTERN_OUTCOMES, parsePatternOutcome } from '../../evidence/patterns/pur.ts';
+import { removeToolOutput } from '../../evidence/patterns/remove-output.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
@@ -47,14 +47,14 @@ export function disciplineBackend(store: EvidenceStore): ToolBackend {
       if (aborted) return aborted;
       const entries: Entry[] = [];
       for await (const { entry } of store.entries(call.sessionId))
-        if (bodyOf(entry.body)) entries.push(withoutToolOutput(entry));
+        if (toBody(entry.body)) entries.push(removeToolOutput(entry));
       const read = new Set<string>();
       const library = async () => {
         const found = await loadPatternLibrary(call, files);
         for (const file of found.read) read.add(file);
         return found;
       };
-      const outcome = await tool({ call, entries, cycles: learningCycles(entries), library });
+      const outcome = await tool({ call, entries, cycles: findLearningCycles(entries), library });
       return { outcome, effects: [...read].map((path) => ({ path, op: 'read' as const })) };
     },
   };
@@ -88,7 +88,7 @@ function purUpdateTool(context: PatternContext): ToolOutcome {
   const { args } = context.call;
   const selection = findOpenSelection(context);
   if (isToolRefusal(selection)) return selection;
-  const outcome = parseOutcome(args['outcome']);
+  const outcome = parsePatternOutcome(args['outcome']);
   if (outcome === null)
     return invalidCall(
       'outcome',

@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
 import { isObject } from '../../base/json.ts';
-import { PATTERN_ID } from '../../evidence/patterns/discipline.ts';
+import { PATTERN_ID_SYNTAX } from '../../evidence/patterns/discipline.ts';
 
 /** One pattern: its condition, its instruction and its reason. */
 export interface Pattern {
@@ -41,7 +41,7 @@ export function readPatternFile(path: string, source: string): Pattern | string 
     return typeof value === 'string' ? value.trim().replaceAll(/\s+/g, ' ') : '';
   };
   const id = textField('id') || stem;
-  if (!PATTERN_ID.test(id))
+  if (!PATTERN_ID_SYNTAX.test(id))
     return `"${id}" is not an id: write lower-case letters, digits and -, such as read-before-edit`;
   const when = textField('when');
   const action = textField('then') || textField('do');

@@ -1,7 +1,7 @@
-import { commitMessageOf } from '../../gate/commands/git-command.ts';
-import { optionWords, type ParsedGit } from '../../gate/commands/parse-git.ts';
+import { readCommitMessage } from '../../gate/commands/git-command.ts';
+import { type ParsedGit, toGitOptionWords } from '../../gate/commands/parse-git.ts';
 import { mayShipBranch } from '../../gate/scope/branch-patterns.ts';
-import { showPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
+import { printFirstPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { hasGitOperationUnderWay, indexInfoLine, readMergedCommits, type TreeChange } from '../tree/git-tree.ts';
 import { failedToolStop, isStop, type ToolStop } from '../workspace/tool-stop.ts';
@@ -55,7 +55,7 @@ export async function runGitCommit(
     message: approvedMessage = null,
   } = call.envelope.shipping ?? {};
   const named = (long: string) => parsed.options.filter(({ option }) => option.long === long);
-  const stated = approvedMessage ?? commitMessageOf(parsed) ?? '';
+  const stated = approvedMessage ?? readCommitMessage(parsed) ?? '';
   const persons = chooseCommitters(session, call, operator);
   if (persons === null) return failedToolStop('no-author', NO_AUTHOR);
   const message = appendCommitTrailer(stated, trailerOf(call));
@@ -85,7 +85,8 @@ export async function runGitCommit(
     approved && explainMismatch(approved, { ...before, tree, mine, merges: readMergedCommits(session.repository) });
   if (differs) return failedToolStop('not-what-was-approved', differs);
   if (mine.length === 0 && !isUnderWay) {
-    const also = others.length > 0 ? ` (${showPaths(others.map(({ path }) => path))} was staged by someone else)` : '';
+    const also =
+      others.length > 0 ? ` (${printFirstPaths(others.map(({ path }) => path))} was staged by someone else)` : '';
     return makeGitReport(
       'commit',
       resultWithoutRun(`nothing to commit: this session has staged nothing${also}\n`, 1),
@@ -103,7 +104,7 @@ export async function runGitCommit(
   };
   // Git's own commit ends an operation in progress, such as a merge. It would keep the author of a picked commit.
   const author = `--author=${formatPerson(persons.author)}`;
-  const quiet = optionWords(named('quiet'));
+  const quiet = toGitOptionWords(named('quiet'));
   const words = ['commit', '--no-verify', '--no-gpg-sign', '--no-status', ...quiet, author, '--file=-'];
   const result = isUnderWay
     ? await session.run(words, { access: COMMIT, env, stdin: message })
@@ -138,21 +139,21 @@ function explainMismatch(
   if (now.sha !== head)
     return `The branch has moved since this was approved, from ${head ?? 'nothing'} to ${now.sha ?? 'nothing'}. ${APPROVE_AGAIN_REMEDY}`;
   if (now.merges.join() !== (ships.merges ?? []).join())
-    return `The commit would merge ${showPaths(now.merges) || 'nothing'} now, and was approved to merge ${showPaths(ships.merges ?? []) || 'nothing'}. ${APPROVE_AGAIN_REMEDY}`;
+    return `The commit would merge ${printFirstPaths(now.merges) || 'nothing'} now, and was approved to merge ${printFirstPaths(ships.merges ?? []) || 'nothing'}. ${APPROVE_AGAIN_REMEDY}`;
   if (now.ref !== ships.onto && !isListed(now.ref, ships.branches ?? []))
     return `HEAD names ${refName(now.ref)} now, and the commit was approved for ${refName(ships.onto)}. ${APPROVE_AGAIN_REMEDY}`;
   if (now.tree === ships.id) return null;
   const staged = new Map(now.mine.map((file) => [file.path, file]));
   const missing = ships.files.filter((path) => !staged.has(path));
   if (missing.length > 0)
-    return `Approved and not staged: ${showPaths(missing)}. Stage all that was approved first: {sub: "add", args: ["-A"]}.`;
+    return `Approved and not staged: ${printFirstPaths(missing)}. Stage all that was approved first: {sub: "add", args: ["-A"]}.`;
   const others = [...staged.keys()].filter((path) => !ships.files.includes(path));
   if (others.length > 0)
-    return `Staged and not approved: ${showPaths(others)}. Take it out: {sub: "restore", args: ["--staged", …]}.`;
+    return `Staged and not approved: ${printFirstPaths(others)}. Take it out: {sub: "restore", args: ["--staged", …]}.`;
   const differ = [...staged.values()].filter(
     ({ path, now }) => changed && !(changed[path] ?? '-').endsWith(now?.blob ?? '-'),
   );
-  const what = differ.length > 0 ? showPaths(differ.map(({ path }) => path)) : 'A file';
+  const what = differ.length > 0 ? printFirstPaths(differ.map(({ path }) => path)) : 'A file';
   return `${what} is not staged as it was tested and approved. ${APPROVE_AGAIN_REMEDY}`;
 }
 

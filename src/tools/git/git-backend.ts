@@ -1,5 +1,5 @@
-import { isBadArgument } from '../../gate/commands/bad-argument.ts';
-import { createsBranch, gitWords, judgeGitCommand } from '../../gate/commands/git-command.ts';
+import { isArgumentRefusal } from '../../gate/commands/argument-refusal.ts';
+import { isBranchCreation, judgeGitCommand, readGitWords } from '../../gate/commands/git-command.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -44,8 +44,8 @@ function refuseLength(error: unknown): ToolStop {
 
 async function runGit(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv): Promise<ToolReport | ToolStop> {
   const { root, scope, config, shipping } = call.envelope;
-  const read = gitWords(call.args['sub'], call.args['args']);
-  if (isBadArgument(read)) return refusalStop(read);
+  const read = readGitWords(call.args['sub'], call.args['args']);
+  if (isArgumentRefusal(read)) return refusalStop(read);
   const judged = judgeGitCommand(read.words, {
     command: scope.command,
     git: config.git,
@@ -53,7 +53,7 @@ async function runGit(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv):
     mask: config.mask,
     message: shipping?.message ?? null,
   });
-  if (isBadArgument(judged)) return refusalStop(judged);
+  if (isArgumentRefusal(judged)) return refusalStop(judged);
   const { parsed } = judged;
   const session = await openGitSession(sandbox, call);
   if (isStop(session)) return session;
@@ -78,7 +78,7 @@ async function runSub(
     case 'checkout':
       return runGitBranchCommand(session, parsed);
     case 'branch':
-      return createsBranch(parsed) ? runGitBranchCommand(session, parsed) : runReadOnlyGit(session, parsed);
+      return isBranchCreation(parsed) ? runGitBranchCommand(session, parsed) : runReadOnlyGit(session, parsed);
     case 'push':
       return runGitPush(session, call, parsed);
     default:

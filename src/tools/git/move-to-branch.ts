@@ -1,4 +1,4 @@
-import { branchOfCommand, isCommitName } from '../../gate/commands/git-command.ts';
+import { isCommitName, readBranchOperands } from '../../gate/commands/git-command.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
@@ -18,7 +18,7 @@ test -z "$switch" || "$@" symbolic-ref -m "checkout: moving from \${from:-$head}
  */
 export async function runGitBranchCommand(session: GitSession, parsed: ParsedGit): Promise<ToolReport | ToolStop> {
   const { sub } = parsed;
-  const [name = '', start = 'HEAD'] = branchOfCommand(parsed);
+  const [name = '', start = 'HEAD'] = readBranchOperands(parsed);
   const head = await findCommit(session, 'HEAD');
   if (isStop(head)) return head;
   if (head.sha === null) return failedToolStop('no-commit', 'There is no commit yet; commit first.');

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { isCommitName, isSameCommitMessage, refuseBranch } from '../../gate/commands/git-command.ts';
+import { isCommitName, isSameCommitMessage, refuseBranchPush } from '../../gate/commands/git-command.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import { branchToShip, mayShipBranch } from '../../gate/scope/branch-patterns.ts';
-import { showPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
+import { printFirstPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
@@ -34,7 +34,7 @@ export async function runGitPush(
   const requested = named === 'HEAD' ? current : (named ?? branchToShip(current, configured));
   const branch =
     requested !== null && mayShipBranch(requested, configured) && isCommitName(requested) ? requested : null;
-  if (branch === null) return refusalStop(refuseBranch(named ?? current ?? 'a detached HEAD', configured));
+  if (branch === null) return refusalStop(refuseBranchPush(named ?? current ?? 'a detached HEAD', configured));
 
   const target = findPushTarget(session.repository, configured, session.config);
   if (isStop(target)) return target;
@@ -174,7 +174,7 @@ function explainMismatch(
     return `The remote is at ${to}, not at ${ships.to ?? 'the approved address'}. ${APPROVE_AGAIN_REMEDY}`;
   if (tip.sha === head) {
     if (ships.files.length === 0) return null;
-    return `${showPaths(ships.files)} was approved and is not committed. Commit it first: {sub: "commit"}.`;
+    return `${printFirstPaths(ships.files)} was approved and is not committed. Commit it first: {sub: "commit"}.`;
   }
   const isApproved =
     tip.parents.join(' ') === [head ?? '', ...(ships.merges ?? [])].join(' ') &&

@@ -1,5 +1,5 @@
 import { splitWords } from '../../base/text.ts';
-import { optionWords, type ParsedGit } from '../../gate/commands/parse-git.ts';
+import { type ParsedGit, toGitOptionWords } from '../../gate/commands/parse-git.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { failedToolStop, isStop, outOfScopeStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { makeGitReport } from './git-report.ts';
@@ -27,7 +27,7 @@ interface ReadArgv {
 
 async function readArgv(session: GitSession, parsed: ParsedGit): Promise<ReadArgv | ToolStop> {
   const { sub, operands, paths } = parsed;
-  const options = optionWords(parsed.options);
+  const options = toGitOptionWords(parsed.options);
   switch (sub) {
     case 'branch':
       // git accepts only one of these two options.
@@ -92,7 +92,9 @@ async function maskedPaths(
     !options.some(({ option }) => SHOWS_FILES.has(option.long ?? '') || SEARCHES.has(option.short ?? ''))
   )
     return { paths: [] };
-  const selection = optionWords(options.filter(({ option }) => SELECTS.has(option.long ?? '') || option.short === 'R'));
+  const selection = toGitOptionWords(
+    options.filter(({ option }) => SELECTS.has(option.long ?? '') || option.short === 'R'),
+  );
   const eachParent = sub === 'diff' ? [] : ['--format=', '-m'];
   const follows = options.some(({ option }) => option.long === 'follow');
   const words = [

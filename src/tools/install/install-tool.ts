@@ -1,4 +1,4 @@
-import { isBadArgument } from '../../gate/commands/bad-argument.ts';
+import { isArgumentRefusal } from '../../gate/commands/argument-refusal.ts';
 import { chooseInstallCommand } from '../../gate/commands/choose-command.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
@@ -40,7 +40,7 @@ const NO_SCRIPTS = {
 export async function installTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;
   const chosen = chooseInstallCommand(call.envelope.config.install ?? [], call.args['command']);
-  if (isBadArgument(chosen)) return refusalStop(chosen);
+  if (isArgumentRefusal(chosen)) return refusalStop(chosen);
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;
   const { root } = call.envelope;

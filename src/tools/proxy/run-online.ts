@@ -1,4 +1,4 @@
-import { showPaths } from '../../gate/scope/compare-trees.ts';
+import { printFirstPaths } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
 import type { CommandAccess, Json } from '../../spec/types.ts';
@@ -81,7 +81,7 @@ function reportConnections(
   const tried = (proxy?.tried() ?? []).map((each) => ({ ...each, target: cleanHost(each.target) }));
   const isReached = (each: ProxyConnectionTry) => each.why === null;
   const refused = tried.filter((each) => !isReached(each));
-  const names = showPaths(refused.map(({ target }) => target));
+  const names = printFirstPaths(refused.map(({ target }) => target));
   return {
     connects: tried.filter(isReached).map(({ target }) => ({ path: target, op: 'connect' })),
     fields:
@@ -119,12 +119,12 @@ function missingSettings(
   const isOffline = hosts.length === 0 && !network && (networkTries > 0 || REFUSED.test(output));
   const unanswered = [...(proxy?.unanswered() ?? [])].map(([target, why]) => `${cleanHost(target)}: ${why}`);
   const remedies = [
-    ...(unanswered.length > 0 ? [`Did not answer: ${showPaths(unanswered)}.`] : []),
+    ...(unanswered.length > 0 ? [`Did not answer: ${printFirstPaths(unanswered)}.`] : []),
     ...(hosts.length > 0 && REFUSED.test(output) && OWN_SERVICE.test(output) && unanswered.length === 0
       ? [`A service of this machine is reached if ${key}.hosts in hopgate.yaml lists it, as 127.0.0.1:PORT.`]
       : []),
     ...(unset.length > 0
-      ? [`Not set where hopgate was started, so the command did not get it: ${showPaths(unset)}.`]
+      ? [`Not set where hopgate was started, so the command did not get it: ${printFirstPaths(unset)}.`]
       : []),
     ...(ssh === undefined && SSH_REFUSED.test(output)
       ? [`Ask the operator for ${key}.ssh in hopgate.yaml: { key: ~/.ssh/…, known-hosts: ~/.ssh/known_hosts }.`]

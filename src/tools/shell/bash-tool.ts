@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { lstatIfAny } from '../../base/files.ts';
 import { readRegularFile } from '../../base/read-file.ts';
 import { valueOr } from '../../base/value-or.ts';
-import { scanTests, type TestScan } from '../../evidence/findings/weakened-tests.ts';
+import { scanTestFile, type TestFileScan } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
@@ -64,7 +64,7 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Tool
       const before = new Map(
         [...judged.files.map(({ path }) => path), ...judged.deletions].map((path) => [
           path,
-          scanTests(path, textIn(join(call.envelope.root, path))),
+          scanTestFile(path, textIn(join(call.envelope.root, path))),
         ]),
       );
       applied = applyChanges(call.envelope, judged, view);
@@ -98,7 +98,7 @@ const textIn = (path: string): string => valueOr(() => readRegularFile(path, MAX
 function withFileFindings(
   envelope: ToolCall['envelope'],
   effect: ObservedEffect,
-  before: ReadonlyMap<string, TestScan | null>,
+  before: ReadonlyMap<string, TestFileScan | null>,
 ): ObservedEffect {
   const { path, op } = effect;
   if (op === 'link') return effect;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { listFolderEntries } from '../../base/files.ts';
 import { isPathWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
-import { showPaths } from '../../gate/scope/compare-trees.ts';
+import { printFirstPaths } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffects } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
@@ -33,10 +33,10 @@ export function droppedChangesField(all: readonly DroppedChange[]): { readonly [
 function warningOf(dropped: readonly DroppedChange[]): { readonly [key: string]: Json } {
   if (dropped.length === 0) return {};
   const groups = [...Map.groupBy(dropped, ({ why }) => why)].map(
-    ([why, all]) => `${showPaths(all.map(({ path }) => path))} (${why})`,
+    ([why, all]) => `${printFirstPaths(all.map(({ path }) => path))} (${why})`,
   );
   return {
-    warning: `Not kept: ${showPaths(groups)}.`,
+    warning: `Not kept: ${printFirstPaths(groups)}.`,
     dropped: dropped.slice(0, MAX_DROPPED).map(({ path, why }) => ({ path, why })),
     ...(dropped.length > MAX_DROPPED ? { droppedInAll: dropped.length } : {}),
   };
@@ -149,7 +149,7 @@ function hiddenProgramRemedy(
 function maskedFilesRemedy({ emptyFiles }: ShellContext): { [key: string]: Json } {
   if (emptyFiles.size === 0) return {};
   const remedy = 'If they hold no secrets, ask the operator for an exception in mask of hopgate.yaml ("!path").';
-  return { masked: `Empty here, because they are masked: ${showPaths([...emptyFiles], 10)}. ${remedy}` };
+  return { masked: `Empty here, because they are masked: ${printFirstPaths([...emptyFiles], 10)}. ${remedy}` };
 }
 
 /** The remedy for a package that a failed command named and that is a link out of the repository (`npm link`). */

@@ -1,5 +1,5 @@
 import { delimiter } from 'node:path';
-import { isBadArgument } from '../../gate/commands/bad-argument.ts';
+import { isArgumentRefusal } from '../../gate/commands/argument-refusal.ts';
 import { chooseTestCommand } from '../../gate/commands/choose-command.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import type { ToolSpec } from '../../spec/types.ts';
@@ -49,7 +49,7 @@ export async function compareTests(
   const call = { tool: TOOL, args: {}, envelope, sessionId: 'compared', signal: new AbortController().signal };
   const context = makeShellContext(sandbox, call, env);
   const chosen = config.test.length === 0 ? [] : chooseTestCommand(config.test, null);
-  if (isStop(context) || isBadArgument(chosen) || !context.overlay) return [];
+  if (isStop(context) || isArgumentRefusal(chosen) || !context.overlay) return [];
   const tree = await inspectCallTree(context);
   const PATH = [...(tree.programs?.path ?? []), env['PATH'] ?? ''].join(delimiter);
   const outside: ShellContext = {

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { lstatIfAny } from '../../base/files.ts';
 import { shorten } from '../../base/text.ts';
-import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
+import { isWriteProtected, maskMatcher } from '../../gate/scope/masks.ts';
 import { MASKED_PATH_REFUSAL, PROTECTED_PATH_REFUSAL } from '../../gate/scope/path-refusals.ts';
 import { mayHoldWritablePath, OUTSIDE_WRITE_PATHS_REASON, writePathReason } from '../../gate/scope/write-paths.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
@@ -75,7 +75,7 @@ export function judgeChanges(
     if (why === OUTSIDE_WRITE_PATHS_REASON)
       return `it is outside the scope (${shorten(envelope.scope.write.join(', ') || 'nothing', 200)})`;
     if (why !== null) return `it ${why}`;
-    if (isProtected(path) || isSealed(path) || path.startsWith(JOURNAL_PREFIX)) return PROTECTED_PATH_REFUSAL.why;
+    if (isWriteProtected(path) || isSealed(path) || path.startsWith(JOURNAL_PREFIX)) return PROTECTED_PATH_REFUSAL.why;
     if (masked(path)) return MASKED_PATH_REFUSAL.why;
     return null;
   };
@@ -156,7 +156,7 @@ export function judgeChanges(
 
 /** Returns a test: true if a file in a new folder could be kept. Otherwise only the folder itself is reported. */
 export const mayFolderHoldWritePath = (envelope: CallEnvelope) => (folder: string) =>
-  !isProtected(folder) && mayHoldWritablePath(folder, envelope.scope.write);
+  !isWriteProtected(folder) && mayHoldWritablePath(folder, envelope.scope.write);
 
 /**
  * The root-relative path that a relative link names; null if it leads out of the root or is the root, or if its text

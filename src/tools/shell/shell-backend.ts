@@ -1,4 +1,4 @@
-import { isBadArgument } from '../../gate/commands/bad-argument.ts';
+import { isArgumentRefusal } from '../../gate/commands/argument-refusal.ts';
 import { chooseDeployCommand } from '../../gate/commands/choose-command.ts';
 import { commandProblem } from '../../gate/commands/judge-command.ts';
 import { describeTreeMismatch } from '../../gate/scope/compare-trees.ts';
@@ -102,7 +102,7 @@ async function attempt(
 async function deployTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;
   const chosen = chooseDeployCommand(call.envelope.config.deploy, 'name', call.args['name']);
-  if (isBadArgument(chosen)) return refusalStop(chosen);
+  if (isArgumentRefusal(chosen)) return refusalStop(chosen);
   const changed = await changedSinceTested(context);
   if (changed) return changed;
   const { run, network } = chosen.command;

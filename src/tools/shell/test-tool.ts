@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { basename, join, normalize, parse } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { asJson } from '../../base/json.ts';
-import { isBadArgument } from '../../gate/commands/bad-argument.ts';
-import { type ChosenTest, chooseTestCommand } from '../../gate/commands/choose-command.ts';
+import { isArgumentRefusal } from '../../gate/commands/argument-refusal.ts';
+import { type ChosenTestCommand, chooseTestCommand } from '../../gate/commands/choose-command.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { testCacheMounts } from '../programs/cache-mounts.ts';
@@ -30,7 +30,7 @@ const MAX_CHANGED = 100;
 export async function testTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;
   const chosen = chooseTestCommand(call.envelope.config.test, call.args['command']);
-  if (isBadArgument(chosen)) return refusalStop(chosen);
+  if (isArgumentRefusal(chosen)) return refusalStop(chosen);
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;
   const tree = await inspectCallTree(context);
@@ -54,7 +54,7 @@ export async function testTool(context: ShellContext): Promise<ToolReport | Tool
 
 function fieldsOfRun(
   { envelope, sessionId }: ToolCall,
-  { argv, config, narrowed, others }: ChosenTest,
+  { argv, config, narrowed, others }: ChosenTestCommand,
   result: CommandResult,
   junit: string | null,
   changed: readonly string[],
@@ -79,7 +79,7 @@ function fieldsOfRun(
 /** Combines several runs: the first non-zero status, and the outputs one after the other, each below its command. */
 function combineResults(
   runs: readonly { readonly result: CommandResult }[],
-  chosen: readonly ChosenTest[],
+  chosen: readonly ChosenTestCommand[],
 ): CommandResult {
   const results = runs.map(({ result }) => result);
   const bad = results.find(({ exit }) => exit !== 0);
@@ -103,7 +103,7 @@ function combineResults(
 export async function runTest(
   context: ShellContext,
   tree: ScannedCallTree,
-  { argv, config: { report, env, minutes, memory } }: ChosenTest,
+  { argv, config: { report, env, minutes, memory } }: ChosenTestCommand,
 ): Promise<{ result: CommandResult; junit: string | null; changed: readonly string[] }> {
   const { envelope, tool } = context.call;
   const filled = fillCommandEnv(env, context.env);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readTextOrEmpty } from '../../base/files.ts';
 import { branchPatterns, branchToShip } from '../../gate/scope/branch-patterns.ts';
 import type { ShippedContent, TreeState } from '../../gate/scope/compare-trees.ts';
-import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
+import { isWriteProtected, maskMatcher } from '../../gate/scope/masks.ts';
 import { writePathReason } from '../../gate/scope/write-paths.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { findPushTarget } from '../git/credentials/push-target.ts';
@@ -244,7 +244,7 @@ export function makeShippableTest({ config }: Pick<CallEnvelope, 'config'>): IsO
   const masked = maskMatcher(config.mask);
   const scopes = Object.values(config.scopes).filter((write) => write.length > 0);
   return (path) => {
-    if (masked(path) || isProtected(path)) return false;
+    if (masked(path) || isWriteProtected(path)) return false;
     return scopes.length === 0 || scopes.some((write) => writePathReason(path, write) === null);
   };
 }

@@ -1,5 +1,5 @@
-import type { TreeNow } from '../../gate/scope/compare-trees.ts';
-import type { TreeObservation } from '../../ports/tool-backend.ts';
+import type { ObservedTree } from '../../gate/scope/compare-trees.ts';
+import type { TreeObservationRequest } from '../../ports/tool-backend.ts';
 import { commitTrailerFor } from '../git/commit-trailer.ts';
 import { commitPersonsOf, formatPerson } from '../git/git-persons.ts';
 import { findInnerRepository } from '../git/inner-repository.ts';
@@ -26,11 +26,11 @@ import {
  */
 export async function observeTree(
   sandbox: Sandbox,
-  context: Omit<TreeObservation, 'isOwnChange' | 'agent' | 'signal'>,
+  context: Omit<TreeObservationRequest, 'isOwnChange' | 'agent' | 'signal'>,
   signal: AbortSignal,
   isOwnChange?: IsOwnChange,
   by: { readonly agent: string; readonly env: NodeJS.ProcessEnv } = { agent: '', env: process.env },
-): Promise<TreeNow> {
+): Promise<ObservedTree> {
   const repository = findRepository(context.root);
   if (isStop(repository)) {
     const seen = computeFolderTree(context);

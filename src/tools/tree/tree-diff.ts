@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { fieldsOf, type Json } from '../../base/json.ts';
-import { isMasked } from '../../gate/scope/masks.ts';
+import { isMaskedByConfig } from '../../gate/scope/masks.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { sha256Hex } from '../content-effect.ts';
@@ -81,7 +81,7 @@ function withoutMasked(lines: readonly string[], mask: readonly string[]): reado
       'diff --git a/'.length,
       'diff --git '.length + (line.length - 'diff --git '.length - 1) / 2,
     );
-    hides = line.includes('"') || !line.endsWith(` b/${name}`) || isMasked(name, mask);
+    hides = line.includes('"') || !line.endsWith(` b/${name}`) || isMaskedByConfig(name, mask);
     return hides ? [line, '(masked)'] : [line];
   });
 }

@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BadArgument } from '../../gate/commands/bad-argument.ts';
+import type { ArgumentRefusal } from '../../gate/commands/argument-refusal.ts';
 import { commandProblem } from '../../gate/commands/judge-command.ts';
 import { urlProblem } from '../../gate/scope/judge-url.ts';
-import { isMasked, isProtected } from '../../gate/scope/masks.ts';
+import { isMaskedByConfig, isWriteProtected } from '../../gate/scope/masks.ts';
 import type { CallEnvelope, ToolCall } from '../../ports/tool-backend.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ToolParameter, ToolSpec, UpstreamTool } from '../../spec/types.ts';
@@ -42,7 +42,7 @@ export async function prepareArguments(
     const { name, role, as } = parameter;
     const value = call.args[name];
     if (value === undefined && !ARGUMENT_ROLE_FACTS[role].absentMeansRoot) continue;
-    let problem: BadArgument | null = null;
+    let problem: ArgumentRefusal | null = null;
     let passed = value;
     switch (role) {
       case 'path:read':
@@ -133,14 +133,14 @@ async function folderProblem(
     for (const entry of entries) {
       const segments = [...here, entry.name];
       const path = segments.join('/');
-      if (isMasked(path, config.mask)) return `it contains "${path}", which is masked`;
-      if (access === 'write' && isProtected(path)) return `it contains "${path}", which no agent may write`;
+      if (isMaskedByConfig(path, config.mask)) return `it contains "${path}", which is masked`;
+      if (access === 'write' && isWriteProtected(path)) return `it contains "${path}", which no agent may write`;
       if (entry.isDirectory()) waiting.push(segments);
       else if (entry.isSymbolicLink()) {
         const target = walkPathBeneath(root, segments, anchors);
         if ('close' in target) target.close();
         if (target.kind === 'leaves') return `it contains the link "${path}", which leads out of the root`;
-        if ('real' in target && isMasked(target.real.join('/'), config.mask))
+        if ('real' in target && isMaskedByConfig(target.real.join('/'), config.mask))
           return `the link "${path}" in it leads to a masked file`;
         if (access === 'write' && !('real' in target && isUnderSegments(target.real, folder)))
           return `the link "${path}" in it leads elsewhere`;

@@ -3,7 +3,7 @@ import http, { type ClientRequest, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
 import { isIP, isIPv4 } from 'node:net';
 import { rejectOnAbort } from '../../base/reject-on-abort.ts';
-import type { JudgedUrl } from '../../gate/scope/judge-url.ts';
+import type { AllowedUrl } from '../../gate/scope/judge-url.ts';
 import {
   findUpstreamProxy,
   nodeModuleForProxy,
@@ -56,7 +56,7 @@ interface Limits {
  * Gets one URL. Resolves the name once and connects only to a checked address (DNS rebinding). If the operator names a
  * proxy, that proxy resolves the name, so the name need not have an address here.
  */
-export async function fetchCheckedUrl(target: JudgedUrl, network: FetchNetwork, limits: Limits): Promise<FetchAnswer> {
+export async function fetchCheckedUrl(target: AllowedUrl, network: FetchNetwork, limits: Limits): Promise<FetchAnswer> {
   const kind = target.url.protocol === 'https:' ? 'https' : 'http';
   const via = findUpstreamProxy(network.env ?? {}, kind, target);
   if (via && 'problem' in via) return failure('unusable-proxy', via.problem);
@@ -76,11 +76,11 @@ export async function fetchCheckedUrl(target: JudgedUrl, network: FetchNetwork, 
   return connect(target, addresses, network, limits);
 }
 
-const isSecure = ({ url }: JudgedUrl): boolean => url.protocol === 'https:';
+const isSecure = ({ url }: AllowedUrl): boolean => url.protocol === 'https:';
 
 type GetOptions = https.RequestOptions & { readonly headers: OutgoingHttpHeaders };
 
-const requestOptions = (target: JudgedUrl, network: FetchNetwork, { signal }: Limits): GetOptions => ({
+const requestOptions = (target: AllowedUrl, network: FetchNetwork, { signal }: Limits): GetOptions => ({
   ...(isSecure(target) ? network.tls : {}),
   method: 'GET',
   host: target.host,
@@ -99,7 +99,7 @@ const requestOptions = (target: JudgedUrl, network: FetchNetwork, { signal }: Li
 });
 
 function connect(
-  target: JudgedUrl,
+  target: AllowedUrl,
   addresses: readonly string[],
   network: FetchNetwork,
   limits: Limits,
@@ -114,7 +114,7 @@ function connect(
 /** Connects through the operator's proxy: by a tunnel for https, else by a request with the full address. */
 async function connectVia(
   via: UpstreamProxy,
-  target: JudgedUrl,
+  target: AllowedUrl,
   network: FetchNetwork,
   limits: Limits,
 ): Promise<FetchAnswer> {
@@ -143,7 +143,7 @@ async function connectVia(
  */
 function receiveAnswer(
   request: ClientRequest,
-  { host }: JudgedUrl,
+  { host }: AllowedUrl,
   limits: Limits,
   check: (remote: string | undefined) => string | null = () => null,
 ): Promise<FetchAnswer> {

@@ -1,4 +1,4 @@
-import { type JudgedUrl, judgeUrl } from '../../gate/scope/judge-url.ts';
+import { type AllowedUrl, judgeUrl } from '../../gate/scope/judge-url.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { wholeCharactersLength } from '../sandbox/bounded-output.ts';
@@ -90,7 +90,7 @@ async function fetchPage(network: FetchNetwork, call: ToolCall): Promise<ToolRep
 
 async function showPage(
   answer: Extract<FetchAnswer, { kind: 'body' }>,
-  { url }: JudgedUrl,
+  { url }: AllowedUrl,
   outputBytes: number,
   redirects: readonly string[],
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-import { isGitInternal, isMasked, isProtected } from '../../gate/scope/masks.ts';
+import { isGitInternal, isMaskedByConfig, isWriteProtected } from '../../gate/scope/masks.ts';
 import { MASKED_PATH_REFUSAL, PROTECTED_PATH_REFUSAL } from '../../gate/scope/path-refusals.ts';
 import { writePathReason } from '../../gate/scope/write-paths.ts';
 import type { CallEnvelope, ToolCall } from '../../ports/tool-backend.ts';
@@ -65,7 +65,7 @@ export function makeReadCheck({ root, scope, readableFiles, config }: CallEnvelo
     const path = segments.join('/');
     if (scope.read === 'none')
       return { message: 'This scope reads no files.', remedy: 'Hop to a peripheral that reads.' };
-    if (isMasked(path, config.mask) || git.holdsCredential(path)) return pathRefusal(path, MASKED_PATH_REFUSAL);
+    if (isMaskedByConfig(path, config.mask) || git.holdsCredential(path)) return pathRefusal(path, MASKED_PATH_REFUSAL);
     if (scope.read === 'session-log' && !readable.has(path))
       return {
         message: `"${path || '.'}" is not among the files that this session's log names.`,
@@ -90,9 +90,9 @@ function writeCheck({ root, scope, config }: CallEnvelope): PathCheck {
       };
     if (isGitInternal(path) || git.holds(path))
       return { message: `"${path}" belongs to git.`, remedy: 'Use the git tool.' };
-    if (isProtected(path) || (ownSpecs && isUnderSegments(segments, ownSpecs)))
+    if (isWriteProtected(path) || (ownSpecs && isUnderSegments(segments, ownSpecs)))
       return pathRefusal(path, PROTECTED_PATH_REFUSAL);
-    if (isMasked(path, config.mask)) return pathRefusal(path, MASKED_PATH_REFUSAL);
+    if (isMaskedByConfig(path, config.mask)) return pathRefusal(path, MASKED_PATH_REFUSAL);
     return null;
   };
 }

@@ -1,4 +1,4 @@
-import { isMasked } from '../../gate/scope/masks.ts';
+import { isMaskedByConfig } from '../../gate/scope/masks.ts';
 import type { ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
 import { detectGitPaths } from '../git-paths.ts';
 import type { Anchors } from './anchors.ts';
@@ -46,7 +46,7 @@ async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<ToolStop |
       { seconds: SECONDS, signal: call.signal },
       (record) => {
         const path = root.rootRelative(record.toString());
-        if (isMasked(path, config.mask) || git.holdsCredential(path)) masked = path;
+        if (isMaskedByConfig(path, config.mask) || git.holdsCredential(path)) masked = path;
         return masked === null;
       },
     );

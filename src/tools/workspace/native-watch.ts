@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { constants, readFileSync } from 'node:fs';
 import { withOpenFile } from '../../base/files.ts';
 import { asJson, isObject, type Json } from '../../base/json.ts';
-import { scanTests, type TestScan } from '../../evidence/findings/weakened-tests.ts';
+import { scanTestFile, type TestFileScan } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffects } from '../../ports/observed-effects.ts';
-import type { NativeCallWatch, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
+import type { NativeCallWatcher, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
 import { effectOfWrittenFile } from '../content-effect.ts';
 import { addFindingsToEffect, fileStateOf } from '../file-findings.ts';
 import { invalidCall } from '../tool-outcomes.ts';
@@ -20,14 +20,14 @@ interface FileBefore {
   readonly path: string;
   readonly sha256: string | null;
   /** The file's numbers of tests and skipped tests, and its test scripts, to find weakened tests. */
-  readonly signals?: TestScan;
+  readonly signals?: TestFileScan;
 }
 
 /**
  * Watches file tools that an agent's program runs itself. Before the call: the walk and refusals of hopgate's own
  * tools. After it: the hash of the named file. Other effects of the program are not observed.
  */
-export function watchNativeFileTools(anchors: Anchors): NativeCallWatch {
+export function watchNativeFileTools(anchors: Anchors): NativeCallWatcher {
   return {
     async before(call) {
       const { id } = call.tool;
@@ -63,7 +63,7 @@ function stateBefore(call: ToolCall, access: PathAccess, anchors: Anchors): File
     const text = bytes?.toString() ?? '';
     const imports = refuseForbiddenImports(call, path, writtenText(call, text));
     if (imports) return imports;
-    const signals = bytes && scanTests(path, text);
+    const signals = bytes && scanTestFile(path, text);
     return { path, sha256: bytes && hash('sha256', bytes), ...(signals ? { signals } : {}) };
   } finally {
     held.close();
@@ -118,5 +118,5 @@ function asFileBefore(before: Json): FileBefore | null {
   if (!isObject(before)) return null;
   const { path, sha256, signals } = before;
   if (typeof path !== 'string' || (sha256 !== null && typeof sha256 !== 'string')) return null;
-  return { path, sha256, ...(signals ? { signals: signals as unknown as TestScan } : {}) };
+  return { path, sha256, ...(signals ? { signals: signals as unknown as TestFileScan } : {}) };
 }

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, readFileSync, type Stats } from 'node:fs';
-import { scanTests } from '../../evidence/findings/weakened-tests.ts';
+import { scanTestFile } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import { effectOfWrittenFile, sha256Hex } from '../content-effect.ts';
@@ -53,7 +53,7 @@ export function putFileOfArgument(
       const effect = addFindingsToEffect(
         call.envelope,
         effectOfWrittenFile(path, sha256Hex(before), sha256Hex(bytes)),
-        scanTests(path, before.toString('utf8')),
+        scanTestFile(path, before.toString('utf8')),
         fileStateOf(path, bytes.toString('utf8'), seen.mode),
       );
       return { path, created: false, effect };

@@ -1,4 +1,4 @@
-import type { BadArgument } from '../../gate/commands/bad-argument.ts';
+import type { ArgumentRefusal } from '../../gate/commands/argument-refusal.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import { invalidCall } from '../tool-outcomes.ts';
 
@@ -43,4 +43,4 @@ export function tooLongCommandStop(error: unknown, argument: string, remedy: str
 export const isStop = (value: object): value is ToolStop => 'stop' in value;
 
 /** The refusal of a call whose argument the gate's rule does not allow. */
-export const refusalStop = ({ refusal }: BadArgument): ToolStop => ({ stop: { status: 'refused', ...refusal } });
+export const refusalStop = ({ refusal }: ArgumentRefusal): ToolStop => ({ stop: { status: 'refused', ...refusal } });

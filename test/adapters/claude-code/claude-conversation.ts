@@ -6,7 +6,7 @@ import { handleClaudeEvent } from '../../../src/adapters/claude-code/handle-clau
 import { ALLOW_REPLY_PREFIX } from '../../../src/adapters/claude-code/hook-reply.ts';
 import type { ConversationRecord, HookAnswer } from '../../../src/adapters/core/hook-context.ts';
 import { SessionHost } from '../../../src/daemon/session-host.ts';
-import { bodyOf } from '../../../src/evidence/bodies.ts';
+import { toBody } from '../../../src/evidence/bodies.ts';
 import type { Session } from '../../../src/session/session.ts';
 import type { Json } from '../../../src/spec/types.ts';
 import { nameServer } from '../../server-name.ts';
@@ -127,7 +127,7 @@ async function must(result: Promise<{ readonly ok: boolean }>): Promise<void> {
 }
 
 function inShort(body: Json): string {
-  const event = bodyOf(body);
+  const event = toBody(body);
   if (!event) return '?';
   if (event.event === 'denial') return `denial ${event.code}`;
   if (event.event === 'intent' || event.event === 'interrupted') return `${event.event} ${event.tool}`;

@@ -4,7 +4,7 @@ import { SubAgentAudit } from '../../../src/audit/delegation/sub-agent-audit.ts'
 import type { SessionVerification } from '../../../src/audit/verify/verify-session.ts';
 import { verifySession } from '../../../src/audit/verify/verify-session.ts';
 import { carryOutAgentOp } from '../../../src/daemon/agent-ops.ts';
-import { bodyOf } from '../../../src/evidence/bodies.ts';
+import { toBody } from '../../../src/evidence/bodies.ts';
 import type { StoredEntry } from '../../../src/evidence/entry.ts';
 import { stateDir } from '../../../src/project/state-dir.ts';
 import { trustCurrentConfig } from '../../../src/project/trust.ts';
@@ -112,8 +112,8 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     await world.sendEvent('SubagentStop', agent('work', 'a1'));
     const [parent, child] = await Promise.all([world.record(), world.record('a1')]);
     const made = await world.session(async (session) => (await session.evidence()).find(isDelegation)!);
-    expect(bodyOf(made.body)).toMatchObject({ from: 'control', to: 'work', within: 'own', session: child.sessionId });
-    const opened = await world.session(async (session) => bodyOf((await session.evidence())[0]!.body), 'a1');
+    expect(toBody(made.body)).toMatchObject({ from: 'control', to: 'work', within: 'own', session: child.sessionId });
+    const opened = await world.session(async (session) => toBody((await session.evidence())[0]!.body), 'a1');
     expect(opened).toMatchObject({ parent: parent.sessionId, delegation: made.id });
     expect((await verdicts()).flatMap(({ audit }) => audit.violations)).toEqual([]);
   });
@@ -199,13 +199,13 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
   });
 });
 
-const isDelegation = ({ body }: { readonly body: unknown }) => bodyOf(body as never)?.event === 'delegation';
+const isDelegation = ({ body }: { readonly body: unknown }) => toBody(body as never)?.event === 'delegation';
 
 describe('the audit of a sub-agent', () => {
   const broken = async (change: (stored: StoredEntry) => StoredEntry): Promise<readonly string[]> =>
     (await verdicts(change)).flatMap(({ audit }) => audit.violations.map(({ rule, message }) => `${rule}: ${message}`));
   const altered = (event: string, fields: object) => (stored: StoredEntry) => {
-    const body = bodyOf(stored.entry.body);
+    const body = toBody(stored.entry.body);
     return body?.event === event && (event !== 'session-open' || 'parent' in body)
       ? { ...stored, entry: { ...stored.entry, body: { ...body, ...fields } as never } }
       : stored;

@@ -9,7 +9,7 @@ import type {
   HookContext,
 } from '../../../src/adapters/core/hook-context.ts';
 import type { RecordedTranscriptItem } from '../../../src/adapters/core/transcript/transcript-items.ts';
-import type { NativeCallWatch, ToolBackend } from '../../../src/ports/tool-backend.ts';
+import type { NativeCallWatcher, ToolBackend } from '../../../src/ports/tool-backend.ts';
 import type { Session } from '../../../src/session/session.ts';
 import type { Json } from '../../../src/spec/types.ts';
 import { scriptedBackend } from '../../../src/testing/doubles/scripted-backend.ts';
@@ -27,7 +27,7 @@ const digest = (root: string, path: string): string | undefined => {
 };
 
 /** Reports the state of the file that a call names. */
-const watching: NativeCallWatch = {
+const watching: NativeCallWatcher = {
   before: async ({ args, envelope }) => ({ before: digest(envelope.root, String(args['path'])) ?? null }),
   after: async ({ args, envelope }, before) => {
     const path = String(args['path']);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { renderApprovalQuestion } from '../../../src/adapters/core/approval-question.ts';
 import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
-import { bodyOf } from '../../../src/evidence/bodies.ts';
+import { toBody } from '../../../src/evidence/bodies.ts';
 import type { Approver } from '../../../src/ports/approver.ts';
 import type { Session } from '../../../src/session/session.ts';
 import { agentWorld } from '../../contracts/agent-world.ts';
@@ -13,7 +13,7 @@ const EXECUTE = { to: 'execute', reason: 'to mend sum', 'exit-criteria': 'it add
 
 const approvals = async (session: Session) =>
   (await session.evidence()).flatMap(({ body }) => {
-    const read = bodyOf(body);
+    const read = toBody(body);
     return read?.event === 'approval' ? [read.record] : [];
   });
 

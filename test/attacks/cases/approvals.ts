@@ -1,6 +1,6 @@
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { tokenFile } from '../../../src/operator/operator-token.ts';
+import { operatorTokenFile } from '../../../src/operator/operator-token.ts';
 import { type SignedAnswer, signAnswer } from '../../../src/operator/signed-answer.ts';
 
 /** An agent's request, and its attempt to pose as somebody who may approve it. */
@@ -133,8 +133,8 @@ export const ANSWERS: readonly AnswerCase[] = [
     file: (forgery) => {
       const mine = join(forgery.stateDir, 'mine');
       writeFileSync(mine, `${OTHER_TOKEN}\n`, { mode: 0o600 });
-      rmSync(tokenFile(forgery.stateDir));
-      symlinkSync(mine, tokenFile(forgery.stateDir));
+      rmSync(operatorTokenFile(forgery.stateDir));
+      symlinkSync(mine, operatorTokenFile(forgery.stateDir));
       return resigned({}, OTHER_TOKEN)(forgery);
     },
   },

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Io } from '../../../src/cli/io.ts';
 import { wrapText } from '../../../src/cli/table.ts';
 import { renderThread } from '../../../src/cli/thread/render-thread.ts';
-import { sealDrafts } from '../../../src/evidence/chain.ts';
+import { buildChainedEntries } from '../../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry, type EntryDraft } from '../../../src/evidence/entry.ts';
 import type { Json } from '../../../src/spec/types.ts';
 import { summariseEntryInOneLine } from '../../../src/view/entry-summary.ts';
@@ -26,7 +26,7 @@ const entryDraft = (id: string, ms: number, claim: EntryDraft['claim'], body: Js
   draft({ id, at: new Date(START + ms).toISOString(), claim, body, ...(inReplyTo === undefined ? {} : { inReplyTo }) });
 
 const chained = (drafts: readonly EntryDraft[]): readonly Entry[] =>
-  sealDrafts(EMPTY_CHAIN, drafts).map(({ entry }) => entry);
+  buildChainedEntries(EMPTY_CHAIN, drafts).map(({ entry }) => entry);
 
 const io = (color = false): Io => ({
   ...{ stdout: new PassThrough(), stderr: new PassThrough(), stdin: new PassThrough() },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { verifySession } from '../../../src/audit/verify/verify-session.ts';
 import { checkInvariants } from '../../../src/evidence/invariants.ts';
-import { learningCycles } from '../../../src/evidence/patterns/learning-cycles.ts';
+import { findLearningCycles } from '../../../src/evidence/patterns/learning-cycles.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load/load-project-config.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
 import { scriptedBackend } from '../../../src/testing/doubles/scripted-backend.ts';
@@ -91,7 +91,7 @@ describe('the pattern tools in a session', () => {
     });
     const evidence = await session.evidence();
     expect(checkInvariants(evidence).violations).toEqual([]);
-    expect(learningCycles(evidence).map(({ pattern, pur, open }) => [pattern, pur?.outcome, open])).toEqual([
+    expect(findLearningCycles(evidence).map(({ pattern, pur, open }) => [pattern, pur?.outcome, open])).toEqual([
       ['read-before-edit', 'success', false],
       ['narrow-the-scope', 'pivoted', false],
     ]);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isCommitName } from '../../../src/gate/commands/git-command.ts';
-import { optionWords, parseGit } from '../../../src/gate/commands/parse-git.ts';
+import { parseGit, toGitOptionWords } from '../../../src/gate/commands/parse-git.ts';
 import { GIT_SUB_COMMANDS } from '../../../src/spec/policy/git-commands.ts';
 import { peelToCommit } from '../../../src/tools/git/operands.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
@@ -9,7 +9,7 @@ import { repository, runner } from './support.ts';
 
 const words = (line: readonly string[]) => {
   const read = parseGit(line);
-  return read.ok ? optionWords(read.parsed.options) : read;
+  return read.ok ? toGitOptionWords(read.parsed.options) : read;
 };
 
 describe('parseGit', () => {

@@ -1,7 +1,7 @@
 import { readdirSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import type { TreeNow } from '../../../src/gate/scope/compare-trees.ts';
+import type { ObservedTree } from '../../../src/gate/scope/compare-trees.ts';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
 import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { observeTree } from '../../../src/tools/tree/observe-tree.ts';
@@ -184,7 +184,7 @@ describe('the tree of a repository', () => {
     const { root } = repository();
     writeFileSync(join(root, '.git/index'), 'no index');
     const place = { root, config: config(), unsafeNoSandbox: false };
-    const seen: TreeNow = await observeTree(sandbox, place, new AbortController().signal);
+    const seen: ObservedTree = await observeTree(sandbox, place, new AbortController().signal);
     expect(seen).toEqual({ problem: expect.stringContaining('index') });
     expect(await observeTree(noSandbox, place, new AbortController().signal)).toEqual({
       problem: 'bubblewrap is not installed',

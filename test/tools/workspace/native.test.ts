@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { NativeCallWatch } from '../../../src/ports/tool-backend.ts';
+import type { NativeCallWatcher } from '../../../src/ports/tool-backend.ts';
 import { sha256Hex } from '../../../src/tools/content-effect.ts';
 import { workspaceBackend } from '../../../src/tools/workspace/workspace-backend.ts';
 import { freshWorld } from './root-with-sentinels.ts';
 
 const world = freshWorld();
-const watch = workspaceBackend().native as NativeCallWatch;
+const watch = workspaceBackend().native as NativeCallWatcher;
 const everywhere = {
   scope: {
     read: 'root' as const,

@@ -2,10 +2,10 @@ import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { escapeInvisible } from '../../../base/text.ts';
 import { describeGrantLimits } from '../../../gate/approvals/grant.ts';
-import { answerOnce, answerRequest } from '../../../operator/answer-request.ts';
-import { type GrantTerms, grantLimits } from '../../../operator/grant-terms.ts';
-import { ensureOperatorToken, readToken, TokenError, tokenFile } from '../../../operator/operator-token.ts';
-import { type PendingItem, pendingItems } from '../../../operator/pending-items.ts';
+import { answerIfUnanswered, answerRequest } from '../../../operator/answer-request.ts';
+import { type GrantTerms, toGrantLimits } from '../../../operator/grant-terms.ts';
+import { ensureOperatorToken, operatorTokenFile, readToken, TokenError } from '../../../operator/operator-token.ts';
+import { listPendingItems, type PendingItem } from '../../../operator/pending-items.ts';
 import { askAtTerminal } from '../../approve/ask-at-terminal.ts';
 import { findAllPendingRequests, findPendingRequest, findPendingRequestsOf } from '../../approve/find-pending.ts';
 import { pendingRequestJson, printPendingRequests } from '../../approve/list-pending.ts';
@@ -175,17 +175,17 @@ function termsOf(options: Options): Pick<TypedAnswer, 'terms'> {
 }
 
 function recordAnswer(io: Io, item: PendingItem, { verdict, terms }: TypedAnswer, options: Options): void {
-  const grant = terms && grantLimits(terms, item.pending.request, Date.now());
+  const grant = terms && toGrantLimits(terms, item.pending.request, Date.now());
   if (grant && 'problem' in grant)
     throw usageError(grant.problem, 'Change the limits of the grant, or leave them out.');
   const personAnswer = { verdict, by: options.by, minutes: options.minutes, ...(grant ? { grant } : {}) };
   const token = tokenFor(io, item, options);
-  const waits = pendingItems(item.stateDir).some(({ pending }) => pending.id === item.pending.id);
+  const waits = listPendingItems(item.stateDir).some(({ pending }) => pending.id === item.pending.id);
   // The new answer replaces only an answer that this person has seen, not one from another terminal.
   const done = !waits
     ? null
     : item.answer === null
-      ? answerOnce(item.stateDir, item.pending, personAnswer, token)
+      ? answerIfUnanswered(item.stateDir, item.pending, personAnswer, token)
       : { answer: answerRequest(item.stateDir, item.pending, personAnswer, token) };
   if (done === null)
     throw new CliError(
@@ -229,13 +229,14 @@ function tokenFor(io: Io, { stateDir }: PendingItem, options: Options): string {
     if (token === own) return token;
   } catch (cause) {
     if (!(cause instanceof TokenError)) throw cause;
-    const remedy = options.tokenFile === undefined ? 'Then answer again.' : `The token is in ${tokenFile(stateDir)}.`;
+    const remedy =
+      options.tokenFile === undefined ? 'Then answer again.' : `The token is in ${operatorTokenFile(stateDir)}.`;
     throw new CliError(cause.code, cause.message, remedy, { cause });
   }
   throw new CliError(
     'token-wrong',
     `${options.tokenFile} is not the operator's token of this repository`,
-    `The token is in ${tokenFile(stateDir)}.`,
+    `The token is in ${operatorTokenFile(stateDir)}.`,
   );
 }
 

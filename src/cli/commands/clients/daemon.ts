@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { escapeInvisible } from '../../../base/text.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import { daemonFolder } from '../../../daemon/daemon-folder.ts';
-import { entryFile } from '../../../daemon/package-files.ts';
+import { commandEntryFile } from '../../../daemon/package-files.ts';
 import { askDaemonStatus, stopDaemon } from '../../daemon-status.ts';
 import { type Io, print, printJson, printRemark } from '../../io.ts';
 import { onTerminationSignal } from '../../on-signal.ts';
@@ -79,7 +79,7 @@ async function stop(io: Io): Promise<void> {
 
 /** A warning if the daemon, by its entry file, belongs to another installation; null if it belongs to this one. */
 function otherInstallation(entry: string): string | null {
-  if (entry === entryFile()) return null;
+  if (entry === commandEntryFile()) return null;
   return `The running daemon belongs to another installation of hopgate: ${escapeInvisible(entry)}. End it with "hopgate daemon stop"; the next call then starts the daemon of its own installation.`;
 }
 

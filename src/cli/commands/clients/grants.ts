@@ -7,13 +7,13 @@ import { userStateFolder } from '../../../base/user-folders.ts';
 import { approvalTitle } from '../../../gate/approvals/approval-rows.ts';
 import { describeGrantLimits, grantEndReason } from '../../../gate/approvals/grant.ts';
 import { openEvidenceFile } from '../../../open-evidence.ts';
-import { revokedBy, revokeGrant } from '../../../operator/revoked-grants.ts';
+import { revokeGrant, whoRevokedGrant } from '../../../operator/revoked-grants.ts';
 import { evidenceFileIn, stateDir } from '../../../project/state-dir.ts';
 import { readGrantsInStore, type SessionGrant } from '../../../session/grants-in.ts';
 import { findSimilarName } from '../../../spec/names.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
 import { useAndCloseStore } from '../../open-store.ts';
-import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface Options extends RootOption {
@@ -86,7 +86,7 @@ async function listedGrants(io: Io, options: Options): Promise<readonly ListedGr
     const file = evidenceFileIn(dir);
     if (!pathExists(file)) continue;
     for (const item of await useAndCloseStore(openEvidenceFile(file, 'read'), readGrantsInStore)) {
-      const by = revokedBy(dir, item.grant.id);
+      const by = whoRevokedGrant(dir, item.grant.id);
       const over = grantEndReason(item.grant, Date.now()) ?? (by === null ? null : `${by} revoked it`);
       all.push({ ...item, stateDir: dir, over });
     }

@@ -8,7 +8,7 @@ import { serveReviewDocument } from '../../../agency/par/serve-document.ts';
 import { escapeInvisible, plural } from '../../../base/text.ts';
 import { userStateFolder } from '../../../base/user-folders.ts';
 import type { EntryDraft } from '../../../evidence/entry.ts';
-import { readActivity } from '../../../evidence/musn/activity.ts';
+import { readActivityEvent } from '../../../evidence/musn/activity.ts';
 import { readToken } from '../../../operator/operator-token.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import { roleTokenFile, Tokens } from '../../../server/access/tokens.ts';
@@ -126,7 +126,7 @@ async function keepReview(
     problem: title,
     'par/questions': { perspectives: contributions },
   };
-  const draft: EntryDraft = { ...readActivity(event, { id, sessionId: par }), body: review };
+  const draft: EntryDraft = { ...readActivityEvent(event, { id, sessionId: par }), body: review };
   return withCreatedEvidence(root, io.env, async (store) => {
     if ((await store.get(id)) !== null) return id;
     const lease = await store.acquire(par, `par-bell-${process.pid}`, 10_000);

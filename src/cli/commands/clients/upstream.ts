@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import manifest from '../../../../package.json' with { type: 'json' };
 import { escapeInvisible, plural } from '../../../base/text.ts';
-import { withWritePaths } from '../../../gate/decide-step.ts';
-import { openProject, type Project } from '../../../project/open-project.ts';
+import { configWithWritePaths } from '../../../gate/decide-step.ts';
+import { type OpenedProject, openProject } from '../../../project/open-project.ts';
 import { CONFIG_FILE } from '../../../project/repository-root.ts';
 import { describeSimilarName } from '../../../spec/names.ts';
 import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../../spec/types.ts';
@@ -71,7 +71,7 @@ async function importTools(io: Io, name: string, options: RootOption & { readonl
   );
 }
 
-function serverNamed({ config, narrowed, ignored }: Project, name: string): UpstreamServer {
+function serverNamed({ config, narrowed, ignored }: OpenedProject, name: string): UpstreamServer {
   const servers = config.upstream ?? {};
   if (Object.hasOwn(servers, name)) return servers[name]!;
   if (narrowed && ignored.includes('upstream'))
@@ -90,12 +90,12 @@ function serverNamed({ config, narrowed, ignored }: Project, name: string): Upst
 /** Runs `work` with a connection, which is closed afterwards. */
 async function withConnection<T>(
   io: Io,
-  { root, specs, config }: Project,
+  { root, specs, config }: OpenedProject,
   name: string,
   server: UpstreamServer,
   work: (connection: UpstreamConnection) => Promise<T>,
 ): Promise<T> {
-  const writable = findWritableProgram(server, root, withWritePaths(specs, config).scopes);
+  const writable = findWritableProgram(server, root, configWithWritePaths(specs, config).scopes);
   if (writable)
     throw new CliError(
       'upstream-writable',
@@ -177,7 +177,7 @@ const STYLES: { readonly [standing in ToolComparison['standing']]: TextStyle } =
   unknown: 'yellow',
 };
 
-async function listServer(io: Io, project: Project, name: string, server: UpstreamServer): Promise<Server> {
+async function listServer(io: Io, project: OpenedProject, name: string, server: UpstreamServer): Promise<Server> {
   const at = 'url' in server ? server.url : server.command.join(' ');
   try {
     const tools = await withConnection(io, project, name, server, (connection) => connection.tools());

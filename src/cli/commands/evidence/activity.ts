@@ -4,16 +4,16 @@ import { type Command, Option } from 'commander';
 import { explainSystemError } from '../../../base/system-error.ts';
 import { escapeInvisible, excerpt } from '../../../base/text.ts';
 import type { FoundEntry } from '../../../evidence/evidence-query.ts';
-import { toActivity } from '../../../evidence/musn/activity.ts';
+import { toActivityEvent } from '../../../evidence/musn/activity.ts';
 import { printEntryForm, toEntryForm } from '../../../evidence/musn/entry-form.ts';
-import { planImport } from '../../../evidence/musn/plan-import.ts';
+import { planEvidenceImport } from '../../../evidence/musn/plan-import.ts';
 import { type EdnValue, printEdn } from '../../../evidence/musn/print-edn.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import type { Json } from '../../../spec/types.ts';
 import { withExistingSessions } from '../../choose-sessions.ts';
 import { CliError, type Io, print, printJson, printRemark, printResult } from '../../io.ts';
 import { findSession, withCreatedEvidence } from '../../open-store.ts';
-import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { formatTable } from '../../table.ts';
 
 interface Options extends RootOption {
@@ -61,7 +61,7 @@ async function list(io: Io, id: string, options: Options): Promise<void> {
     const { limit, after } = options;
     return store.query({ sessionId, limit, ephemeral: true, ...(after === undefined ? {} : { after }) });
   });
-  const forms = page.entries.map(({ entry }) => (options.entries ? toEntryForm(entry) : toActivity(entry)));
+  const forms = page.entries.map(({ entry }) => (options.entries ? toEntryForm(entry) : toActivityEvent(entry)));
   if (options.edn) {
     for (const form of forms) {
       print(io, options.entries ? printEntryForm(form as { [key: string]: Json }) : printEdn(form as EdnValue));
@@ -78,7 +78,7 @@ const overview = (io: Io, entries: readonly FoundEntry[]): string =>
     io,
     ['at', 'event', 'agent', 'what'],
     entries.map(({ entry }) => {
-      const event = toActivity(entry) as { readonly [key: string]: Json };
+      const event = toActivityEvent(entry) as { readonly [key: string]: Json };
       const { 'event/type': type = 'agent/interaction', agent = entry.author, source: _src, at: _at, ...rest } = event;
       const { metadata = rest } = event;
       return [
@@ -92,7 +92,7 @@ const overview = (io: Io, entries: readonly FoundEntry[]): string =>
 
 async function importLog(io: Io, sessionId: string, file: string, options: Options): Promise<void> {
   const root = resolveRootOption(io, options);
-  const plan = planImport(readText(io, file), { sessionId, source: file });
+  const plan = planEvidenceImport(readText(io, file), { sessionId, source: file });
   if (!plan.ok) {
     const lines = plan.problems.slice(0, 20).map(({ path, message }) => `${path === '' ? file : path}: ${message}`);
     const more = plan.problems.length > 20 ? [`and ${plan.problems.length - 20} more`] : [];
@@ -115,7 +115,7 @@ async function importLog(io: Io, sessionId: string, file: string, options: Optio
 async function append(
   store: EvidenceStore,
   sessionId: string,
-  { drafts, ephemeral }: Pick<Extract<ReturnType<typeof planImport>, { ok: true }>, 'drafts' | 'ephemeral'>,
+  { drafts, ephemeral }: Pick<Extract<ReturnType<typeof planEvidenceImport>, { ok: true }>, 'drafts' | 'ephemeral'>,
 ): Promise<number> {
   const existing = (await store.sessions()).find((session) => session.sessionId === sessionId);
   if (existing !== undefined && existing.pin !== '') {

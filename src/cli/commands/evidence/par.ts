@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { fieldsOf } from '../../../base/json.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
-import { bodyOf } from '../../../evidence/bodies.ts';
+import { toBody } from '../../../evidence/bodies.ts';
 import {
   aggregatePars,
   type ParAggregate,
-  type PatternRecord,
-  type RecurringItem,
+  type PatternStatistics,
+  type RecurringReviewText,
 } from '../../../evidence/patterns/aggregate-pars.ts';
-import { type Par, reviewInEntry } from '../../../evidence/patterns/par.ts';
+import { type Par, readReviewInEntry } from '../../../evidence/patterns/par.ts';
 import { chooseSessions } from '../../choose-sessions.ts';
 import { formatHeading, type Io, printResult, usageError } from '../../io.ts';
 import { withEvidence } from '../../open-store.ts';
@@ -50,10 +50,10 @@ async function par(io: Io, ids: readonly string[], options: Options): Promise<vo
     const sessions = (await chooseSessions(store, ids)).filter(({ lastAt }) => Date.parse(lastAt) >= since);
     for (const { sessionId } of sessions) {
       for await (const stored of store.entries(sessionId)) {
-        const review = Date.parse(stored.entry.at) < since ? null : reviewInEntry(stored);
+        const review = Date.parse(stored.entry.at) < since ? null : readReviewInEntry(stored);
         if (review) reviews.push(review);
         const { peripheral } = stored.entry;
-        const body = bodyOf(stored.entry.body);
+        const body = toBody(stored.entry.body);
         if (peripheral === null || body?.event !== 'denial' || body.code !== 'tool-not-allowed') continue;
         const tool = String(fieldsOf(body.request)['tool']);
         refusedIn.set(tool, (refusedIn.get(tool) ?? new Set()).add(peripheral));
@@ -87,7 +87,7 @@ const WIDTH = 120;
 const MAX_ROWS = 15;
 
 function describeAggregate(io: Io, { reviews, wrong, well, suggestions, patterns }: ParAggregate): string {
-  const list = (title: string, items: readonly RecurringItem[]) =>
+  const list = (title: string, items: readonly RecurringReviewText[]) =>
     items.length === 0
       ? []
       : [
@@ -113,7 +113,7 @@ function describeAggregate(io: Io, { reviews, wrong, well, suggestions, patterns
     .trimEnd();
 }
 
-function patternTable(io: Io, patterns: readonly PatternRecord[]): string {
+function patternTable(io: Io, patterns: readonly PatternStatistics[]): string {
   const rows = patterns.map(({ pattern, selected, inferred, outcomes, held, errorsWith, errorsWithout }) => [
     escapeInvisible(pattern),
     `${selected}`,

@@ -5,13 +5,13 @@ import { plural } from '../../../base/text.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import { verifyChain } from '../../../evidence/chain.ts';
 import type { StoredEntry } from '../../../evidence/entry.ts';
-import { MerkleFrontier, merkleLeafOf } from '../../../evidence/merkle.ts';
+import { MerkleFrontier, merkleLeafOfEntry } from '../../../evidence/merkle.ts';
 import { newSealKey, publicKeyOf, type Seal, SealError, signChainHead } from '../../../evidence/seal.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import { chooseSessions, withExistingSessions } from '../../choose-sessions.ts';
 import { CliError, type Io, printJson, printRemark, printResult, usageError } from '../../io.ts';
-import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options extends RootOption {
   readonly key?: string;
@@ -70,7 +70,7 @@ async function sealSession(store: EvidenceStore, sessionId: string, privateKey: 
 
 async function* growTree(tree: MerkleFrontier, entries: AsyncIterable<StoredEntry>): AsyncGenerator<StoredEntry> {
   for await (const stored of entries) {
-    tree.add(merkleLeafOf(stored.entry));
+    tree.add(merkleLeafOfEntry(stored.entry));
     yield stored;
   }
 }

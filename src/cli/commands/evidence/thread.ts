@@ -2,13 +2,13 @@ import type { Command } from 'commander';
 import { escapeInvisible, plural } from '../../../base/text.ts';
 import { type Entry, SUBJECT_TYPES, type Subject } from '../../../evidence/entry.ts';
 import { checkInvariants } from '../../../evidence/invariants.ts';
-import { isEntryAbout, projectThread, type Thread } from '../../../evidence/threads.ts';
+import { buildThread, isEntryAbout, type Thread } from '../../../evidence/threads.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { outlineVisits } from '../../../view/outline-thread.ts';
 import type { ParameterOrderOfTool } from '../../../view/spell-call.ts';
 import { chooseSessions, readPinnedParameterOrder, withExistingSessions } from '../../choose-sessions.ts';
 import { CliError, formatHeading, type Io, paint, print, printJson } from '../../io.ts';
-import { helpExamples, numberParser, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
+import { helpExamples, numberParser, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable, terminalColumns } from '../../table.ts';
 import { printFindings } from '../../thread/print-findings.ts';
 import { renderThread } from '../../thread/render-thread.ts';
@@ -42,7 +42,7 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
       id: (await chooseSessions(store, [name]))[0]!.sessionId,
     };
     const entries = await entriesAbout(store, subject);
-    const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: options.staleAfter * 3_600_000 });
+    const thread = buildThread(entries, subject, { now: Date.now(), staleAfter: options.staleAfter * 3_600_000 });
     const ids = new Set(entries.map(({ sessionId }) => sessionId));
     const involved = (await store.sessions()).filter(({ sessionId }) => ids.has(sessionId));
     return { subject, thread, order: await readPinnedParameterOrder(store, involved) };

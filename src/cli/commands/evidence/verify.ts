@@ -6,7 +6,7 @@ import type { Violation } from '../../../audit/verify/audit-result.ts';
 import { type SessionVerification, type VerifyOptions, verifySession } from '../../../audit/verify/verify-session.ts';
 import { explainSystemError } from '../../../base/system-error.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
-import { bodyOf } from '../../../evidence/bodies.ts';
+import { toBody } from '../../../evidence/bodies.ts';
 import { verifyChain } from '../../../evidence/chain.ts';
 import { parseSeal, SealError } from '../../../evidence/seal.ts';
 import type { Shipment, ShippedCommit } from '../../../evidence/shipments.ts';
@@ -15,7 +15,7 @@ import { chooseSessions, readPinOrReason } from '../../choose-sessions.ts';
 import { CliError, type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
 import { withEvidence } from '../../open-store.ts';
 import { judgeSessionInhabitation, printInhabitation } from '../../print-inhabitation.ts';
-import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 import { formatFinding } from '../../thread/print-findings.ts';
 
@@ -167,7 +167,7 @@ async function otherSession(store: EvidenceStore, sessionId: string): Promise<Pi
 /** True if hopgate opened the session. Evidence of other programs, and reviews, have no `session-open` entry. */
 async function isOpened(store: EvidenceStore, sessionId: string): Promise<boolean> {
   for await (const { entry } of store.entries(sessionId))
-    if (bodyOf(entry.body)?.event === 'session-open' || entry.tags.includes('session-open')) return true;
+    if (toBody(entry.body)?.event === 'session-open' || entry.tags.includes('session-open')) return true;
   return false;
 }
 

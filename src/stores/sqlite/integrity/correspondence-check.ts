@@ -1,6 +1,6 @@
 import { isObject } from '../../../base/json.ts';
-import { type Body, bodyOf } from '../../../evidence/bodies.ts';
-import { isRecipient } from '../../../messages/resolve-address.ts';
+import { type Body, toBody } from '../../../evidence/bodies.ts';
+import { isMessageRecipient } from '../../../messages/resolve-address.ts';
 import { RECEIPT_STATES } from '../../../spec/policy/closed-lists.ts';
 import type { Json } from '../../../spec/types.ts';
 import type { Database } from '../node-sqlite.ts';
@@ -53,7 +53,7 @@ export class CorrespondenceCheck {
   add(sessionId: string, seq: number, body: Json, erased: boolean): void {
     const address = `${SESSION}${sessionId}`;
     if (erased) this.#erased.add(address);
-    const recorded = bodyOf(body);
+    const recorded = toBody(body);
     if (recorded?.event === 'session-open') {
       this.#agents.set(address, recorded.agent);
       this.#receipts.set(address, { count: 0, nth: 0 });
@@ -164,7 +164,7 @@ export class CorrespondenceCheck {
     if (state !== row['state'])
       this.#report(null, where, `it is ${JSON.stringify(row['state'])}, and its last receipt ${state ?? 'is gone'}`);
     const answers = state === 'answered' ? this.#sql.answers.all(id) : null;
-    if (answers?.some(({ sender }) => isRecipient(String(sender), recipient)) === false)
+    if (answers?.some(({ sender }) => isMessageRecipient(String(sender), recipient)) === false)
       this.#report(null, where, 'it is "answered", and its recipient sent no answer');
     const idOf = (address: string) => (address.startsWith(SESSION) ? address.slice(SESSION.length) : null);
     const isUnknown = (address: string) =>

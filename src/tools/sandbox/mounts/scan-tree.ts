@@ -2,7 +2,7 @@ import { type Dirent, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { realpathIfAny } from '../../../base/files.ts';
 import { isPathWithin } from '../../../base/paths.ts';
-import { isGitCredential, isProtected, maskMatcher } from '../../../gate/scope/masks.ts';
+import { isGitCredential, isWriteProtected, maskMatcher } from '../../../gate/scope/masks.ts';
 import { findRepository } from '../../git/repository.ts';
 import { isConfiguredGitFolder, isGitFolder, isGitObjectStore, isNameOfGitItself } from '../../git-paths.ts';
 import { isStop } from '../../workspace/tool-stop.ts';
@@ -81,7 +81,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
         cover(path, entry);
         continue;
       }
-      const free = isOpen && !isProtected(path) && !(isGit && isNameOfGitItself(entry.name));
+      const free = isOpen && !isWriteProtected(path) && !(isGit && isNameOfGitItself(entry.name));
       // Links are left out, because bubblewrap would mount their target.
       if (isOpen && !free && !entry.isSymbolicLink()) found.protectedPaths.push(path);
       if (entry.name === '.git' && entry.isFile()) found.gitFiles.push(path);

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { fieldsOf } from '../../../base/json.ts';
-import { showPaths } from '../../../gate/scope/compare-trees.ts';
+import { printFirstPaths } from '../../../gate/scope/compare-trees.ts';
 import type { ToolReport } from '../../../ports/tool-backend.ts';
 import { type RepositoryFolders, repositoriesInRoot, submoduleGitFolder } from '../../sandbox/mounts/writable-git.ts';
 import type { OverlayWrites } from '../../sandbox/sandbox.ts';
@@ -82,7 +82,7 @@ export function reportGitChanges(
   const files = kept === 'files';
   if (lost.length > 0)
     return failed(
-      `${files ? 'Changes of files were kept, but not' : 'Not kept:'} ${showPaths(lost)}. ${nextStep(lost)}`,
+      `${files ? 'Changes of files were kept, but not' : 'Not kept:'} ${printFirstPaths(lost)}. ${nextStep(lost)}`,
     );
   if (!staged) return { outcome, effects };
   const note = `What was staged is not kept after the command${files ? '; changed files are. A commit stages them again' : ''}.`;

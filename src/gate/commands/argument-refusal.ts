@@ -1,5 +1,5 @@
 /** The refusal of an argument: the reason, which quotes the argument, and the next step. */
-export interface BadArgument {
+export interface ArgumentRefusal {
   readonly refusal: {
     readonly code: 'invalid-action' | 'out-of-scope';
     /** The name of the refused argument. */
@@ -9,13 +9,14 @@ export interface BadArgument {
   };
 }
 
-export const refuseByScope = (argument: string, message: string, remedy: string): BadArgument => ({
+export const refuseArgumentByScope = (argument: string, message: string, remedy: string): ArgumentRefusal => ({
   refusal: { code: 'out-of-scope', argument, message, remedy },
 });
 
 /** The refusal of an argument that the tool cannot interpret. */
-export const invalidArgument = (argument: string, message: string, remedy: string): BadArgument => ({
+export const refuseArgument = (argument: string, message: string, remedy: string): ArgumentRefusal => ({
   refusal: { code: 'invalid-action', argument, message, remedy },
 });
 
-export const isBadArgument = (value: object | null): value is BadArgument => value !== null && 'refusal' in value;
+export const isArgumentRefusal = (value: object | null): value is ArgumentRefusal =>
+  value !== null && 'refusal' in value;

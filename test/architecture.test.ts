@@ -107,27 +107,30 @@ function strangers(file: string, text: string): readonly string[] {
 }
 
 describe('the allowed imports between the folders of src', () => {
-  it('are checked for all files', () => expect(files.length).toBeGreaterThan(50));
+  it('the allowed imports between the folders of src are checked for all files', () =>
+    expect(files.length).toBeGreaterThan(50));
 
-  it('list every folder', () => {
+  it('the allowed imports between the folders of src list every folder', () => {
     const folders = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory());
     expect(folders.map(({ name }) => name).filter((name) => !Object.hasOwn(ARROWS, name))).toEqual([]);
   });
 
-  it.each(files)('are the only ones in %s', (file) => expect(strangers(file, source(file))).toEqual([]));
+  it.each(files)('the allowed imports between the folders of src are the only ones in %s', (file) =>
+    expect(strangers(file, source(file))).toEqual([]),
+  );
 });
 
 /** Folders with more than 20 files. The list may only shrink: divide a folder by subject before it grows. */
 const CROWDED: readonly string[] = [];
 
 describe('the folders of src', () => {
-  it('are described in docs/architecture.md', () => {
+  it('the folders of src are described in docs/architecture.md', () => {
     const page = readFileSync('docs/architecture.md', 'utf8');
     const folders = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory());
     expect(folders.map(({ name }) => `src/${name}/`).filter((folder) => !page.includes(`\`${folder}\``))).toEqual([]);
   });
 
-  it('contain at most 20 files each, except the listed ones', () => {
+  it('the folders of src contain at most 20 files each, except the listed ones', () => {
     const counts = new Map<string, number>();
     const all = readdirSync('src', { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     for (const { parentPath } of all) counts.set(parentPath, (counts.get(parentPath) ?? 0) + 1);
@@ -160,11 +163,11 @@ describe('the imports between the files of src', () => {
   const targets = (file: string) =>
     importsOf(source(file)).map(({ specifier }) => posix.join(posix.dirname(file), specifier));
 
-  it('form no circle, including type imports', () => {
+  it('the imports between the files of src form no circle, including type imports', () => {
     expect(circleIn(new Map(files.map((file) => [file, targets(file)])))).toBeNull();
   });
 
-  it('are searched for circles of any length', () => {
+  it('the imports between the files of src are searched for circles of any length', () => {
     const chain: [string, string[]][] = [
       ['a', ['b', 'c']],
       ['b', ['d']],
@@ -213,7 +216,7 @@ describe('the titles of the tests', () => {
   // The runner prints `it` and the title in one sentence.
   const written = (readdirSync('test', { recursive: true }) as string[]).filter((file) => file.endsWith('.ts'));
 
-  it('do not repeat the word `it`', () => {
+  it('the titles of the tests do not repeat the word `it`', () => {
     const doubled = written.flatMap((file) =>
       [
         ...readFileSync(posix.join('test', file), 'utf8').matchAll(/(?:\b(?:it|test)(?:\.\w+)*|\))\(\s*['"`]it .*/g),
@@ -243,7 +246,7 @@ describe('a hook that answers without the daemon', () => {
   const START = ['daemon/hook/hook-process.ts', 'daemon/hook/answer-hook.ts', 'daemon/session-host.ts'];
 
   it.each([...START, 'adapters/claude-code/handle-claude-event.ts'])(
-    'loads no large package at the start of %s',
+    'a hook that answers without the daemon loads no large package at the start of %s',
     (file) => expect(packagesOf(file).filter((chain) => !SMALL.some((name) => chain.endsWith(` ${name}`)))).toEqual([]),
   );
   it('the search for packages finds zod behind the schemas', () => {

@@ -29,7 +29,7 @@ describe.runIf(isDeep)('the package', () => {
   }, 240_000);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('does not contain vitest: describeSpec uses the one that runs the user’s tests', () => {
+  it('the package does not contain vitest: describeSpec uses the one that runs the user’s tests', () => {
     const dist = join(folder, 'package/dist');
     const chunks = readdirSync(dist).filter((name) => name.endsWith('.js'));
     const texts = chunks.map((name) => readFileSync(join(dist, name), 'utf8'));
@@ -37,7 +37,7 @@ describe.runIf(isDeep)('the package', () => {
     expect(texts.join('')).not.toContain('node_modules/@vitest');
   });
 
-  it('has a hook program that answers, and refuses unreadable input', () => {
+  it('the package has a hook program that answers, and refuses unreadable input', () => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       [join(folder, 'package/dist/main.cjs'), 'alone', 'hook', 'claude-code'],
@@ -97,7 +97,7 @@ describe.runIf(isDeep)('the package', () => {
     return project;
   }
 
-  it('runs its own and its generated machines with xstate alone', () => {
+  it('the package runs its own and its generated machines with xstate alone', () => {
     const page = readFileSync('docs/recipes/xstate.md', 'utf8');
     const block = (kind: string) => page.match(new RegExp(`\`\`\`${kind}\\n([^]*?)\`\`\``))?.[1] ?? '';
     const loop = block('ts');

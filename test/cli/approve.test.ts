@@ -78,7 +78,7 @@ it('the first answer to a request counts, and is replaced only with --replace or
 });
 
 describe('the list of approval requests', () => {
-  it('is empty without requests, and creates no files', async () => {
+  it('the list of approval requests is empty without requests, and creates no files', async () => {
     const on = machine();
     expect(await on.run('approve')).toMatchObject({ code: 0, out: 'No request waits for an answer.\n' });
     expect((await on.run('approve', '--json')).out).toBe('[]\n');
@@ -105,7 +105,7 @@ describe('the list of approval requests', () => {
     });
   });
 
-  it('covers one repository, or all', async () => {
+  it('the list of approval requests covers one repository, or all', async () => {
     const on = machine();
     const other = folder();
     const dir = stateDir(other, on.env);
@@ -141,7 +141,7 @@ describe('the text of an approval request', () => {
     return on;
   }
 
-  it('contains the whole request and the diff, including new files', async () => {
+  it('the text of an approval request contains the whole request and the diff, including new files', async () => {
     const on = changed();
     const id = await ask(on, deploy({ 'src/a.txt': sha256(NOW), 'src/new.txt': sha256('brand new\n') }));
     const { code, out, err } = await on.run('approve', String(id));
@@ -203,7 +203,7 @@ describe('the text of an approval request', () => {
     expect(out).toContain('the diff is incomplete: 51 more new files are not shown');
   }, 60_000);
 
-  it('does not run programs that the repository names', async () => {
+  it('the text of an approval request does not run programs that the repository names', async () => {
     const on = machine();
     put(on.root, { 'src/a.js': 'one\n', 'inner/x': 'x\n' });
     const git = (...args: string[]) => execFileSync('git', ['-C', on.root, ...args]);
@@ -226,7 +226,7 @@ describe('the text of an approval request', () => {
     expect(existsSync(mark) ? readFileSync(mark, 'utf8') : '').toBe('');
   });
 
-  it('contains the whole tree’s diff if the session itself changed nothing', async () => {
+  it('the text of an approval request contains the whole tree’s diff if the session itself changed nothing', async () => {
     const on = changed();
     const id = await ask(on, deploy({}));
     const { out } = await on.run('approve', String(id));
@@ -247,7 +247,7 @@ describe('an answer of the operator', () => {
     ['no\n', 1, 'no', 'Refused'],
     ['\n', 1, undefined, 'still waits'],
     ['yes please\n', 1, undefined, 'still waits'],
-  ])('is asked for at a terminal: %j', async (keys, code, verdict, says) => {
+  ])('an answer of the operator is asked for at a terminal: %j', async (keys, code, verdict, says) => {
     const on = machine();
     const id = await ask(on);
     const ran = await on.type(keys, 'approve', String(id));
@@ -255,7 +255,7 @@ describe('an answer of the operator', () => {
     expect(listPendingRequests(stateDir(on.root, on.env))[0]?.answer?.verdict).toBe(verdict);
   });
 
-  it('reaches the waiting program with the approver’s name and the time limit', async () => {
+  it('an answer of the operator reaches the waiting program with the approver’s name and the time limit', async () => {
     const on = machine();
     const id = String(await ask(on));
     const { out } = await on.run('approve', id.toUpperCase(), '--yes', '--by', 'mary', '--minutes', '5', '--json');
@@ -263,7 +263,7 @@ describe('an answer of the operator', () => {
     expect(await ask(on)).toEqual({ by: 'mary', minutes: expect.closeTo(5, 0) });
   });
 
-  it('is a no with --no', async () => {
+  it('hopgate approve --no answers no', async () => {
     const on = machine();
     const id = String(await ask(on));
     expect(await on.run('approve', id, '--no')).toMatchObject({ code: 0, out: expect.stringContaining('Refused') });
@@ -279,7 +279,7 @@ describe('an answer of the operator', () => {
     [['approve', 'ID', '--yes', '--by', '\u202e'], 2, 'must be a name'],
     [['approve', 'zzzzzz', '--yes'], 1, 'no request "zzzzzz" waits'],
     [['approve', 'ID', '--yes', '--token-file', 'nowhere'], 1, 'there is no token'],
-  ])('is refused from %j', async (argv, code, says) => {
+  ])('an answer of the operator is refused from %j', async (argv, code, says) => {
     const on = machine();
     const id = String(await ask(on));
     const ran = await on.run(...argv.map((word) => (word === 'ID' ? id : word)));
@@ -287,7 +287,7 @@ describe('an answer of the operator', () => {
     expect(listPendingRequests(stateDir(on.root, on.env))[0]?.answer).toBeNull();
   });
 
-  it('needs the operator’s token', async () => {
+  it('an answer of the operator needs the operator’s token', async () => {
     const on = machine();
     const id = String(await ask(on));
     const file = operatorTokenFile(stateDir(on.root, on.env));
@@ -407,7 +407,7 @@ describe('a scenario that needs an approval', () => {
   const scenario = (approve: string) =>
     `title: t\nagent: a\nsteps:\n  - mode: diagnose\n  - mode: { to: execute, reason: to work }\n${approve}`;
 
-  it('continues with the answer from another process', async () => {
+  it('a scenario that needs an approval continues with the answer from another process', async () => {
     const on = machine({ 's.yaml': scenario('') });
     const run = on.run('run', 's.yaml', '--root', '.', '--wait-approval', '60');
     const id = await waitingId(on);
@@ -416,7 +416,7 @@ describe('a scenario that needs an approval', () => {
     expect(listPendingRequests(stateDir(on.root, on.env))).toEqual([]);
   }, 60_000);
 
-  it('asks nobody if the scenario itself answers no', async () => {
+  it('a scenario that needs an approval asks nobody if the scenario itself answers no', async () => {
     const on = machine({ 's.yaml': scenario('    approve: refused\n    expect: { denied: approval-required }\n') });
     const ran = await on.run('run', 's.yaml', '--root', '.', '--wait-approval', '60');
     expect(ran).toMatchObject({ code: 0 });
@@ -445,7 +445,7 @@ describe('a grant on the command line', () => {
     return { on, execute, id: await waitingId(on) };
   }
 
-  it('is given, listed, used and revoked', async () => {
+  it('a grant on the command line is given, listed, used and revoked', async () => {
     const { on, execute, id } = await asking();
     vi.stubEnv('XDG_STATE_HOME', on.env['XDG_STATE_HOME']);
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -466,7 +466,7 @@ describe('a grant on the command line', () => {
     expect((await on.run('grants', '--all')).out).toContain('ann');
   });
 
-  it('is refused if the request itself is outside of its limits', async () => {
+  it('a grant on the command line is refused if the request itself is outside of its limits', async () => {
     const on = machine();
     const id = await ask(on);
     expect(await on.run('approve', String(id), '--yes', '--changed-files')).toMatchObject({

@@ -119,7 +119,7 @@ describe('the completion script', () => {
 });
 
 describe('the manual page', () => {
-  it('has a section for each command, its options and examples', async () => {
+  it('the manual page has a section for each command, its options and examples', async () => {
     const program = await createCliProgram(processIo());
     const page = renderManPage(program);
     for (const command of program.createHelp().visibleCommands(program))

@@ -94,7 +94,7 @@ describe('the detection of tests', () => {
     ]);
   });
 
-  it('uses jest-junit for jest if it is installed', async () => {
+  it('the detection of tests uses jest-junit for jest if it is installed', async () => {
     const files = { 'package.json': scripts({ test: 'jest' }, { devDependencies: { 'jest-junit': '16.0.0' } }) };
     expect(await tests(files)).toEqual([
       { run: 'npm test -- --ci --reporters=default --reporters=jest-junit', report: { junit: 'junit.xml' } },
@@ -150,7 +150,7 @@ describe('the detection of tests', () => {
     [{ Makefile: 'test := 5\nTESTS = test\n' }],
   ])('finds no tests in %j', async (files) => expect(await tests(files as { [path: string]: string })).toEqual([]));
 
-  it('tests each module of a Go repository, unless they are many', async () => {
+  it('the detection of tests tests each module of a Go repository, unless they are many', async () => {
     const modules = (...folders: string[]) =>
       tests(Object.fromEntries(folders.map((folder) => [`${folder}go.mod`, ''])));
     expect((await modules('', 'sdk/', 'exporters/otlp/', '_examples/', 'a/testdata/')).map((it) => it.run)).toEqual([
@@ -200,7 +200,7 @@ describe('the detection of deploys', () => {
     expect(detectDeployCommands(memoryTree({ 'deploy.sh': '' })).map(({ run }) => run)).toEqual([['./deploy.sh']]);
   });
 
-  it('proposes a push to origin or the only remote, on its default branch', async () => {
+  it('the detection of deploys proposes a push to origin or the only remote, on its default branch', async () => {
     const git = (answers: { readonly [args: string]: string }) => async (args: readonly string[]) =>
       answers[args.at(-1)!] ?? null;
     expect(
@@ -277,14 +277,14 @@ describe('the proposed write paths', () => {
     ['shell scripts', 'install tool.sh lib/common.bash README.md', 'docs/ lib/ *.md *.sh'],
     ['an empty folder', 'README.md LICENSE', '.  !.*'],
     ['a Django site', 'shop/models.py manage.py docs/a.md', 'docs/ migrations/ shop/ *.md *.py'],
-  ])('for %s are its existing and usual files', (_, names, expected) => {
+  ])('the proposed write paths for %s are its existing and usual files', (_, names, expected) => {
     const found = scope(names, { tracked: ['build/'] });
     const words = expected.split(' ').filter(Boolean);
     expect(found.filter((path) => path !== OTHER[0])).toEqual(words);
     expect(found).toContain(OTHER[0]);
   });
 
-  it('have manifests and, for C without a deploy target, build files if asked', () => {
+  it('the proposed write paths have manifests and, for C without a deploy target, build files if asked', () => {
     const withThem = (files: { readonly [path: string]: string }) =>
       addManifestsToScope(proposeEditScope(memoryTree(files)), memoryTree(files));
     expect(withThem({ 'kilo.c': '', Makefile: 'all:\n' })).not.toContain('!Makefile');
@@ -307,24 +307,24 @@ describe('the proposed write paths', () => {
     'Setup.hs a.cabal src/A.hs',
     'build.sbt project/plugins.sbt src/a.scala',
     'a.rockspec a.lua',
-  ])('keep an agent from the build file in %s', (names) => {
+  ])('the proposed write paths keep an agent from the build file in %s', (names) => {
     const build = names.split(' ')[0]!;
     expect([build, writePathReason(build, scope(names)) === null]).toEqual([build, false]);
   });
 
-  it('are the same for a repository of any size', () => {
+  it('the proposed write paths are the same for a repository of any size', () => {
     const many = Array.from({ length: 20_000 }, (_, at) => `f${at}.py`).join(' ');
     expect(scope(`${many} src/a.py`)).toEqual(['docs/', 'src/', '*.md', '*.py', ...OTHER]);
     expect(scope(many)).toEqual(['.', '!.*', ...OTHER]);
   });
 
-  it('omit what git ignores, and keep build output that git tracks', () => {
+  it('the proposed write paths omit what git ignores, and keep build output that git tracks', () => {
     const names = 'src/a.js generated/b.js out/c.js';
     expect(scope(names, { ignored: ['generated/'], tracked: ['out/'] }).slice(0, 3)).toEqual(['docs/', 'out/', 'src/']);
     expect(scope('a.py generated/b.py', { ignored: ['generated/'] })).toContain('!generated/');
   });
 
-  it('exclude all test files if asked', () => {
+  it('the proposed write paths exclude all test files if asked', () => {
     for (const start of [['.'], ['src/', 'test/', 'tests/', '*.js']]) {
       const write = excludeTestFiles(start);
       for (const path of [
@@ -341,7 +341,7 @@ describe('the proposed write paths', () => {
     }
   });
 
-  it('are always accepted by the loader', () => {
+  it('the proposed write paths are always accepted by the loader', () => {
     const name = fc.constantFrom(
       'src/a.ts',
       'a.go',
@@ -369,7 +369,7 @@ describe('the proposed exceptions to the masks', () => {
   const shown = (files: { readonly [path: string]: string }) =>
     findFilesToUnmask(memoryTree(files), Object.keys(files));
 
-  it('are files that git tracks and whose text shows no secret', () => {
+  it('the proposed exceptions to the masks are files that git tracks and whose text shows no secret', () => {
     expect(
       shown({
         '.npmrc':
@@ -396,11 +396,13 @@ describe('the proposed exceptions to the masks', () => {
     ['a.key', 'abc'],
     ['.env', 'A=1\n'],
     ['test*/__tests__/.env', 'A=1\n'],
-  ])('do not contain %s with %j', (path, text) => expect(shown({ [path]: text })).toEqual([]));
+  ])('the proposed exceptions to the masks do not contain %s with %j', (path, text) =>
+    expect(shown({ [path]: text })).toEqual([]),
+  );
 });
 
 describe('the proposed hopgate.yaml', () => {
-  it('is valid for any names in the repository', async () => {
+  it('the proposed hopgate.yaml is valid for any names in the repository', async () => {
     const text = fc.string({ unit: 'binary' });
     await fc.assert(
       fc.asyncProperty(
@@ -424,7 +426,7 @@ describe('the proposed hopgate.yaml', () => {
     );
   });
 
-  it('has the quotes that prettier of the repository wants', () => {
+  it('the proposed hopgate.yaml has the quotes that prettier of the repository wants', () => {
     const wants = (files: { readonly [path: string]: string }) => prefersSingleQuotes(memoryTree(files));
     expect(wants({ '.prettierrc': 'singleQuote: true\n' })).toBe(true);
     expect(wants({ 'package.json': '{"prettier":{"singleQuote":true}}' })).toBe(true);
@@ -502,7 +504,7 @@ describe('the proposed hopgate.yaml', () => {
     ['a script', { 'tests/run.sh': '#!/usr/bin/env bash\n' }, 'bash tests/run.sh'],
     ['a POSIX script', { test_runner: '#! /bin/sh\n', 'test.sh': 'no shell named\n' }, 'sh test_runner'],
     ['a Makefile that runs a script', { Makefile: 'test:\n\t./test.sh\n', 'test.sh': '#!/bin/sh\n' }, 'make test'],
-  ])('has the tests of %s', async (_name, files, run) => {
+  ])('the proposed hopgate.yaml has the tests of %s', async (_name, files, run) => {
     expect((await tests(files as unknown as { [path: string]: string })).map((found) => found.run)).toEqual([run]);
   });
 
@@ -525,12 +527,12 @@ describe('the proposed hopgate.yaml', () => {
     expect(await line(all)).toEqual([expect.stringContaining('ctest')]);
   });
 
-  it('has CMake tests only if there are some', async () => {
+  it('the proposed hopgate.yaml has CMake tests only if there are some', async () => {
     expect(await tests({ 'CMakeLists.txt': 'project(a)' })).toEqual([]);
     expect((await tests({ 'CMakeLists.txt': 'project(a)\nenable_testing()' }))[0]?.run).toContain('ctest --test-dir');
   });
 
-  it('has only the commands that the operator’s machine can run', () => {
+  it('the proposed hopgate.yaml has only the commands that the operator’s machine can run', () => {
     const { home, path, shown } = machineWith(
       ['bin/go', 'bin/uv', 'bin/mytool', 'bin/private', 'shown/cargo'],
       ['go/pkg/mod'],

@@ -160,7 +160,7 @@ describe('log', () => {
 });
 
 describe('an excerpt of foreign text', () => {
-  it('is one line with escaped invisible characters and a maximum length', () => {
+  it('an excerpt of foreign text is one line with escaped invisible characters and a maximum length', () => {
     expect(escapeInvisible('a\nb\u001b[31m\u202e\u200bé漢😀')).toBe('a\\u{a}b\\u{1b}[31m\\u{202e}\\u{200b}é漢😀');
     expect(excerpt('😀😀😀', 2)).toBe('😀…');
     expect(excerpt('😀😀', 2)).toBe('😀😀');

@@ -161,7 +161,7 @@ describe('trust', () => {
     expect([...config.scopes['edit']!].sort()).toEqual(['./src/deep/', ...own].sort());
   });
 
-  it('is valid until the file changes', async () => {
+  it('trust is valid until the file changes', async () => {
     const { root, run, env } = machine({ 'hopgate.yaml': WIDE });
     const accepted = await run('trust', '--yes', '--json');
     expect(JSON.parse(accepted.out)).toMatchObject({ trusted: true, changed: true });
@@ -239,7 +239,7 @@ describe('trust', () => {
 });
 
 describe('the state folder', () => {
-  it('is closed to other users, and its name comes from the real root', async () => {
+  it('the state folder is closed to other users, and its name comes from the real root', async () => {
     const { root, run, env } = machine(PACKAGE);
     await run('init');
     const dir = stateDir(root, env);
@@ -251,16 +251,19 @@ describe('the state folder', () => {
     expect(stateDir(join(dir, 'link'), env)).toBe(dir);
   });
 
-  it.each(['/proc', '/dev/null'])('causes an error with a remedy if it cannot be made: in %s', async (place) => {
-    const { root, run, env } = machine({ 'hopgate.yaml': 'mask: [a]\n' }, { XDG_STATE_HOME: place });
-    const { code, err } = await run('trust', '--yes');
-    expect(code).toBe(1);
-    expect(err).toContain(`the state folder ${stateDir(root, env)} cannot be written`);
-    expect(err).toContain('XDG_STATE_HOME');
-    expect((await run('trust', '--revoke')).out).toContain('was not trusted');
-  });
+  it.each(['/proc', '/dev/null'])(
+    'the state folder causes an error with a remedy if it cannot be made: in %s',
+    async (place) => {
+      const { root, run, env } = machine({ 'hopgate.yaml': 'mask: [a]\n' }, { XDG_STATE_HOME: place });
+      const { code, err } = await run('trust', '--yes');
+      expect(code).toBe(1);
+      expect(err).toContain(`the state folder ${stateDir(root, env)} cannot be written`);
+      expect(err).toContain('XDG_STATE_HOME');
+      expect((await run('trust', '--revoke')).out).toContain('was not trusted');
+    },
+  );
 
-  it('is never inside the root', async () => {
+  it('the state folder is never inside the root', async () => {
     const { root } = machine();
     expect(() => stateDir(root, { XDG_STATE_HOME: join(root, 'state') })).toThrow('lies inside the root');
     expect(() => stateDir(root, { HOME: root })).toThrow('lies inside the root');

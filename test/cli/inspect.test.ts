@@ -161,7 +161,7 @@ function followed(messages: readonly Message[]): number {
 }
 
 describe('the Stately inspector', () => {
-  it('receives the events of the three machines in its own message form', async () => {
+  it('the Stately inspector receives the events of the three machines in its own message form', async () => {
     const { send, socket } = await bridge();
     const { until } = await watcher(socket);
     await live(statelyInspector(send));
@@ -207,7 +207,7 @@ describe('the Stately inspector', () => {
     expect(JSON.stringify(sent)).not.toContain(SECRET);
   });
 
-  it('is understood by the package’s own receiver, also if the receiver connects late', async () => {
+  it('the Stately inspector is understood by the package’s own receiver, also if the receiver connects late', async () => {
     const { send, socket } = await bridge();
     await live(statelyInspector(send));
     const names = await new Promise<readonly string[]>((resolve) => {
@@ -233,7 +233,7 @@ describe('the bridge to the Stately inspector', () => {
         .end();
     });
 
-  it('shows the inspector’s page and sends messages only to its origin', async () => {
+  it('the bridge to the Stately inspector shows the inspector’s page and sends messages only to its origin', async () => {
     const { address } = await bridge();
     const { status, text } = await get(address, {});
     expect(status).toBe(200);
@@ -241,7 +241,7 @@ describe('the bridge to the Stately inspector', () => {
     expect(text).not.toContain("'*'");
   });
 
-  it('refuses other pages and other names for this machine', async () => {
+  it('the bridge to the Stately inspector refuses other pages and other names for this machine', async () => {
     const { address, socket } = await bridge();
     expect((await get(address, { host: 'evil.example' })).status).toBe(403);
     expect((await get(address, { origin: 'https://evil.example' })).status).toBe(403);

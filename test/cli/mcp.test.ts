@@ -93,7 +93,7 @@ describe.each(depth<readonly ('legacy' | 'auto')[]>(['auto'], ['legacy', 'auto']
 );
 
 describe('a session of hopgate mcp', () => {
-  it('is not opened if an approval names something unknown', async () => {
+  it('a session of hopgate mcp is not opened if an approval names something unknown', async () => {
     const here = await repository();
     const ran = await here.run('mcp', '--approve', 'execute', 'deplo');
     expect(ran.code).toBe(2);
@@ -103,7 +103,7 @@ describe('a session of hopgate mcp', () => {
     expect((await here.run('sessions')).out).not.toContain('s-');
   });
 
-  it.runIf(isDeep)('continues in another process', async () => {
+  it.runIf(isDeep)('a session of hopgate mcp continues in another process', async () => {
     const here = await repository();
     const first = await serve(here, ['--approve', 'execute']);
     await toEdit(first);
@@ -121,7 +121,7 @@ describe('a session of hopgate mcp', () => {
     ]);
   });
 
-  it('continues after its server was killed during a step, which is not repeated', async () => {
+  it('a session of hopgate mcp continues after its server was killed during a step, which is not repeated', async () => {
     const here = await repository();
     const first = await serve(here, ['--approve', 'execute']);
     await toEdit(first);
@@ -139,7 +139,7 @@ describe('a session of hopgate mcp', () => {
     expect((await here.run('verify', first.opened.session)).code).toBe(0);
   });
 
-  it.runIf(isDeep)('has one writer: a second server gets a session-busy refusal', async () => {
+  it.runIf(isDeep)('a session of hopgate mcp has one writer: a second server gets a session-busy refusal', async () => {
     const here = await repository();
     const first = await serve(here);
     await done(first.client, 'mode', { to: 'diagnose' });
@@ -152,7 +152,7 @@ describe('a session of hopgate mcp', () => {
     expect(await done(second.client, 'read', { path: 'src/sum.js' })).toContain('a - b');
   });
 
-  it('offers its thread, its spec and the agent’s constraints as resources', async () => {
+  it('a session of hopgate mcp offers its thread, its spec and the agent’s constraints as resources', async () => {
     const here = await repository();
     const { client } = await serve(here);
     await called(client, 'write', { path: 'src/x', content: 'x' });
@@ -170,7 +170,7 @@ describe('a session of hopgate mcp', () => {
     });
   });
 
-  it('starts in the named peripheral if that is allowed', async () => {
+  it('a session of hopgate mcp starts in the named peripheral if that is allowed', async () => {
     const here = await repository();
     expect((await serve(here, ['--peripheral', 'chat'])).opened).toMatchObject({ peripheral: 'chat' });
     const refused = await here.run('mcp', '--peripheral', 'edit');
@@ -179,7 +179,7 @@ describe('a session of hopgate mcp', () => {
     expect(await here.run('mcp', '--peripheral', 'edti', '--json')).toMatchObject({ code: 1, out: '' });
   });
 
-  it('is not created under an unknown id', async () => {
+  it('a session of hopgate mcp is not created under an unknown id', async () => {
     const here = await repository();
     const { code, out, err } = await here.run('mcp', '--session', 's-none', '--json');
     expect({ code, out }).toEqual({ code: 1, out: '' });
@@ -188,7 +188,7 @@ describe('a session of hopgate mcp', () => {
 });
 
 describe('an approval over hopgate mcp', () => {
-  it('waits for the operator if the client cannot ask, and is found when the call is repeated', async () => {
+  it('an approval over hopgate mcp waits for the operator if the client cannot ask, and is found when the call is repeated', async () => {
     const here = await repository();
     const { client } = await serve(here);
     await done(client, 'mode', { to: 'diagnose' });
@@ -200,7 +200,7 @@ describe('an approval over hopgate mcp', () => {
     expect(await done(client, 'mode', { to: 'execute', reason: 'to mend' })).toContain('execute');
   });
 
-  it.runIf(isDeep)('is waited for if the operator wants that', async () => {
+  it.runIf(isDeep)('an approval over hopgate mcp is waited for if the operator wants that', async () => {
     const here = await repository();
     const { client } = await serve(here, ['--wait-approval', '60']);
     await done(client, 'mode', { to: 'diagnose' });
@@ -211,14 +211,14 @@ describe('an approval over hopgate mcp', () => {
     expect(await asked).toContain('execute');
   });
 
-  it('is not asked for if it was given in advance', async () => {
+  it('an approval over hopgate mcp is not asked for if it was given in advance', async () => {
     const here = await repository();
     const { client } = await serve(here, ['--approve', 'execute'], { approves: false });
     await done(client, 'mode', { to: 'diagnose' });
     await done(client, 'mode', { to: 'execute', reason: 'to mend' });
   });
 
-  it.runIf(isDeep)('is not asked for at the client with --no-elicit', async () => {
+  it.runIf(isDeep)('an approval over hopgate mcp is not asked for at the client with --no-elicit', async () => {
     const here = await repository();
     const { client } = await serve(here, ['--no-elicit'], { approves: true });
     await done(client, 'mode', { to: 'diagnose' });
@@ -227,7 +227,7 @@ describe('an approval over hopgate mcp', () => {
 });
 
 describe('hopgate mcp ends', () => {
-  it('if its client disconnects, even without a message', async () => {
+  it('hopgate mcp ends if its client disconnects, even without a message', async () => {
     const here = await repository();
     const { code, out, err } = await here.run('mcp', '--json');
     expect({ code, out }).toEqual({ code: 0, out: '' });
@@ -235,7 +235,7 @@ describe('hopgate mcp ends', () => {
     expect((await here.run('resume', session, '--json')).code).toBe(0);
   });
 
-  it('on a signal, and releases its session', async () => {
+  it('hopgate mcp ends on a signal, and releases its session', async () => {
     const here = await repository();
     const { child, opened, ended } = await serveHttp(here);
     child.kill('SIGTERM');
@@ -302,7 +302,7 @@ describe('the MCP Inspector', () => {
     return file;
   };
 
-  it.runIf(isDeep)('lists the tools and finds no error in their schemas', async () => {
+  it.runIf(isDeep)('the MCP Inspector lists the tools and finds no error in their schemas', async () => {
     const here = await repository();
     const { code, out, err } = await inspect(here, [
       ...['--config', config(here), '--server', 'hopgate', '--method', 'tools/list', '--strict'],

@@ -15,7 +15,7 @@ const COMMANDS = program
   .filter((name) => name !== 'help');
 
 describe('the command line', () => {
-  it('prints its version and its help', async () => {
+  it('the command line prints its version and its help', async () => {
     const { run } = machine();
     expect(await run('--version')).toMatchObject({ code: 0, out: `${manifest.version}\n`, err: '' });
     const help = await run('--help');
@@ -23,9 +23,9 @@ describe('the command line', () => {
     for (const name of COMMANDS) expect(help.out).toContain(`  ${name} `);
   });
 
-  it('has all listed commands', () => expect(COMMANDS.length).toBeGreaterThanOrEqual(8));
+  it('the command line has all listed commands', () => expect(COMMANDS.length).toBeGreaterThanOrEqual(8));
 
-  it.each(COMMANDS)('has examples and --json in the help of %s', async (name) => {
+  it.each(COMMANDS)('the command line has examples and --json in the help of %s', async (name) => {
     const { code, out } = await machine().run(name, '--help');
     expect(code).toBe(0);
     expect(out).toContain('Examples:\n  $ hopgate ');
@@ -64,7 +64,7 @@ describe('the command line', () => {
     }
   });
 
-  it('prints the help of a command that needs one of its own commands', async () => {
+  it('the command line prints the help of a command that needs one of its own commands', async () => {
     for (const name of ['agency', 'upstream', 'daemon']) {
       const { code, err } = await machine().run(name);
       expect({ code, start: err.split('\n')[0] }).toEqual({
@@ -126,7 +126,7 @@ describe('the process of the command line', () => {
     expect((await spawnCli(['docter'], { env })).err).not.toContain('\u001b');
   });
 
-  it('ends quietly when its reader closes the pipe', async () => {
+  it('the process of the command line ends quietly when its reader closes the pipe', async () => {
     const { execFileSync } = await import('node:child_process');
     const script = `"${process.execPath}" src/cli/main.ts graph --json | head -c 1; echo "$\{PIPESTATUS[0]}"`;
     expect(execFileSync('bash', ['-c', script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })).toBe('{0\n');
@@ -163,7 +163,7 @@ describe('a file system error', () => {
     [['graph', '--out', '/dev/full'], /no space is left on the disk of the file\n {2}Free some space/],
     [['activity', 's', '--import', '.'], /\S+ is a folder, not a file/],
     [['verify', 's', '--seal', 'a.txt/x', '--key', 'y'], /a part of the path/],
-  ])('is shown as a sentence with a remedy: %j', async (argv, message) => {
+  ])('a file system error is shown as a sentence with a remedy: %j', async (argv, message) => {
     const { code, err } = await machine({ 'a.txt': '' }).run(...argv);
     expect(err).toMatch(message);
     expect(code).toBeGreaterThan(0);

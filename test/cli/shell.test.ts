@@ -24,13 +24,13 @@ const typed = async (...lines: string[]) => {
 };
 
 describe('a line typed into the shell', () => {
-  it('prints the matches of grep with their tabs, and other control characters escaped', async () => {
+  it('a line typed into the shell prints the matches of grep with their tabs, and other control characters escaped', async () => {
     const here = machine({ ...FILES, 'src/b.js': '\tlet b = "\u001b[2J";\n' });
     const { out } = await here.feed('mode diagnose\nstart explore\ngrep "let b"\n', 'shell', '--yes');
     expect(out).toContain('src/b.js:1: \tlet b = "\\u{1b}[2J";');
   });
 
-  it('shows the messages to the session, once', async () => {
+  it('a line typed into the shell shows the messages to the session, once', async () => {
     const here = machine(FILES);
     const { session } = JSON.parse((await here.feed('exit\n', 'shell', '--json')).out.split('\n')[0]!);
     await here.run('bell', `session:${session}`, 'Which mug?', '--as', 'joe');
@@ -39,7 +39,7 @@ describe('a line typed into the shell', () => {
     expect(out.match(/Which mug/g)).toHaveLength(1);
   });
 
-  it('uses the words after the destination of a hop as its reason', async () => {
+  it('a line typed into the shell uses the words after the destination of a hop as its reason', async () => {
     const { out } = await typed(
       'mode diagnose',
       'start explore',
@@ -49,19 +49,19 @@ describe('a line typed into the shell', () => {
     expect(out).toContain('the cause is known');
   });
 
-  it('is not run with an unknown option', async () => {
+  it('a line typed into the shell is not run with an unknown option', async () => {
     const { out, code } = await typed('mode diagnose', 'start explore', 'hop edit --exti hop-edit', 'status');
     expect(out).toContain('hop has no option --exti; did you mean --exit?');
     expect(out).toContain('peripheral  explore');
     expect(code).toBe(1);
   });
 
-  it('names the field form if the whole fruit is given', async () => {
+  it('a line typed into the shell names the field form if the whole fruit is given', async () => {
     const { out } = await typed('mode diagnose', 'start explore', `hop edit --exit hop-edit --fruit '{"summary":"x"}'`);
     expect(out).toContain('--fruit.FIELD');
   });
 
-  it('names the path to a tool in commands of the shell, and follows that path', async () => {
+  it('a line typed into the shell names the path to a tool in commands of the shell, and follows that path', async () => {
     const { out } = await typed('mode diagnose', 'start explore', 'edit a.txt x y', 'hop edit --exit found-target');
     expect(out).toContain(
       'path: type mode execute (needs: approval by operator), then hop edit --exit found-target.\n',
@@ -82,7 +82,7 @@ describe('a line typed into the shell', () => {
     expect(unknown.out).toMatch(/mode-not-allowed: .*dance[\s\S]*peripheral +explore/);
   });
 
-  it('names all requirements of deploy from the start, and names a missing message at the last hop', async () => {
+  it('a line typed into the shell names all requirements of deploy from the start, and names a missing message at the last hop', async () => {
     const here = machine({
       ...FILES,
       'run.sh': 'echo 1..1; echo ok 1\n',
@@ -121,7 +121,7 @@ describe('a line typed into the shell', () => {
     expect(last.out).toContain('peripheral  deploy');
   });
 
-  it('suggests a verb for a mistyped one, and records nothing', async () => {
+  it('a line typed into the shell suggests a verb for a mistyped one, and records nothing', async () => {
     const { out } = await typed('statsu', 'log');
     expect(out).toContain('did you mean status?');
     expect(out).not.toContain('denial');
@@ -156,7 +156,9 @@ describe('the words of a typed line', () => {
     ['edit a.js --old=x new=y', { path: 'a.js', old: 'x', new: 'y' }],
     ['edit a.js "--old" --other', { path: 'a.js', old: '--old', new: '--other' }],
     ['edit a.js a b true more', ['a.js', 'a', 'b', 'true', 'more']],
-  ])('become the arguments of the tool edit: %s', (line, expected) => expect(argumentsOf(line)).toEqual(expected));
+  ])('the words of a typed line become the arguments of the tool edit: %s', (line, expected) =>
+    expect(argumentsOf(line)).toEqual(expected),
+  );
 
   const migrate = {
     parameters: [parameter('tables', 'array'), parameter('filter', 'object'), parameter('rows', 'integer')],
@@ -166,7 +168,7 @@ describe('the words of a typed line', () => {
     [['rows=5', 'filter={"c":[1]}', 'tables=["a"]'], { tables: ['a'], filter: { c: [1] }, rows: 5 }],
     [['filter={}', 'a', 'b'], { tables: ['a', 'b'], filter: {} }],
     [['[a', 'b]'], { tables: ['[a', 'b]'] }],
-  ])('become arguments of the declared types: %j', (words, args) =>
+  ])('the words of a typed line become arguments of the declared types: %j', (words, args) =>
     expect(parseArguments(migrate as unknown as ToolSpec, words)).toEqual(args),
   );
 
@@ -185,16 +187,18 @@ describe('the words of a typed line', () => {
     ['bash "ls"', ['"ls"']],
     ['bash "ls -la', ['"ls -la']],
     ['bash', []],
-  ])('are one argument after bash: %s', (line, words) => expect(parseLine(line).words).toEqual(words));
+  ])('the words of a typed line are one argument after bash: %s', (line, words) =>
+    expect(parseLine(line).words).toEqual(words),
+  );
 
-  it('may be one JSON object, but not of a verb with options', () => {
+  it('the words of a typed line may be one JSON object, but not of a verb with options', () => {
     expect(parseLine(`edit {"path":"a","old":"x\\ny","new":""}`).json).toEqual({ path: 'a', old: 'x\ny', new: '' });
     expect(parseLine('bash {"command":"ls"}').json).toEqual({ command: 'ls' });
     expect(parseLine('bash { ls; }').json).toBeUndefined();
     expect(parseLine('hop {"to":"edit"}')).toMatchObject({ words: ['{to:edit}'] });
   });
 
-  it('are refused if a quote is not closed', async () => {
+  it('the words of a typed line are refused if a quote is not closed', async () => {
     const { out, code } = await typed('mode diagnose', 'start explore', `grep "export src`, 'log');
     expect(out).toContain('not understood: the quote " is not closed');
     expect(out).not.toContain('grep');
@@ -203,7 +207,7 @@ describe('the words of a typed line', () => {
 });
 
 describe('a logged call', () => {
-  it('lists its arguments in the order of the catalogue', async () => {
+  it('a logged call lists its arguments in the order of the catalogue', async () => {
     const lines = ['mode diagnose', 'start explore', 'hop edit --exit hop-edit', 'mode execute'];
     const here = machine(FILES);
     commitAll(here.root);
@@ -219,7 +223,7 @@ describe('a logged call', () => {
 });
 
 describe('the output of a command', () => {
-  it('keeps its lines and tabs, and has its invisible characters escaped', async () => {
+  it('the output of a command keeps its lines and tabs, and has its invisible characters escaped', async () => {
     const { out } = await typed(
       'mode diagnose',
       'start explore',

@@ -63,7 +63,7 @@ const TALK = `talk:\n  entry: Answer in a sentence.\n  inputs: []\n  prompt-temp
 const COUNT = `count:\n  entry: Count.\n  inputs: [what]\n  prompt-template: "{{what}}"\n  response: { type: json, schema: { type: object } }\n`;
 
 describe('the agency for A2A clients', () => {
-  it('has a card with a skill for each agency peripheral, for the node and for each agent', async () => {
+  it('the agency for A2A clients has a card with a skill for each agency peripheral, for the node and for each agent', async () => {
     const agents =
       'x: { location: local, driver: scripted, replies: [a] }\ny: { location: local, driver: scripted, replies: [b] }';
     const served = await serveWorld({}, { agencyFolder: agencyWith(agents, TALK + COUNT) });
@@ -164,7 +164,7 @@ describe('the agency for A2A clients', () => {
     expect([stateOf(a), stateOf(b), agent.prompts.length]).toEqual(['TASK_STATE_COMPLETED', 'TASK_STATE_COMPLETED', 1]);
   });
 
-  it('cancels a task, and with it the agent', async () => {
+  it('the agency for A2A clients cancels a task, and with it the agent', async () => {
     let left = 0;
     let began = 0;
     const hanging = createServer((request, response) => {
@@ -186,7 +186,7 @@ describe('the agency for A2A clients', () => {
     await until(() => left === 1);
   });
 
-  it('reports the end of a task whose client left its stream', async () => {
+  it('the agency for A2A clients reports the end of a task whose client left its stream', async () => {
     const agent = await countingAgent(100);
     const agents = `x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`;
     const served = await serveWorld({}, { agencyFolder: agencyWith(agents, TALK) });
@@ -221,7 +221,7 @@ describe('the agency for A2A clients', () => {
     expect(raw.json.error.code).toBe(-32003);
   });
 
-  it('keeps tasks over a restart, each for its own client, and fails one whose agent worked', async () => {
+  it('the agency for A2A clients keeps tasks over a restart, each for its own client, and fails one whose agent worked', async () => {
     const agent = await countingAgent(60_000);
     const agents = `x: { location: local, driver: scripted, replies: [a] }\nslow: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`;
     const agencyFolder = agencyWith(agents, TALK);
@@ -278,7 +278,7 @@ describe('the agency for A2A clients', () => {
     expect(await later.getTask({ tenant: '', id: done.id })).toMatchObject({ artifacts, status });
   });
 
-  it('needs a token, and speaks version 1.0 only', async () => {
+  it('the agency for A2A clients needs a token, and speaks version 1.0 only', async () => {
     const served = await serveWorld(
       {},
       { agencyFolder: agencyWith('x: { location: local, driver: scripted, replies: [a] }', TALK) },

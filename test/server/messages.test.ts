@@ -42,7 +42,7 @@ describe('messages over HTTP', () => {
     expect((await served.ask(`GET /v1/sessions/${id}/messages/${sent.id}`, { token })).json).toEqual(json);
   });
 
-  it('are sent once for one Idempotency-Key', async () => {
+  it('messages over HTTP are sent once for one Idempotency-Key', async () => {
     const served = await serveWorld();
     const { id } = await served.session();
     const send = (key: string) =>
@@ -53,7 +53,7 @@ describe('messages over HTTP', () => {
     expect(other.json.seq).toBe(2);
   });
 
-  it('come in pages and live, in the order of the inbox', async () => {
+  it('messages over HTTP come in pages and live, in the order of the inbox', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     for (let count = 0; count < 5; count += 1) await bellOf(served, `session:${id}`);
@@ -125,7 +125,7 @@ describe('messages over HTTP', () => {
     expect(nobody.json.error.remedy).toContain('agent:builder');
   });
 
-  it('are sent by an agent only in the name of its session, never as a person', async () => {
+  it('messages over HTTP are sent by an agent only in the name of its session, never as a person', async () => {
     const served = await serveWorld();
     const [one, other] = [await served.session(), await served.session()];
     const { id } = await bellOf(served, `session:${other.id}`);
@@ -162,7 +162,7 @@ describe('the social pipeline over HTTP', () => {
     expect((await served.ask('GET /v1/messages/m-none/outcome')).status).toBe(404);
   });
 
-  it('sends as an agent only with the tokens of its session, and only where the agent may ring', async () => {
+  it('the social pipeline over HTTP sends as an agent only with the tokens of its session, and only where the agent may ring', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const other = await served.session();

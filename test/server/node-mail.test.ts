@@ -102,7 +102,7 @@ describe('messages between machines', () => {
     expect(await inboxOf(laptop, near)).toEqual([]);
   });
 
-  it('end the wait of a whistle with the answer', async () => {
+  it('messages between machines end the wait of a whistle with the answer', async () => {
     const { desk, laptop, far, near } = await twoMachines();
     const whistled = laptop.ask(`POST /v1/sessions/${near.id}/whistle`, {
       token: near.token,
@@ -113,7 +113,7 @@ describe('messages between machines', () => {
     expect((await whistled).json).toMatchObject({ ok: true, answer: { text: '4780', from: `session:${far.id}@desk` } });
   });
 
-  it('are refused by a machine without such an inbox, and the sender gets the reason', async () => {
+  it('messages between machines are refused by a machine without such an inbox, and the sender gets the reason', async () => {
     const { laptop, near } = await twoMachines();
     const { json } = await ring(laptop, near, { to: 'agent:nobody@desk', text: 'a' });
     expect(await first(laptop, near)).toMatchObject({
@@ -127,7 +127,7 @@ describe('messages between machines', () => {
     expect(ended).toMatchObject({ ok: true, answer: { from: 'node:desk', act: 'answer' } });
   });
 
-  it('never let two machines wait for each other', async () => {
+  it('messages between machines never let two machines wait for each other', async () => {
     const { desk, laptop, far, near } = await twoMachines();
     const whistle = (served: Served, { id, token }: Party, to: string) =>
       served.ask(`POST /v1/sessions/${id}/whistle`, { token, body: { to, text: '?', seconds: 60 } });
@@ -190,7 +190,7 @@ describe('the mail of a node', () => {
     ['an id of this machine', { id: 'm-1' }],
     ['another kind of sender', { from: 'node:desk@' }],
     ['a recipient on a third machine', { to: 'person:joe@other' }],
-  ])('cannot use %s', async (_, more) => {
+  ])('the mail of a node cannot use %s', async (_, more) => {
     const { served, url, tokenOf } = await reachable();
     const port = Number(new URL(url).port);
     const mail = { messages: [{ ...letter, to: 'person:operator', ref: null, leftMs: null, ...more }] };
@@ -199,7 +199,7 @@ describe('the mail of a node', () => {
     expect((await served.ask('GET /v1/inbox')).json.messages).toEqual([]);
   });
 
-  it('needs the token of a node with a plain name', async () => {
+  it('the mail of a node needs the token of a node with a plain name', async () => {
     const { served, url, tokenOf } = await reachable();
     const port = Number(new URL(url).port);
     const { token } = await served.session();
@@ -221,7 +221,7 @@ describe('the mail of a node', () => {
     expect(await inboxOf(desk, far)).toEqual([]);
   });
 
-  it('is empty for a machine that nobody wrote to', async () => {
+  it('the mail of a node is empty for a machine that nobody wrote to', async () => {
     const { laptop } = await twoMachines();
     const world = new EvidenceOfAllRepositories(laptop.env);
     const mail = new NodeMail(world);

@@ -127,7 +127,7 @@ describe('hopgate serve', () => {
 });
 
 describe('a contained command', () => {
-  it('reaches neither the server nor its tokens', async () => {
+  it('a contained command reaches neither the server nor its tokens', async () => {
     const world = makeWorld({ 'src/a.ts': 'one\n' });
     const { port, operator } = await serveProgram(world);
     const session = await openSession({

@@ -101,7 +101,7 @@ const seqs = (got: readonly Got[]): readonly number[] => got.map(({ event }) => 
 const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 
 describe('the event stream of a session', () => {
-  it('sends CloudEvents from the first entry on, then new entries as they arrive', async () => {
+  it('the event stream of a session sends CloudEvents from the first entry on, then new entries as they arrive', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const path = `/v1/sessions/${id}/events`;
@@ -159,7 +159,7 @@ describe('the event stream of a session', () => {
     );
   });
 
-  it('is the same over a WebSocket', async () => {
+  it('the event stream of a session is the same over a WebSocket', async () => {
     const served = await serveWorld();
     await write(served, 'socket', 600);
     const socket = new WebSocket(`ws://127.0.0.1:${served.port}/v1/sessions/socket/socket?after=99`, {

@@ -194,7 +194,7 @@ describe('resuming a session', () => {
 });
 
 describe('the time limits of a session', () => {
-  it('record a passed deadline once, and allow stop and hops', async () => {
+  it('the time limits of a session record a passed deadline once, and allow stop and hops', async () => {
     const { session, clock } = await stage();
     await lead(session, 'test');
     clock.advance(29.9);
@@ -213,7 +213,7 @@ describe('the time limits of a session', () => {
     expect(session.state.visit).toBe('active');
   });
 
-  it('count the steps of a visit, not of the session', async () => {
+  it('the time limits of a session count the steps of a visit, not of the session', async () => {
     const specs = specsOf({
       'peripherals/one.yaml':
         'id: one\npurpose: One.\ntools: [look]\nscope: none\nentry: [default, from-any]\nexit: { hop-two: two }\nlimits: { steps: 2 }',
@@ -238,7 +238,7 @@ describe('the time limits of a session', () => {
     await must(session.stop('enough'));
   });
 
-  it('reset the mode after the gate’s minutes without a step', async () => {
+  it('the time limits of a session reset the mode after the gate’s minutes without a step', async () => {
     const { session, clock } = await stage();
     await lead(session, 'edit');
     clock.advance(59);
@@ -257,7 +257,7 @@ describe('the time limits of a session', () => {
     expect((await bodies(session)).filter((body) => 'how' in body && body.how === 'timeout')).toHaveLength(1);
   });
 
-  it('reset the mode even if the deadline of the visit passed meanwhile', async () => {
+  it('the time limits of a session reset the mode even if the deadline of the visit passed meanwhile', async () => {
     const { session, clock } = await stage();
     await lead(session, 'edit');
     await must(session.hop({ to: 'test', exit: 'hop-test', reason: 'check' }));
@@ -266,7 +266,7 @@ describe('the time limits of a session', () => {
     expect(session.state).toMatchObject({ visit: 'expired', mode: 'discuss' });
   });
 
-  it('end an approval', async () => {
+  it('the time limits of a session end an approval', async () => {
     const approver = inTurn({ by: 'operator' }, { by: 'operator', minutes: -1 });
     const { session } = await stage({ approver });
     await lead(session, 'test');

@@ -36,7 +36,7 @@ describe.each([['the shipped specs', 'default'] as const, ...EDN_SETS])(
       });
     });
 
-    it('takes null for a field that is left out, as strict JSON schemas demand', async () => {
+    it('the short form of a hop takes null for a field that is left out, as strict JSON schemas demand', async () => {
       const session = await inside(specs, 'explore');
       const hop = wire('{"hop":"edit","reason":"found target file","exit":null,"fruit":null,"summary":null}');
       expect(await session.hop(hop)).toMatchObject({ ok: true, exit: 'found-target' });
@@ -52,7 +52,7 @@ describe.each([['the shipped specs', 'default'] as const, ...EDN_SETS])(
       });
     });
 
-    it('never takes an exit that does not hold, whatever the reason names', async () => {
+    it('the short form of a hop never takes an exit that does not hold, whatever the reason names', async () => {
       const session = await inside(specs, 'test', 'fail');
       expect(await session.hop(wire('{"hop":"reflect","reason":"the tests did not pass"}'))).toMatchObject({
         ok: true,
@@ -70,12 +70,12 @@ describe('a hop without an exit', () => {
     ['edit', 'test', 'unready-to-commits', 'hop-test'],
     ['test', 'reflect', 'pass', 'pass'],
     ['test', 'reflect', 'all done', 'hop-reflect'],
-  ] as const)('from %s to %s because "%s" leaves by %s', async (from, to, reason, exit) => {
+  ] as const)('a hop without an exit from %s to %s because "%s" leaves by %s', async (from, to, reason, exit) => {
     const session = await inside('default', from);
     expect(await session.hop({ to, reason })).toMatchObject({ ok: true, exit });
   });
 
-  it('lists the candidates if the reason names none and there is no hop-<target>', async () => {
+  it('a hop without an exit lists the candidates if the reason names none and there is no hop-<target>', async () => {
     const session = await inside('test/fixtures/specs/002', 'explore');
     expect(await session.hop({ to: 'edit', reason: 'it is time' })).toMatchObject({
       ok: false,
@@ -83,7 +83,7 @@ describe('a hop without an exit', () => {
     });
   });
 
-  it('of the operator leaves by user-request if the exit and the target allow that', async () => {
+  it('a hop without an exit of the operator leaves by user-request if the exit and the target allow that', async () => {
     const session = await inside('test/fixtures/specs/001', 'explore');
     await session.step({ tool: 'read', args: ['src/a.ts'] });
     const hop = { to: 'test', reason: 'run them now', by: 'operator' } as const;

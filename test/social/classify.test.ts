@@ -42,12 +42,12 @@ function confusion(messages: readonly Labelled[], patterns = TALK_PATTERNS) {
 }
 
 describe('the classifier of messages', () => {
-  it('has at least 200 labelled messages of both kinds', () => {
+  it('the classifier of messages has at least 200 labelled messages of both kinds', () => {
     expect(LABELLED.length).toBeGreaterThanOrEqual(200);
     expect(LABELLED.filter(({ talk }) => talk === 'action').length).toBeGreaterThan(80);
   });
 
-  it('has these confusion matrices: for messages that the patterns were written from, for others, and without patterns', () => {
+  it('the classifier of messages has these confusion matrices: for messages that the patterns were written from, for others, and without patterns', () => {
     expect({
       inView: confusion(IN_VIEW),
       heldOut: confusion(HELD_OUT),
@@ -72,7 +72,7 @@ describe('the classifier of messages', () => {
     expect(changed.filter(({ typed }) => typed)).toEqual([]);
   });
 
-  it('decides any object by its fields alone, and ends for long texts', () => {
+  it('the classifier of messages decides any object by its fields alone, and ends for long texts', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (payload) => {
         expect(classifyMessage(payload as Json, TALK_PATTERNS)).toEqual(classifyMessage(payload as Json, []));

@@ -12,7 +12,7 @@ const hops = ({ edges }: SpecSet) => edges.map(({ from, exit, to }) => `${from} 
 const edn = (text: string) => parseSpecSet([{ file: 'all.edn', text }], catalogue);
 
 describe('EDN with sets and :peripheral/id under :peripherals', () => {
-  it('has exactly the expected edges', async () => {
+  it('EDN with sets and :peripheral/id under :peripherals has exactly the expected edges', async () => {
     expect(hops(await loadSpecs(`${FIXTURES}/001`))).toEqual([
       'deploy blocked → reflect',
       'deploy deployed → reflect',
@@ -46,7 +46,7 @@ describe('EDN with sets and :peripheral/id under :peripherals', () => {
     ]);
   });
 
-  it('has no way to deploy without passed tests', async () => {
+  it('EDN with sets and :peripheral/id under :peripherals has no way to deploy without passed tests', async () => {
     const { edges } = await loadSpecs(`${FIXTURES}/001`);
     const into = edges.filter(({ to }) => to === 'deploy');
     expect(into.map(({ exit, conditions, implies }) => [exit, conditions, implies?.value ?? null])).toEqual([
@@ -119,7 +119,7 @@ describe('EDN with a bare map and its own catalogue', () => {
     expect(specs.tools['read']!.effect).toBe('observe');
   });
 
-  it('has exactly the expected edges', async () => {
+  it('EDN with a bare map and its own catalogue has exactly the expected edges', async () => {
     expect(hops(await loadSpecs(`${FIXTURES}/004`))).toEqual([
       'alfworld hop-chat → chat',
       'alfworld hop-reflect → reflect',

@@ -36,7 +36,7 @@ it('the shipped files are found', () => {
 });
 
 describe.each(Object.keys(jsonSchemas()))('the JSON Schema %s', (name) => {
-  it('is the committed one', () => {
+  it('the generated JSON Schema is the committed one', () => {
     expect(`${JSON.stringify(jsonSchemas()[name], null, 2)}\n`).toBe(readFileSync(`specs/schemas/${name}`, 'utf8'));
   });
 
@@ -78,7 +78,7 @@ describe.each(SHIPPED)('$file', ({ file, schema }) => {
     expect(basename(target)).toBe(schema);
   });
 
-  it('is valid by its schema, and invalid with an unknown key', () => {
+  it('the file is valid by its JSON Schema, and invalid with an unknown key', () => {
     const validator = z.fromJSONSchema(jsonSchemas()[schema] as Parameters<typeof z.fromJSONSchema>[0]);
     expect(validator.safeParse(parse(text)).error).toBeUndefined();
     expect(validator.safeParse({ ...parse(text), colour: 'red' }).success).toBe(false);

@@ -36,14 +36,14 @@ describe('matches', () => {
     ["args.text.matches('^(?=a)')", '(?=a)'],
     ["args.text != '' || [args.text].exists(one, one.matches('(a)\\\\1'))", '(a)\\1'],
     ["args.text.matches('(')", '('],
-  ])('has a problem if RE2 lacks the pattern: %s', (rule, pattern) => {
+  ])('a CEL rule with matches has a problem if RE2 lacks the pattern: %s', (rule, pattern) => {
     expect(checkCelRule(rule, scope)).toEqual({
       message: expect.stringMatching(/^the regular expression ".*" is not valid: error parsing regexp: /),
       suggestion: 'RE2 has no lookahead, lookbehind or reference to a group',
     });
     expect(checkCelRule(rule, scope)!.message).toContain(pattern);
   });
-  it('cannot be called by its internal name', () => {
+  it('a CEL rule cannot call matches by its internal name', () => {
     expect(checkCelRule("args.text.matches_in_linear_time('a')", scope)).not.toBeNull();
   });
 });
@@ -54,10 +54,10 @@ describe('pattern in a JSON Schema', () => {
   it.each<[string, (value: string) => boolean]>([
     ['the gate', (v) => bindCallArguments({ ...fixtureSpecs.tools['read']!, parameters: [parameter] }, { v }).ok],
     ['the check of an answer', (v) => compileAnswerCheck(schema)(v) === null],
-  ])('is searched by RE2 for %s', (_name, accepts) => {
+  ])('a pattern in a JSON Schema is searched by RE2 for %s', (_name, accepts) => {
     expect([accepts('aaa'), accepts(slow)]).toEqual([true, false]);
   });
-  it('is searched by JavaScript’s engine if RE2 lacks it', () => {
+  it('a pattern in a JSON Schema is searched by JavaScript’s engine if RE2 lacks it', () => {
     expect(compileAnswerCheck({ type: 'string', pattern: '^(?!a)' })('b')).toBeNull();
     expect(compileAnswerCheck({ type: 'string', pattern: '^(?!a)' })('a')).not.toBeNull();
   });

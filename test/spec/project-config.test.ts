@@ -172,7 +172,7 @@ describe('the masks of hopgate.yaml', () => {
     return parsed.ok ? parsed.config.mask : parsed.problems.map(({ path, message }) => `${path} ${message}`);
   };
 
-  it('replace the default list, extend it, or make exceptions to it', () => {
+  it('the masks of hopgate.yaml replace the default list, extend it, or make exceptions to it', () => {
     expect(masksOf('mask: [a]')).toEqual(['a']);
     expect(masksOf('mask: []')).toEqual([]);
     expect(masksOf('mask: [default, secrets/, "!secrets/public"]')).toEqual([
@@ -192,7 +192,9 @@ describe('the masks of hopgate.yaml', () => {
     ['["*(*(*(a)))b"]', 'mask.0 contains an extended glob; only name!(a|b) at the end of a name is known'],
     [`["${'{a,b}'.repeat(9)}"]`, 'mask.0 has more than 64 alternatives in {…}'],
     ['["!//etc"]', 'mask.0 "!//etc" is not a pattern inside the root: no leading /, no backslash, not empty'],
-  ])('are limited: case %#', (stated, problem) => expect(masksOf(`mask: ${stated}`)).toEqual([problem]));
+  ])('the masks of hopgate.yaml are limited: case %#', (stated, problem) =>
+    expect(masksOf(`mask: ${stated}`)).toEqual([problem]),
+  );
 });
 
 describe('loadProjectConfig', () => {

@@ -21,7 +21,7 @@ const examples = new Map(
 );
 
 describe('the spec reference', () => {
-  it('has a valid example of each file', () => {
+  it('the spec reference has a valid example of each file', () => {
     expect([...examples.keys()]).toEqual([
       'peripherals/test.yaml',
       'conditions.yaml',

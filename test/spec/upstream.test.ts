@@ -16,7 +16,7 @@ const far = (more: string) =>
 const parsed = (more: string) => parseSpecSet([{ file: 'tools.yaml', text: far(more) }, WORK], catalogue);
 
 describe('a tool that is bound to an upstream server', () => {
-  it('keeps its binding, with defaults', () => {
+  it('a tool that is bound to an upstream server keeps its binding, with defaults', () => {
     const spec = parsed(
       '    upstream: { server: files, tool: moveFile }\n    parameters: [{ name: to, as: newPath, role: path:write, description: Where to. }]\n',
     );
@@ -33,7 +33,7 @@ describe('a tool that is bound to an upstream server', () => {
     });
   });
 
-  it('leaves other tools unchanged', () => {
+  it('a tool that is bound to an upstream server leaves other tools unchanged', () => {
     const spec = parsed('    parameters: []\n');
     expect(spec.ok && 'upstream' in spec.specs.tools['far']!).toBe(false);
     expect(spec.ok && 'as' in spec.specs.tools['read']!.parameters[0]!).toBe(false);
@@ -49,11 +49,11 @@ describe('a tool that is bound to an upstream server', () => {
       '    upstream: { server: a, tool: x }\n    parameters: [{ name: a, role: text, description: A. }, { name: b, as: a, role: text, description: B. }]\n',
       'tools.far.parameters.1.as',
     ],
-  ])('reports %j at %s', (more, path) => {
+  ])('a tool that is bound to an upstream server reports %j at %s', (more, path) => {
     expect(parsed(more)).toMatchObject({ ok: false, problems: [{ path }] });
   });
 
-  it('prints in the authored form as it was read', () => {
+  it('a tool that is bound to an upstream server prints in the authored form as it was read', () => {
     const spec = parsed(
       `    upstream: { server: a, tool: x, schema-hash: ${'0a'.repeat(32)}, folders: names }\n    parameters: [{ name: a, as: b, role: text, description: A. }]\n`,
     );

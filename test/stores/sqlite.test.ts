@@ -59,7 +59,7 @@ function runWriter(
 }
 
 describe('the write-ahead log of the store', () => {
-  it('is checkpointed at its maximum number of pages', async () => {
+  it('the write-ahead log of the store is checkpointed at its maximum number of pages', async () => {
     const pages = async (options: object): Promise<number> => {
       const store = sqliteStore(file, options);
       let lease = await store.acquire('s', 'w', TTL);
@@ -161,7 +161,7 @@ describe('several processes on one file', () => {
 });
 
 describe('a crash of writing processes', () => {
-  it('loses no acknowledged entry', { timeout: 120_000 }, async () => {
+  it('a crash of writing processes loses no acknowledged entry', { timeout: 120_000 }, async () => {
     expect(await runWriter('w-0', 10, ['whole'])).toMatchObject({ code: 0 });
     for (let round = 0; round < depth(2, 5); round++) {
       const runs = [0, 1, 2, 3].map(async (writer) => {
@@ -196,7 +196,7 @@ describe.skipIf(!canMount)('a full disk (mounting a small one needs root)', () =
   afterEach(() => execFileSync('umount', ['--lazy', disk]));
 
   it.each([0, 4096, 20_480, 45_056, 61_440])(
-    'is named in the error when a store is opened with %i bytes left',
+    'a full disk is named in the error when a store is opened with %i bytes left',
     (left) => {
       writeFileSync(join(disk, 'fill'), Buffer.alloc((1 << 20) - left));
       expect(() => sqliteStore(file)).toThrow(/cannot open .*no space is left on its disk; free some/);
@@ -204,7 +204,7 @@ describe.skipIf(!canMount)('a full disk (mounting a small one needs root)', () =
     },
   );
 
-  it('stops the store at the first failed write; acknowledged entries are there after reopening', async () => {
+  it('a full disk stops the store at the first failed write; acknowledged entries are there after reopening', async () => {
     const store = sqliteStore(file);
     const leases = await Promise.all(['s-1', 's-2', 's-3'].map((id) => store.acquire(id, 'w-1', TTL)));
     const acknowledged: string[] = [];
@@ -266,7 +266,7 @@ describe.skipIf(!hasCompiler)('a failing disk (making calls fail needs Linux and
   }
 
   it.each(['write', 'sync'])(
-    'loses no acknowledged entry if %s fails, and the store then accepts no writes',
+    'a failing disk loses no acknowledged entry if %s fails, and the store then accepts no writes',
     { timeout: 60_000 },
     (kind) => {
       const library = join(folder, 'fault.so');
@@ -287,7 +287,7 @@ describe.skipIf(!hasCompiler)('a failing disk (making calls fail needs Linux and
 });
 
 describe('the store’s file', () => {
-  it('is private, in a private folder', async () => {
+  it('the store’s file is private, in a private folder', async () => {
     file = join(folder, 'deep', 'er', 'evidence.db');
     const store = sqliteStore(file);
     await store.acquire('s-1', 'w-1', TTL);
@@ -300,7 +300,7 @@ describe('the store’s file', () => {
   it.each([
     [99, /a newer hopgate wrote it \(schema 99, this one knows 8\); upgrade/],
     [1, /its schema 1 is from before 0\.1\.0; name another file/],
-  ])('of schema %i is refused and left unchanged', async (version, message) => {
+  ])('the store’s file of schema %i is refused and left unchanged', async (version, message) => {
     await sqliteStore(file).close();
     const db = new DatabaseSync(file);
     db.exec(`PRAGMA user_version = ${version}`);
@@ -308,7 +308,7 @@ describe('the store’s file', () => {
     expect(() => sqliteStore(file)).toThrow(message);
   });
 
-  it('of another program is refused and left unchanged', () => {
+  it('the store’s file of another program is refused and left unchanged', () => {
     const db = new DatabaseSync(file);
     db.exec('CREATE TABLE theirs (x)');
     db.close();

@@ -308,12 +308,15 @@ describe('the generated tests', () => {
     },
   );
 
-  it.each(depth(ofSixFiles, MUTANTS))('fail if the gate forgets that %s', async (_rule, usual, from, to) => {
-    const file = whereIs(from, usual);
-    expect(file, `no file of src/gate has: ${from}`).toBeDefined();
-    const text = readFileSync(join('src/gate', file!), 'utf8');
-    expect(await redWith(file!, text.replace(from, to))).not.toBe(null);
-  });
+  it.each(depth(ofSixFiles, MUTANTS))(
+    'the generated tests fail if the gate forgets that %s',
+    async (_rule, usual, from, to) => {
+      const file = whereIs(from, usual);
+      expect(file, `no file of src/gate has: ${from}`).toBeDefined();
+      const text = readFileSync(join('src/gate', file!), 'utf8');
+      expect(await redWith(file!, text.replace(from, to))).not.toBe(null);
+    },
+  );
 });
 
 /** The file that holds a rule: the one where it was last seen, or where it has moved to. */

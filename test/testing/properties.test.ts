@@ -46,7 +46,7 @@ describe('the check of the built-in properties', () => {
     expect(broken(specsOf({ ...desk, ...other })).map(({ property }) => property)).toEqual(['way-back']);
   });
 
-  it('knows that a check of the set has passed only after a place whose tools report it', () => {
+  it('the check of the built-in properties knows that a check of the set has passed only after a place whose tools report it', () => {
     const check = {
       'tools.yaml': `tools:\n  lint: { purpose: Lints., effect: act, parameters: [], limits: { seconds: 1, output-bytes: 100 }, observes: { style: [pass, fail] } }\n`,
     };
@@ -85,7 +85,7 @@ describe('the check of the built-in properties', () => {
     expect(broken(specs('visit.steps >= 2'))).toEqual([]);
   });
 
-  it('is fast with many peripherals that run tests', () => {
+  it('the check of the built-in properties is fast with many peripherals that run tests', () => {
     const TESTS =
       'tools: [bash-test]\nscope: test-commands-only\nfruit: { result: { observed: [pass, fail, flaky] } }\n';
     const at = (x: number) => `t-${x % 40}`;
@@ -168,7 +168,7 @@ describe('the check of agents, modes and conditions', () => {
     ]);
   });
 
-  it('finds modes without a way to them, and peripherals that need the operator', () => {
+  it('the check of agents, modes and conditions finds modes without a way to them, and peripherals that need the operator', () => {
     const gate = GATE.replace('  - { from: diagnose, to: execute, approval: operator }\n', '');
     const specs = specsOf({
       'gate.yaml': gate,
@@ -203,7 +203,7 @@ describe('the check of a spec set’s own properties', () => {
     ]);
   });
 
-  it('does not count a pass from before the last change', () => {
+  it('the check of a spec set’s own properties does not count a pass from before the last change', () => {
     const rule = '  - never: { hop: ship, without: [test.pass] }\n  - before: { first: test, then: ship }\n';
     expect(stated(rule, 'entry: [from-test, from-edit]\n').map(({ message }) => message)).toEqual([
       'ship can be entered without test.pass',
@@ -220,7 +220,7 @@ describe('the check of a spec set’s own properties', () => {
     expect(stated('  - exclusive: [write, bash-git]\n', 'entry: [from-test]\n')).toEqual([]);
   });
 
-  it('reports a typo at its place with the nearest name', async () => {
+  it('the check of a spec set’s own properties reports a typo at its place with the nearest name', async () => {
     const source = (text: string) => [
       { file: 'properties.yaml', text },
       ...Object.entries({ ...SHOP, ...place('ship', `${SHIP}entry: [from-test]\n`) }).map(([file, text]) => ({

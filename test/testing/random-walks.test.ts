@@ -10,14 +10,14 @@ const { seed = Date.now() % 1_000_000 } = fc.readConfigureGlobal();
 vi.setConfig({ testTimeout: 300_000 });
 
 describe(`random walks (seed ${seed}; HOPGATE_SEED=${seed} repeats them)`, () => {
-  it('never show a difference between session and model', async () => {
+  it('random walks never show a difference between session and model', async () => {
     const tally = new Tally();
     const { failed, counterexample, errorInstance } = await walk({}, { numRuns: depth(40, 100), seed }, tally);
     expect(failed ? `${counterexample}\n${errorInstance}` : null).toBe(null);
     console.info(`walked: ${tally}`);
   });
 
-  it('cover every peripheral and mode and most edges', async () => {
+  it('random walks cover every peripheral and mode and most edges', async () => {
     const tally = new Tally();
     for (const fixed of [1, 2, 3]) {
       const { failed, counterexample, errorInstance } = await walk({}, { numRuns: 60, seed: fixed }, tally);

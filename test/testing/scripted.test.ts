@@ -41,7 +41,7 @@ describe('the scripted backend', () => {
     expect((await ask('constructor')).outcome).toEqual({ status: 'ok', result: null });
   });
 
-  it('records its calls with copies of their arguments', async () => {
+  it('the scripted backend records its calls with copies of their arguments', async () => {
     const backend = scriptedBackend({ read: null, glob: null });
     const args = { path: 'a' };
     await backend.run(toolCall('read', args, envelope));
@@ -53,7 +53,7 @@ describe('the scripted backend', () => {
     ]);
   });
 
-  it('serves the tools of its table, or the named ones', () => {
+  it('the scripted backend serves the tools of its table, or the named ones', () => {
     expect(scriptedBackend({ read: 1 }).tools).toEqual(['read']);
     expect(scriptedBackend({ read: 1 }, ['read', 'bash']).tools).toEqual(['read', 'bash']);
   });

@@ -60,7 +60,7 @@ describe("the session's log", () => {
     expect(seqs(await page({}))).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
   });
 
-  it('is read from a cursor to the end', async () => {
+  it("the session's log is read from a cursor to the end", async () => {
     const first = await page({ after: -1, limit: 4 });
     expect(seqs(first)).toEqual([0, 1, 2, 3]);
     const second = await page({ after: first.next!, limit: 4 });
@@ -89,7 +89,7 @@ describe("the session's log", () => {
     });
   });
 
-  it('contains only its own session', async () => {
+  it("the session's log contains only its own session", async () => {
     expect(seqs(await page({}, 's-2'))).toEqual([3, 2, 1, 0]);
     expect((await page({}, 's-2')).entries.every(({ id }) => String(id).startsWith('s-2'))).toBe(true);
     expect(await page({}, 'nobody')).toEqual({ entries: [], next: null, total: 0 });
@@ -111,7 +111,7 @@ describe("the session's log", () => {
     expect(shown).toMatchObject({ total: 10, next: null });
   });
 
-  it('is limited, and a cursor still reads everything', async () => {
+  it("the session's log is limited, and a cursor still reads everything", async () => {
     const seen: number[] = [];
     for (let after: number | null = -1; after !== null; ) {
       const one: Page = await page({ after }, 's-1', 700);

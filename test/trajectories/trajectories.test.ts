@@ -9,7 +9,7 @@ import { ATIF, MINI, SWE } from './runs.ts';
 const specs = await loadSpecs('specs');
 
 describe('a foreign trajectory', () => {
-  it('of SWE-agent is read', () => {
+  it('a trajectory of SWE-agent is read', () => {
     const run = readTrajectory('a', SWE)!;
     expect(run).toMatchObject({ format: 'swe-agent', folder: '/repo', submitted: true });
     expect(run.acts.map(({ input }) => input['command'])).toEqual([
@@ -20,7 +20,7 @@ describe('a foreign trajectory', () => {
   });
 
   it.each(['with recorded actions', 'with tool calls', 'with blocks of code'] as const)(
-    'of mini-swe-agent is read %s',
+    'a trajectory of mini-swe-agent is read %s',
     (form) => {
       const run = readTrajectory('b', MINI(form))!;
       expect(run).toMatchObject({ format: 'mini-swe-agent', folder: '/testbed', submitted: false });
@@ -36,11 +36,11 @@ describe('a foreign trajectory', () => {
     },
   );
 
-  it('of mini-swe-agent may be the list of messages alone', () => {
+  it('a trajectory of mini-swe-agent may be the list of messages alone', () => {
     expect(readTrajectory('b', MINI('with blocks of code').messages)?.acts).toHaveLength(2);
   });
 
-  it('in the interchange format is read', () => {
+  it('a foreign trajectory in the interchange format is read', () => {
     const run = readTrajectory('c', ATIF)!;
     expect(run.acts.map(({ name, output }) => [name, output])).toEqual([
       ['Read', 'let total'],
@@ -60,7 +60,7 @@ describe('a foreign trajectory', () => {
     [],
     [{ conversations: [] }],
     { messages: [{ type: 'user', content: 'hi' }] },
-  ])('is not read from the value %j', (value) => {
+  ])('a foreign trajectory is not read from the value %j', (value) => {
     expect(readTrajectory('d', value)).toBeNull();
   });
 });
@@ -95,7 +95,9 @@ describe('the calls that an action of a trajectory becomes', () => {
     ['str_replace_editor view /repo/src/a.py', ['read src/a.py']],
     ['str_replace_editor str_replace "/repo/src/a.py" --old_str x', ['write src/a.py']],
     ['echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT', 'submit'],
-  ])('of the command %j are %j', (command, expected) => expect(at(command)).toEqual(expected));
+  ])('the calls that an action of a trajectory becomes of the command %j are %j', (command, expected) =>
+    expect(at(command)).toEqual(expected),
+  );
 });
 
 describe('a replayed trajectory', () => {
@@ -111,7 +113,7 @@ describe('a replayed trajectory', () => {
       specs,
     );
 
-  it('that tests the shipped files is refused nothing, and needs five hops', async () => {
+  it('a replayed trajectory that tests the shipped files is refused nothing, and needs five hops', async () => {
     const replayed = await run([
       ['cat src/a.py'],
       ['sed -i s/a/b/ src/a.py'],
@@ -129,14 +131,14 @@ describe('a replayed trajectory', () => {
     ['without a test', [['sed -i s/a/b/ a.py'], ['submit']]],
     ['after a failed test', [['sed -i s/a/b/ a.py'], ['pytest', 1], ['submit']]],
     ['after a change since the test', [['sed -i s/a/b/ a.py'], ['pytest'], ['sed -i s/b/c/ a.py'], ['submit']]],
-  ] as const)('is refused a submission %s', async (_, acts) => {
+  ] as const)('a replayed trajectory is refused a submission %s', async (_, acts) => {
     const { refused } = await run(acts);
     expect(refused.map(({ act, request, code }) => [act, request, code])).toEqual([
       [acts.length - 1, 'submit', 'exit-not-met'],
     ]);
   });
 
-  it('is refused a path outside its folder and a host that is not configured', async () => {
+  it('a replayed trajectory is refused a path outside its folder and a host that is not configured', async () => {
     const { refused } = await run([
       ['echo x > /etc/cron.d/x'],
       ['curl https://example.com/'],
@@ -149,7 +151,7 @@ describe('a replayed trajectory', () => {
     ]);
   });
 
-  it('is judged by the scopes of a configuration', async () => {
+  it('a replayed trajectory is judged by the scopes of a configuration', async () => {
     const trajectory = readTrajectory('c', ATIF)!;
     const wide = await replayTrajectory(trajectory, specs);
     const narrow = await replayTrajectory(trajectory, specs, {

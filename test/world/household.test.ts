@@ -17,7 +17,7 @@ function answerTo(commands: readonly string[], game = new Household(kitchen())):
 }
 
 describe('a household', () => {
-  it('begins with the room and the task', () =>
+  it('a household begins with the room and the task', () =>
     expect(new Household(kitchen()).turn().observation).toBe(
       '-= Welcome to TextWorld, ALFRED! =-\n\nYou are in the middle of a room. Looking quickly around you, you see a cabinet 10, a cabinet 9, a cabinet 8, a cabinet 7, a cabinet 6, a cabinet 5, a cabinet 4, a cabinet 3, a cabinet 2, a cabinet 1, a fridge 1, a microwave 1, a shelf 1, a sidetable 1, and a sinkbasin 1.\n\nYour task is to: look at book under the desklamp.',
     ));
@@ -155,13 +155,14 @@ describe('a household', () => {
     ['', 'Nothing happens.'],
   ];
   it.each(CASES.map(([commands, answer]) => [rowOf(commands), commands, answer] as const))(
-    'plays the command of the row "%s" of the table: %j',
+    'a household plays the command of the row "%s" of the table: %j',
     (_, commands, answer) => expect(answerTo(commands.split('; '))).toBe(answer),
   );
 
-  it('lists the commands after "help"', () => expect(answerTo(['help'])).toMatch(/^\n?Available commands:\n/));
+  it('a household lists the commands after "help"', () =>
+    expect(answerTo(['help'])).toMatch(/^\n?Available commands:\n/));
 
-  it('is tested with an answered and a refused command for every row of the table', () => {
+  it('a household is tested with an answered and a refused command for every row of the table', () => {
     const rows = (refused: boolean) => [
       ...new Set(CASES.filter(([, answer]) => (answer === 'Nothing happens.') === refused).map(([of]) => rowOf(of))),
     ];
@@ -178,7 +179,7 @@ describe('a household', () => {
     );
   });
 
-  it('sorts admissible commands as text, so that "cabinet 10" is before "cabinet 2"', () =>
+  it('a household sorts admissible commands as text, so that "cabinet 10" is before "cabinet 2"', () =>
     expect(new Household(kitchen()).turn().admissible).toEqual([
       'go to cabinet 1',
       'go to cabinet 10',
@@ -200,7 +201,7 @@ describe('a household', () => {
       'look',
     ]));
 
-  it('lists the commands that are possible at the agent’s place', () => {
+  it('a household lists the commands that are possible at the agent’s place', () => {
     const game = new Household(kitchen());
     answerTo(['go to sidetable 1', 'take apple 2 from sidetable 1', 'go to sinkbasin 1'], game);
     expect(game.turn().admissible.filter((command) => !command.startsWith('go to'))).toEqual([
@@ -215,7 +216,7 @@ describe('a household', () => {
     ]);
   });
 
-  it('wins on arrival with the book if the lamp is lit', () => {
+  it('a household wins on arrival with the book if the lamp is lit', () => {
     const game = new Household(kitchen());
     answerTo(
       ['go to sidetable 1', 'use desklamp 1', 'go to cabinet 9', 'open cabinet 9', 'take book 1 from cabinet 9'],
@@ -227,21 +228,21 @@ describe('a household', () => {
     expect(game.step('look').steps).toBe(6);
   });
 
-  it('checks the goal also after a refused command, which counts as a step', () => {
+  it('a household checks the goal also after a refused command, which counts as a step', () => {
     const house = { ...kitchen(), formula: '(and (isCool apple_bar__plus_02_dot_00))' };
     const game = new Household(house);
     expect(game.turn()).toMatchObject({ won: false, steps: 0 });
     expect(game.step('fly')).toMatchObject({ won: true, steps: 1, observation: 'Nothing happens.' });
   });
 
-  it('ends without a win at step 100', () => {
+  it('a household ends without a win at step 100', () => {
     const game = new Household(kitchen());
     for (let i = 0; i < 99; i++) game.step('nonsense');
     expect(game.turn()).toMatchObject({ done: false, steps: 99 });
     expect(game.step('look')).toMatchObject({ done: true, won: false, steps: 100 });
   });
 
-  it('has ALFWorld’s older wording if the house asks for it', () => {
+  it('a household has ALFWorld’s older wording if the house asks for it', () => {
     const game = new Household(kitchen('old'));
     expect(game.turn().admissible).not.toContain('help');
     // Locations have numbers like all things.
@@ -253,7 +254,7 @@ describe('a household', () => {
     expect(game.step('put apple 2 in/on sidetable 1').observation).toBe('You put the apple 2 in/on the sidetable 1.');
   });
 
-  it('continues from a snapshot of the same house only', () => {
+  it('a household continues from a snapshot of the same house only', () => {
     const game = new Household(kitchen());
     answerTo(['go to sidetable 1', 'take apple 2 from sidetable 1'], game);
     const snapshot = JSON.parse(JSON.stringify(game.snapshot()));

@@ -121,7 +121,7 @@ describe('parseGit', () => {
 
 describe('a git revision', () => {
   test.each(['main', 'HEAD', 'HEAD~1', 'HEAD^', 'HEAD~2^2', 'origin/main', 'v1.0', 'a_b-c', '0123abc'])(
-    'may be %s',
+    'a git revision may be %s',
     (word) => {
       expect(isCommitName(word)).toBe(true);
     },
@@ -144,8 +144,8 @@ describe('a git revision', () => {
     'HEAD^{blob}',
     '~/x',
     '$(x)',
-  ])('may not be %j', (word) => expect(isCommitName(word)).toBe(false));
-  test('of a range is split in two, each resolved to a commit', () => {
+  ])('a git revision may not be %j', (word) => expect(isCommitName(word)).toBe(false));
+  test('a git range is split in two revisions, each resolved to a commit', () => {
     expect(peelToCommit('main..HEAD~1')).toBe('main^{commit}..HEAD~1^{commit}');
     expect(peelToCommit('main...')).toBe('main^{commit}...');
     for (const word of ['..', '...', '-x..y', 'a..-b', 'a..b..c', 'a....b', 'a..b:c'])

@@ -152,7 +152,7 @@ describe('a masked file in the git history', () => {
     return { root, run: runner(sandbox, root) };
   }
 
-  test('is not shown by a log that follows another file’s renames', async () => {
+  test('a masked file in the git history is not shown by a log that follows another file’s renames', async () => {
     const { root, run } = history();
     for (const sub of [
       'log -p --follow settings.txt',
@@ -170,7 +170,7 @@ describe('a masked file in the git history', () => {
     expect((await shown(run, 'log -p --follow README.md'))['stdout']).toContain('+read me');
   });
 
-  test('is left out of the log while its commits stay, and the result says so', async () => {
+  test('a masked file in the git history is left out of the log while its commits stay, and the result says so', async () => {
     const { run } = history();
     expect(await shown(run, 'show HEAD~2')).toMatchObject({
       stdout: expect.stringContaining('only a secret'),
@@ -184,7 +184,7 @@ describe('a masked file in the git history', () => {
     expect(await shown(run, 'log -p src')).not.toHaveProperty('masked');
   });
 
-  test('of a submodule is not shown, whatever the configuration says', async () => {
+  test('a masked file in the git history of a submodule is not shown, whatever the configuration says', async () => {
     const { root, remote } = repository();
     git(root, 'submodule', '--quiet', 'add', remote, 'sub');
     git(root, 'commit', '-qm', 'submodule');

@@ -38,7 +38,7 @@ describe('git push', () => {
     expect(git(remote, 'rev-parse', 'main')).toBe(theirs);
   });
 
-  test('is fast-forward only, even if the configuration asks for force', async () => {
+  test('git push is fast-forward only, even if the configuration asks for force', async () => {
     const { folder, root, remote, run } = ahead();
     const theirs = diverge(folder, remote);
     git(root, 'config', '--add', 'remote.origin.push', '+refs/heads/*:refs/heads/*');
@@ -101,7 +101,7 @@ describe('git push', () => {
     expect(git(remote, 'log', '-1', '--format=%s', 'main')).toBe('first');
   });
 
-  test('is refused without a configuration, and names the key', async () => {
+  test('git push is refused without a configuration, and names the key', async () => {
     const { run } = ahead();
     expect((await run({ sub: 'push' }, { config: { git: null } })).outcome).toMatchObject({
       status: 'refused',
@@ -110,7 +110,7 @@ describe('git push', () => {
     });
   });
 
-  test('is refused if the repository’s configuration redirects it', async () => {
+  test('git push is refused if the repository’s configuration redirects it', async () => {
     const { folder, root, remote, run } = ahead();
     const elsewhere = join(folder, 'elsewhere.git');
     git(folder, 'init', '-q', '--bare', elsewhere);
@@ -164,7 +164,7 @@ describe('git push', () => {
     expect(existsSync(mark)).toBe(false);
   });
 
-  test('has neither the work tree nor the network if the remote is local', async () => {
+  test('git push has neither the work tree nor the network if the remote is local', async () => {
     const { root, remote } = ahead();
     const layout = gitLayout(
       { root, gitDir: join(root, '.git'), commonDir: join(root, '.git') },

@@ -107,7 +107,7 @@ describe.each([
     expect(judge(filter, audit, read, [])).toBe(ALLOW);
   });
 
-  test('can allow unix sockets and nothing else', () => {
+  test('the system-call filter can allow unix sockets and nothing else', () => {
     const open = seccompFilter({ arch, unixSockets: true });
     expect(judge(open, audit, SYSCALLS['socket']![column]!, [1, 1, 0])).toBe(ALLOW);
     expect(judge(open, audit, SYSCALLS['socketpair']![column]!, [1, 2, 0])).toBe(ALLOW);

@@ -45,7 +45,7 @@ test.each([
 });
 
 describe('bash with masked files in the tree', () => {
-  test('can delete and recreate a folder of packages with masked files', async () => {
+  test('bash with masked files in the tree can delete and recreate a folder of packages with masked files', async () => {
     const pem = 'node_modules/dep/test/key.pem';
     const root = scratch({ [pem]: 'SECRET', 'node_modules/dep/.env': 'SECRET', 'src/a': 'a' });
     const { result } = await shell(
@@ -256,7 +256,7 @@ describe('bash within the scope', () => {
 });
 
 describe('the check of the changes by bash', () => {
-  test('names files that git ignores once and without a warning, unless the command only deleted them', async () => {
+  test('the check of the changes by bash names files that git ignores once and without a warning, unless the command only deleted them', async () => {
     const root = scratch({ 'src/a': 'a', 'dist/1': 'x', 'out/kept': 'k', '.gitignore': 'dist/\nout/\n*.o\n' });
     execFileSync('git', ['init', '-q'], { cwd: root });
     execFileSync('git', ['add', '-f', 'out/kept'], { cwd: root });
@@ -380,7 +380,7 @@ describe('the check of the changes by bash', () => {
     expect(why(result, 'src/n/.git')).toMatch(/controls git/);
   });
 
-  test('keeps weakened tests and names them', async () => {
+  test('the check of the changes by bash keeps weakened tests and names them', async () => {
     const root = scratch({ 'src/package.json': '{"scripts":{"test":"vitest run"}}', 'src/a.test.ts': "it('a', x);" });
     const { result, effects } = await shell(
       root,

@@ -245,7 +245,7 @@ describe.each(KINDS)('git in $what', ({ make, step }) => {
       ['a file in place of it', 'mv .git src/moved; echo "gitdir: src/moved" > .git'],
       ['a link in place of it', 'cp -r .git src/copy; rm -rf .git; ln -s src/copy .git'],
     ]),
-  )('does not change the repository by %s', async (_name, command) => {
+  )('git in a command does not change the repository by %s', async (_name, command) => {
     const root = make();
     const before = stateOf(root);
     const { outcome } = await run(root, 'bash', { command: `${command}; true` });

@@ -95,27 +95,30 @@ describe.runIf(asRoot)('hopgate without write permission for the root', () => {
 });
 
 describe.runIf(asRoot)('a folder that hopgate cannot list', () => {
-  test.each(sample(['bash-readonly', 'bash'], 2))('is not visible to %s either, under any name', async (tool) => {
-    const root = owned({
-      'src/a': 'a',
-      'shut/.env': 'SECRET',
-      'node_modules/x/.env': 'SECRET',
-      'none/.env': 'SECRET',
-      'half/.env': 'SECRET',
-    });
-    for (const [path, mode] of [
-      ['shut', 0o111],
-      ['node_modules/x', 0o311],
-      ['none', 0],
-      ['half', 0o444],
-    ] as const)
-      chmodSync(join(root, path), mode);
-    const folders = 'shut node_modules/x none half';
-    const command = `for f in ${folders}; do cat $f/.env; chmod 755 $f; cat $f/.env; mv $f new; cat new/.env; done; cat src/a`;
-    const prefix = ['setpriv', `--reuid=${SOMEONE}`, `--regid=${SOMEONE}`, '--clear-groups'];
-    const { outcome } = JSON.parse(await outputOf(engine(root, tool, command, prefix)));
-    expect(outcome.result).toMatchObject({ exit: 0, stdout: 'a' });
-  });
+  test.each(sample(['bash-readonly', 'bash'], 2))(
+    'a folder that hopgate cannot list is not visible to %s either, under any name',
+    async (tool) => {
+      const root = owned({
+        'src/a': 'a',
+        'shut/.env': 'SECRET',
+        'node_modules/x/.env': 'SECRET',
+        'none/.env': 'SECRET',
+        'half/.env': 'SECRET',
+      });
+      for (const [path, mode] of [
+        ['shut', 0o111],
+        ['node_modules/x', 0o311],
+        ['none', 0],
+        ['half', 0o444],
+      ] as const)
+        chmodSync(join(root, path), mode);
+      const folders = 'shut node_modules/x none half';
+      const command = `for f in ${folders}; do cat $f/.env; chmod 755 $f; cat $f/.env; mv $f new; cat new/.env; done; cat src/a`;
+      const prefix = ['setpriv', `--reuid=${SOMEONE}`, `--regid=${SOMEONE}`, '--clear-groups'];
+      const { outcome } = JSON.parse(await outputOf(engine(root, tool, command, prefix)));
+      expect(outcome.result).toMatchObject({ exit: 0, stdout: 'a' });
+    },
+  );
 });
 
 test('hopgate’s open descriptors are not inherited by commands', async () => {
@@ -132,7 +135,7 @@ test('hopgate’s open descriptors are not inherited by commands', async () => {
 });
 
 describe('a killed hopgate process', () => {
-  test.each(sample(['bash-readonly', 'bash'], 2))('ends every process of %s', async (tool) => {
+  test.each(sample(['bash-readonly', 'bash'], 2))('a killed hopgate process ends every process of %s', async (tool) => {
     const root = scratch({ 'src/a': 'a' });
     const mark = `6${process.pid}${tool.length}`;
     const command = `trap '' TERM HUP; setsid sleep ${mark} & (setsid sleep ${mark} &); sleep ${mark}`;

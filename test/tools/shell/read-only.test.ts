@@ -114,7 +114,7 @@ describe('bash-readonly', () => {
     expect(result.stdout).toBe('manage-package-manager-versions=false\nignore\n');
   });
 
-  test('has a home folder in which Java finds its preferences', async () => {
+  test('bash-readonly has a home folder in which Java finds its preferences', async () => {
     const { result } = await shell(scratch(), 'stat -c %a ~/.java/.userPrefs && touch ~/.java/.userPrefs/x');
     expect(result).toMatchObject({ exit: 0, stdout: '700\n' });
   });
@@ -146,21 +146,24 @@ describe('a change of the tree by bash-readonly', () => {
     ['nothing of the home folder', 'mkdir ~/.cache && touch ~/.cache/x /tmp/y', []],
   ] as const;
 
-  test.each(sample(CHANGES, 2))('is discarded and reported: %s', async (_name, command, dropped) => {
-    const root = scratch({ 'src/a': 'a\nb\n', '.gitignore': 'dist\nout/\n' });
-    git(root, 'init', '-q');
-    git(root, 'add', '.');
-    const before = tree(root);
-    const { result, effects } = await shell(root, command);
-    expect(result.exit, result.stderr).toBe(0);
-    expect((result.dropped ?? []).map(({ path }: { path: string }) => path)).toEqual(dropped);
-    // The warning comes first, before the exit status.
-    expect(Object.keys(result)[0] === 'warning').toBe(dropped.length > 0);
-    if (dropped.length > 0) expect(result.warning).toContain(`Not kept: ${dropped[0]}`);
-    expect(effects).toEqual([]);
-    expect(tree(root)).toBe(before);
-    expect((await shell(root, 'ls new dist .eslintcache 2>/dev/null')).result.stdout).toBe('');
-  });
+  test.each(sample(CHANGES, 2))(
+    'a change of the tree by bash-readonly is discarded and reported: %s',
+    async (_name, command, dropped) => {
+      const root = scratch({ 'src/a': 'a\nb\n', '.gitignore': 'dist\nout/\n' });
+      git(root, 'init', '-q');
+      git(root, 'add', '.');
+      const before = tree(root);
+      const { result, effects } = await shell(root, command);
+      expect(result.exit, result.stderr).toBe(0);
+      expect((result.dropped ?? []).map(({ path }: { path: string }) => path)).toEqual(dropped);
+      // The warning comes first, before the exit status.
+      expect(Object.keys(result)[0] === 'warning').toBe(dropped.length > 0);
+      if (dropped.length > 0) expect(result.warning).toContain(`Not kept: ${dropped[0]}`);
+      expect(effects).toEqual([]);
+      expect(tree(root)).toBe(before);
+      expect((await shell(root, 'ls new dist .eslintcache 2>/dev/null')).result.stdout).toBe('');
+    },
+  );
 });
 
 test('an overlay also works if hopgate was started in the root', async () => {
@@ -187,7 +190,7 @@ describe('a command of bash-readonly', () => {
     ['tracing', `python3 -c 'import ctypes,sys; sys.exit(0 if ctypes.CDLL(None).ptrace(0,0,0,0)==0 else 1)'`],
   ] as const;
 
-  test.each(sample(FORBIDDEN, 2))('is prevented from %s', async (_name, command) => {
+  test.each(sample(FORBIDDEN, 2))('a command of bash-readonly is prevented from %s', async (_name, command) => {
     const root = scratch({ 'src/a': 'a\n', '.git/hooks/.keep': '' });
     symlinkSync('/etc/shadow', join(root, 'outside'));
     const before = tree(root);
@@ -196,7 +199,7 @@ describe('a command of bash-readonly', () => {
     expect(tree(root)).toBe(before);
   });
 
-  test('sees no masked content, also through links and in folders', async () => {
+  test('a command of bash-readonly sees no masked content, also through links and in folders', async () => {
     const root = scratch({
       '.env': 'SECRET1',
       'deploy/key.pem': 'SECRET2',
@@ -216,7 +219,7 @@ describe('a command of bash-readonly', () => {
     expect(result.stdout).toBe('done\n');
   });
 
-  test('is not disturbed by broken or external links with masked names', async () => {
+  test('a command of bash-readonly is not disturbed by broken or external links with masked names', async () => {
     const root = scratch({ a: 'a' });
     symlinkSync('missing', join(root, '.env'));
     symlinkSync('/etc/hostname', join(root, 'x.pem'));
@@ -224,7 +227,7 @@ describe('a command of bash-readonly', () => {
     expect((await shell(root, 'cat a')).result).toMatchObject({ exit: 0, stdout: 'a' });
   });
 
-  test('has no access to the network and the host’s unix sockets', async () => {
+  test('a command of bash-readonly has no access to the network and the host’s unix sockets', async () => {
     const root = scratch();
     const connections: string[] = [];
     const listen = async (where: object | string, name: string) => {
@@ -246,7 +249,7 @@ describe('a command of bash-readonly', () => {
     expect(connections).toEqual([]);
   });
 
-  test('does not see hopgate’s processes and environment', async () => {
+  test('a command of bash-readonly does not see hopgate’s processes and environment', async () => {
     process.env['HOPGATE_TEST_SECRET'] = 'SECRET';
     onTestFinished(() => void delete process.env['HOPGATE_TEST_SECRET']);
     const { result } = await shell(
@@ -262,7 +265,7 @@ describe('a command of bash-readonly', () => {
 });
 
 describe('the limits of bash-readonly', () => {
-  test('end a command with all its processes after its time', async () => {
+  test('the limits of bash-readonly end a command with all its processes after its time', async () => {
     const mark = `7${Date.now()}`.slice(0, 12);
     const { result } = await ok(
       scratch(),
@@ -283,7 +286,7 @@ describe('the limits of bash-readonly', () => {
     ['PASS  Waiting for file changes...\n', false, null],
     ['compiling\n', true, null],
   ])(
-    'end a command that watches files, with the remedy if its output says so: %j, at the time limit: %s',
+    'the limits of bash-readonly end a command that watches files, with the remedy if its output says so: %j, at the time limit: %s',
     (stdout, timedOut, remedy) => {
       const context = { contained: false, emptyFiles: new Set(), call: { envelope: { config: {} } } };
       const ran = { exit: null, signal: null, stdout, stderr: '', truncated: false, timedOut, aborted: false };
@@ -294,7 +297,7 @@ describe('the limits of bash-readonly', () => {
     },
   );
 
-  test('end background processes at the end of the command', async () => {
+  test('the limits of bash-readonly end background processes at the end of the command', async () => {
     const mark = `8${Date.now()}`.slice(0, 12);
     const { result } = await shell(
       scratch(),
@@ -304,14 +307,14 @@ describe('the limits of bash-readonly', () => {
     expect(sleepers(mark)).toEqual([]);
   });
 
-  test('end a command whose caller aborts', async () => {
+  test('the limits of bash-readonly end a command whose caller aborts', async () => {
     const controller = new AbortController();
     setTimeout(() => controller.abort(), 200);
     const { outcome } = await run(scratch(), 'bash-readonly', { command: 'sleep 60' }, { signal: controller.signal });
     expect(outcome).toMatchObject({ status: 'failed', code: 'aborted' });
   });
 
-  test('stop a fork bomb by the number of processes', async () => {
+  test('the limits of bash-readonly stop a fork bomb by the number of processes', async () => {
     const { result } = await ok(
       scratch(),
       'bash-readonly',
@@ -322,7 +325,7 @@ describe('the limits of bash-readonly', () => {
     expect((await shell(scratch(), 'echo alive')).result.stdout).toBe('alive\n');
   });
 
-  test('cut a long output to its head and tail in whole characters', async () => {
+  test('the limits of bash-readonly cut a long output to its head and tail in whole characters', async () => {
     const { result } = await ok(
       scratch(),
       'bash-readonly',
@@ -335,7 +338,7 @@ describe('the limits of bash-readonly', () => {
     expect(Buffer.byteLength(result.stdout)).toBeLessThan(1100);
   });
 
-  test('cut endless output', async () => {
+  test('the limits of bash-readonly cut endless output', async () => {
     const { result } = await ok(scratch(), 'bash-readonly', { command: 'yes' }, { outputBytes: 1000 });
     expect(result).toMatchObject({ exit: null, timedOut: false, flooded: true, truncated: true });
   }, 60_000);
@@ -409,13 +412,16 @@ describe('a masked file that another program changes during a command', () => {
   test.each([
     ['bash', 'src/new.pem', 'SECRET-NEW\n'],
     ['bash-readonly', 'src/new.pem', 'SECRET-NEW'],
-  ])('ends %s without output and changes if it is the new file %s', async (tool, path, text) => {
-    const { root, outcome, effects } = await replacing(tool, path, text);
-    expect(outcome).toMatchObject({ status: 'failed', code: 'masked-file-uncovered' });
-    expect(JSON.stringify(outcome)).not.toContain('SECRET');
-    expect(effects).toEqual([]);
-    expect(existsSync(join(root, 'src/b'))).toBe(false);
-  });
+  ])(
+    'a masked file that another program changes during a command ends %s without output and changes if it is the new file %s',
+    async (tool, path, text) => {
+      const { root, outcome, effects } = await replacing(tool, path, text);
+      expect(outcome).toMatchObject({ status: 'failed', code: 'masked-file-uncovered' });
+      expect(JSON.stringify(outcome)).not.toContain('SECRET');
+      expect(effects).toEqual([]);
+      expect(existsSync(join(root, 'src/b'))).toBe(false);
+    },
+  );
 
   test.each([
     ['bash-readonly', 'src/.env', 'SECRET-NEW'],
@@ -425,11 +431,14 @@ describe('a masked file that another program changes during a command', () => {
     ['bash', '.git/config', CONFIG],
     ['bash', '../main/.git/config', CONFIG],
     ['bash-readonly', '../main/.git/config', CONFIG],
-  ])('stays hidden from %s with its new content: %s', async (tool, path, text) => {
-    const { outcome } = await replacing(tool, path, text);
-    expect(outcome).toMatchObject({ status: 'ok', result: { timedOut: false } });
-    expect(JSON.stringify(outcome)).not.toContain('SECRET');
-  });
+  ])(
+    'a masked file that another program changes during a command stays hidden from %s with its new content: %s',
+    async (tool, path, text) => {
+      const { outcome } = await replacing(tool, path, text);
+      expect(outcome).toMatchObject({ status: 'ok', result: { timedOut: false } });
+      expect(JSON.stringify(outcome)).not.toContain('SECRET');
+    },
+  );
 });
 
 test('a masked file is covered, whichever of its links a command uses', async () => {

@@ -211,7 +211,7 @@ describe('the verdict of a test run', () => {
       script('cp old.xml r.xml', { junit: './r.xml' }),
       { verdict: 'pass', report: { total: 1 } },
     ],
-  ])('is right for the case: %s', async (_name, tests, expected) => {
+  ])('the verdict of a test run is right for the case: %s', async (_name, tests, expected) => {
     expect(await verdict(scratch({ 'old.xml': OLD }), tests)).toMatchObject(expected);
   });
 
@@ -219,7 +219,7 @@ describe('the verdict of a test run', () => {
     const FAKE = '<testsuites><testcase name="fake"/></testsuites>';
     const junit = { junit: 'out/all.xml' };
 
-    test('is not affected by a test that writes to every report in the tree', async () => {
+    test('the verdict of a test run is not affected by a test that writes to every report in the tree', async () => {
       const fake = `const fs=require('fs'); for (const f of fs.readdirSync('.',{recursive:true})) if (/[.]xml$/.test(f)) fs.writeFileSync(f,'${FAKE}')`;
       const root = scratch({
         'a.test.js': `const {test}=require('node:test'); test('bad',()=>{ throw new Error() }); process.on('exit', () => { ${fake}; process.exitCode = 0; });`,
@@ -241,14 +241,17 @@ describe('the verdict of a test run', () => {
         ['sh', '-c', `echo "$0" >&2; mkdir -p ".\${0%/*}"; echo '${FAKE}' > ".$0"`, 'out/all.xml'],
         {},
       ],
-    ])('is read from a new path outside the tree if the command gets the path as %s', async (_, run, more) => {
-      const result = await verdict(scratch(), [{ run, report: junit, ...more }]);
-      expect(result).toMatchObject({ verdict: 'pass', report: { total: 1 } });
-      expect(result.stderr).toMatch(/^\/var\/report-[-\w]{36}\/all\.xml$/m);
-    });
+    ])(
+      'the report of a test run is read from a new path outside the tree if the command gets the path as %s',
+      async (_, run, more) => {
+        const result = await verdict(scratch(), [{ run, report: junit, ...more }]);
+        expect(result).toMatchObject({ verdict: 'pass', report: { total: 1 } });
+        expect(result.stderr).toMatch(/^\/var\/report-[-\w]{36}\/all\.xml$/m);
+      },
+    );
   });
 
-  test('includes a message about fewer tests than before, in the session and after it', async () => {
+  test('the verdict of a test run includes a message about fewer tests than before, in the session and after it', async () => {
     vi.stubEnv('XDG_STATE_HOME', scratch());
     const root = scratch();
     const count = async (sessionId: string, tests: number, exit = 0) => {
@@ -268,7 +271,7 @@ describe('the verdict of a test run', () => {
     expect(await count('s3', 6)).toBeNull();
   });
 
-  test('is an error at the time limit', async () => {
+  test('the verdict of a test run is an error at the time limit', async () => {
     const { result } = await ok(
       scratch(),
       'bash-test',
@@ -320,7 +323,7 @@ describe('a test command that changes files', () => {
       ],
       2,
     ),
-  )('does not pass if it changed %s', async (_, command, changed) => {
+  )('a test command that changes files does not pass if it changed %s', async (_, command, changed) => {
     for (const [text, report] of [
       [command, 'none'],
       [`${command}; printf '1..1\\nok 1\\n'`, 'tap'],
@@ -332,14 +335,14 @@ describe('a test command that changes files', () => {
     expect(await verdict(repository(), script(`${command}; exit 1`))).toMatchObject({ verdict: 'fail' });
   });
 
-  test('may write its report', async () => {
+  test('a test command that changes files may write its report', async () => {
     const root = repository();
     writeFileSync(join(root, 'r.xml'), 'old');
     const text = `echo '<testsuites><testcase name="one"/></testsuites>' > r.xml`;
     expect(await verdict(root, script(text, { junit: './r.xml' }))).toMatchObject({ verdict: 'pass' });
   });
 
-  test('may write new and ignored files, and rewrite files unchanged', async () => {
+  test('a test command that changes files may write new and ignored files, and rewrite files unchanged', async () => {
     const command =
       'echo x > dist/out; mkdir build; echo x > build/out; echo x > src/a.o; echo x > run.log; touch src/a; cp src/a t; cp t src/a; chmod +x src/b/c';
     const result = await verdict(repository(), script(command));
@@ -347,7 +350,7 @@ describe('a test command that changes files', () => {
     expect(result).not.toHaveProperty('changedCode');
   });
 
-  test('does not change the repository and its git folder', async () => {
+  test('a test command that changes files does not change the repository and its git folder', async () => {
     const root = scratch({ 'src/a': 'a' });
     execFileSync('git', ['init', '-q'], { cwd: root });
     const result = await verdict(
@@ -360,7 +363,7 @@ describe('a test command that changes files', () => {
     expect(existsSync(join(root, '.git/hooks/pre-commit'))).toBe(false);
   });
 
-  test('sees no secrets and no network', async () => {
+  test('a test command that changes files sees no secrets and no network', async () => {
     const root = scratch({ '.env': 'SECRET' });
     symlinkSync('.env', join(root, 'alias'));
     const result = await verdict(
@@ -377,7 +380,7 @@ describe('a configured test command', () => {
     { run: ['bash', '-c', text], report: 'none', ...more },
   ];
 
-  test('gets variables, and its output shows no value of the operator', async () => {
+  test('a configured test command gets variables, and its output shows no value of the operator', async () => {
     vi.stubEnv('SHOP_TOKEN', 'hunter2-hunter2');
     vi.stubEnv('OTHER_TOKEN', 'hunter3-hunter3');
     const env = { MODE: 'test', TOKEN: 'x-${SHOP_TOKEN}', SHOP_TOKEN: '${SHOP_TOKEN}', UNSET: '${NO_SUCH_VARIABLE}' };
@@ -391,7 +394,7 @@ describe('a configured test command', () => {
     expect(JSON.stringify(result)).not.toContain('hunter');
   });
 
-  test('has its own minutes, more or fewer than the tool’s', async () => {
+  test('a configured test command has its own minutes, more or fewer than the tool’s', async () => {
     expect(await verdict(scratch(), one('sleep 60', { minutes: 0.02 }))).toMatchObject({
       verdict: 'error',
       timedOut: true,
@@ -405,7 +408,7 @@ describe('a configured test command', () => {
     expect(result).toMatchObject({ verdict: 'pass' });
   });
 
-  test('has folders that only the runs of one session share', async () => {
+  test('a configured test command has folders that only the runs of one session share', async () => {
     const home = scratch({ '.npmcache/module': 'of mine' });
     vi.stubEnv('HOME', home);
     vi.stubEnv('XDG_CACHE_HOME', join(home, 'caches'));
@@ -466,7 +469,7 @@ describe('the command line of bash-test', () => {
     ['echo end', ['echo', 'end'], false],
     ['node --test -- "a b.test.js" -x', ['node', '--test', '--', 'a b.test.js', '-x'], true],
     ['echo a --b end', ['echo', 'a', '--b', 'end'], true],
-  ])('may be %j', async (command, argv, narrowed) => {
+  ])('the command line of bash-test may be %j', async (command, argv, narrowed) => {
     const { outcome } = await attempt(command);
     expect(outcome).toMatchObject({ status: 'ok', result: { command: argv, narrowed } });
   });
@@ -479,7 +482,7 @@ describe('the command line of bash-test', () => {
     [['node', '-e', '0', '']],
     ['echo a'],
     ['{args}'],
-  ])('is refused by the scope if it is %j', async (command) => {
+  ])('the command line of bash-test is refused by the scope if it is %j', async (command) => {
     const { outcome } = await attempt(command);
     expect(outcome).toMatchObject({ status: 'refused', code: 'out-of-scope', argument: 'command' });
     expect(outcome).toHaveProperty('remedy', expect.stringContaining('node --test -- {args}'));
@@ -499,12 +502,12 @@ describe('the command line of bash-test', () => {
     [[]],
     [[1]],
     [7],
-  ])('is invalid if it is %j', async (command) => {
+  ])('the command line of bash-test is invalid if it is %j', async (command) => {
     const { outcome } = await attempt(command);
     expect(outcome).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'command' });
   });
 
-  test('is refused without a configuration', async () => {
+  test('the command line of bash-test is refused without a configuration', async () => {
     const { outcome } = await attempt(undefined, []);
     expect(outcome).toMatchObject({ status: 'refused', code: 'invalid-action' });
     expect(outcome).toHaveProperty('remedy', expect.stringContaining('hopgate init'));

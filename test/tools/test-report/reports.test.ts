@@ -43,7 +43,7 @@ describe('failures outside of test cases', () => {
       '<testsuite failures="NaN" errors="-1"><testcase name="a"/></testsuite>',
       [1, 1, 0],
     ],
-  ])('are counted by parseJunit: %s', (_name, text, [total, passed, failed]) => {
+  ])('failures outside of test cases are counted by parseJunit: %s', (_name, text, [total, passed, failed]) => {
     expect(counts(junit(text))).toEqual({ total, passed, failed, skipped: 0 });
   });
 });

@@ -42,7 +42,7 @@ describe('readable text', () => {
     expect((await read(`<table><tr><td>${cells}</table><td>y</table>`)).text).toMatch(/^x\s+y$/);
   });
 
-  it('is the page’s source if the time limit is reached', async () => {
+  it('readable text is the page’s source if the time limit is reached', async () => {
     expect(await read('<p>x</p>', HTML, AbortSignal.abort())).toEqual({ title: null, text: '<p>x</p>', raw: true });
   });
 
@@ -59,7 +59,7 @@ describe('readable text', () => {
     ['nothing', Buffer.from('é'), 'text/plain', 'é'],
     ['what nobody knows', Buffer.from('é'), 'text/plain; charset=x-none', 'é'],
     ['a content type against its meta', Buffer.from('<meta charset=latin1><p>é'), 'text/html; charset=utf-8', 'é'],
-  ])('is decoded by %s', async (_, bytes, type, text) => {
+  ])('readable text is decoded by %s', async (_, bytes, type, text) => {
     expect((await read(bytes, type)).text).toBe(text);
   });
 });

@@ -391,7 +391,9 @@ describe('judgeUrl', () => {
     'https:\\\\example.com\\x',
     'https://example.com:99999/',
     `https://example.com/${'x'.repeat(5000)}`,
-  ])('cannot read %j', (text) => expect(judgeUrl(text, allow)).toMatchObject({ ok: false, code: 'invalid-action' }));
+  ])('judgeUrl cannot read %j', (text) =>
+    expect(judgeUrl(text, allow)).toMatchObject({ ok: false, code: 'invalid-action' }),
+  );
 
   test('accepts only listed hosts for any text', () => {
     const piece = fc.constantFrom(

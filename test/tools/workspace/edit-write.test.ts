@@ -47,7 +47,7 @@ describe('edit', () => {
     expect(world().leftovers()).toEqual([]);
   });
 
-  it('can delete text', async () => {
+  it('edit can delete text', async () => {
     expect((await edit('one\ntwo\nthree\n', '')).outcome).toMatchObject({ result: { replacements: 1, lines: 0 } });
     expect(world().text('root/src/a.ts')).toBe('');
   });
@@ -133,7 +133,7 @@ describe('write', () => {
     expect(fs.statSync(path.join(world().root, 'src/a.ts')).mode & 0o7777).toBe(0o755);
   });
 
-  it('is atomic: a reader of the old file sees the old content to its end', async () => {
+  it('write is atomic: a reader of the old file sees the old content to its end', async () => {
     const fd = fs.openSync(path.join(world().root, 'src/a.ts'), 'r');
     await write('src/a.ts', 'x'.repeat(100_000));
     expect(fs.readFileSync(fd, 'utf8')).toBe('one\ntwo\nthree\n');

@@ -114,7 +114,7 @@ describe('the check before another program reads', () => {
     expect(await refusedFor('read', { path: 'src/a.ts/b' })).toBeNull();
   });
 
-  it('refuses masked files under any name, links out of the root, and FIFOs, which would block it', async () => {
+  it('the check before another program reads refuses masked files under any name, links out of the root, and FIFOs, which would block it', async () => {
     world().make({ 'root/secrets/key': 'OUTSIDE' });
     world().link('root/src/key', '../secrets/key');
     world().link('root/src/out', '../../beside/secret.txt');
@@ -162,7 +162,7 @@ describe('the check before another program searches', () => {
 });
 
 describe('the check after another program', () => {
-  it('finds a change by its hashes', async () => {
+  it('the check after another program finds a change by its hashes', async () => {
     const effects = await seen('edit', { path: 'src/a.ts' }, () => world().make({ 'root/src/a.ts': 'new' }));
     expect(effects).toEqual([
       { path: 'src/a.ts', op: 'modify', before: sha256Hex('one\ntwo\nthree\n'), after: sha256Hex('new') },
@@ -191,7 +191,7 @@ describe('the check after another program', () => {
     expect(folder).toBe('unobserved');
   });
 
-  it('reports unobserved effects for a ticket that it did not write', async () => {
+  it('the check after another program reports unobserved effects for a ticket that it did not write', async () => {
     const call = world().call('write', { path: 'src/a.ts' });
     for (const forged of [null, 'x', [], { path: 1 }, { sha256: null }])
       expect(await watch.after(call, forged as never)).toBe('unobserved');

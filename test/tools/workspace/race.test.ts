@@ -66,7 +66,7 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
     }
   });
 
-  it('grep drops lines that ripgrep read in another file', async () => {
+  it('a tree that changes during a tool call grep drops lines that ripgrep read in another file', async () => {
     prepare();
     let swapped = false;
     const swapBeforeSearch: Anchors = {
@@ -99,14 +99,14 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
   };
   const matches = (anchors: Anchors) => grepTool(world().call('grep', { pattern: 'inside', path: 'src/d' }), anchors);
 
-  it('grep drops lines that are not at that offset of the file', async () => {
+  it('a tree that changes during a tool call grep drops lines that are not at that offset of the file', async () => {
     prepare();
     expect(await matches(descriptorAnchors)).toMatchObject({ outcome: { result: { matches: [{ text: 'inside' }] } } });
     const rewrite = afterSearch(() => fs.writeFileSync(src('d/a.ts'), 'changed\n'));
     expect(await matches(rewrite)).toMatchObject({ outcome: { result: { matches: [] } } });
   });
 
-  it('grep and glob drop names that now lead to masked files', async () => {
+  it('a tree that changes during a tool call grep and glob drop names that now lead to masked files', async () => {
     for (const [tool, args] of [
       [grepTool, { pattern: 'inside', path: 'src' }],
       [globTool, { pattern: 'd/*', path: 'src' }],
@@ -176,7 +176,9 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
     expect(world().leftovers()).toEqual([]);
   });
 
-  it('many random swaps never lead outside the root', { timeout: STORM + 20_000 }, async () => {
+  it('a tree that changes during a tool call many random swaps never lead outside the root', {
+    timeout: STORM + 20_000,
+  }, async () => {
     prepare();
     const before = world().outside();
     const storm = spawn(process.execPath, ['-e', STORM_SCRIPT, src('')], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -212,7 +212,7 @@ describe('the ripgrep process', () => {
     return ['--json', '-e', 'needle'];
   };
 
-  it('is killed on abort', async () => {
+  it('the ripgrep process is killed on abort', async () => {
     const control = new AbortController();
     let records = 0;
     const limits = { seconds: 20, signal: control.signal };
@@ -225,7 +225,7 @@ describe('the ripgrep process', () => {
     expect(records).toBe(1);
   });
 
-  it('is killed at the time limit', async () => {
+  it('the ripgrep process is killed at the time limit', async () => {
     const limits = { seconds: 0.05, signal: new AbortController().signal };
     const until = Date.now() + 200;
     const run = await runRipgrep(world().root, many(), './', '\n', limits, () => {
@@ -235,7 +235,7 @@ describe('the ripgrep process', () => {
     expect(run.end).toBe('time-limit');
   });
 
-  it('reports the cause if it cannot run', async () => {
+  it('the ripgrep process reports the cause if it cannot run', async () => {
     const limits = { seconds: 20, signal: new AbortController().signal };
     expect(await runRipgrep(world().root, ['--no-such-flag'], './', '\n', limits, () => true)).toMatchObject({
       end: 'error',
@@ -259,7 +259,7 @@ describe('a file with a name that no argument can express', () => {
     leftOut: { count: files.length, files, why: expect.stringContaining('rename') },
   });
 
-  it('is reported escaped by glob if the pattern matches it', async () => {
+  it('a file with a name that no argument can express is reported escaped by glob if the pattern matches it', async () => {
     world().make({ [NEWLINE]: 'found', [ESCAPE]: 'found' });
     fs.writeFileSync(notUtf8('src'), 'found');
     const names = ['src/\\u{1b}[2J.txt', 'src/\\xff.txt', 'src/a\\u{a}b.txt'];
@@ -269,7 +269,7 @@ describe('a file with a name that no argument can express', () => {
     expect(resultOf(await world().ask('glob', { pattern: '**/*.ts' }))).not.toHaveProperty('leftOut');
   });
 
-  it('is reported by grep if one of its lines matches', async () => {
+  it('a file with a name that no argument can express is reported by grep if one of its lines matches', async () => {
     world().make({ [NEWLINE]: 'found', [ESCAPE]: 'nothing', 'root/src/c.txt': 'found\n' });
     fs.writeFileSync(notUtf8('src'), 'found');
     const { matches, leftOut } = resultOf<{ matches: { path: string }[]; leftOut: unknown }>(
@@ -279,7 +279,7 @@ describe('a file with a name that no argument can express', () => {
     expect({ leftOut }).toEqual(reportOf(['src/\\xff.txt', 'src/a\\u{a}b.txt']));
   });
 
-  it('is reported in a folder with such a name, too', async () => {
+  it('a file with a name that no argument can express is reported in a folder with such a name, too', async () => {
     world().make({ 'root/a\tb/c.txt': 'found' });
     fs.mkdirSync(notUtf8());
     fs.writeFileSync(Buffer.concat([notUtf8(), Buffer.from('/d.txt')]), 'found');
@@ -292,7 +292,7 @@ describe('a file with a name that no argument can express', () => {
       );
   });
 
-  it('is not reported if it is masked, linked or unreadable in the scope', async () => {
+  it('a file with a name that no argument can express is not reported if it is masked, linked or unreadable in the scope', async () => {
     world().make({ 'root/secrets/a\nb': 'found', 'root/a\nb/.env': 'found' });
     world().link('root/src/c\nd', '../../beside/secret.txt');
     world().link('root/e\nf', '../beside');
@@ -308,7 +308,7 @@ describe('a file with a name that no argument can express', () => {
     ).not.toHaveProperty('leftOut');
   });
 
-  it('is counted fully and listed partly', async () => {
+  it('a file with a name that no argument can express is counted fully and listed partly', async () => {
     world().make(Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`root/many/${i}\n`, ''])));
     const { leftOut } = resultOf<{ leftOut: { count: number; files: string[] } }>(
       await world().ask('glob', { pattern: 'many/*' }),
@@ -316,7 +316,7 @@ describe('a file with a name that no argument can express', () => {
     expect([leftOut.count, leftOut.files.length]).toEqual([30, 20]);
   });
 
-  it('is refused by the tools with a path argument', async () => {
+  it('a file with a name that no argument can express is refused by the tools with a path argument', async () => {
     world().make({ [NEWLINE]: 'found' });
     for (const [tool, args] of [
       ['read', {}],

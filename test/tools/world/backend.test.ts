@@ -58,7 +58,7 @@ describe('alfworld-action', () => {
     );
   });
 
-  it('is a step with the effect simulate, allowed in DIAGNOSE, with a result for the fruit', async () => {
+  it('alfworld-action is a step with the effect simulate, allowed in DIAGNOSE, with a result for the fruit', async () => {
     await open({ seed: 3 });
     const commands = planOf('seed:3');
     for (const command of commands.slice(0, -1)) expect(await play(command)).toMatchObject({ won: false });
@@ -110,7 +110,7 @@ describe('alfworld-action', () => {
 });
 
 describe('a game', () => {
-  it('continues after chat and reflect, and after the process has ended', async () => {
+  it('a game continues after chat and reflect, and after the process has ended', async () => {
     const store = memoryStore();
     await open({ seed: 3 }, { store });
     const commands = planOf('seed:3');
@@ -156,7 +156,7 @@ describe('a game', () => {
       expect(last['text']).toContain(`your ${commands.length - 1} commands had the same answers`);
     });
 
-    it('is reported as lost if another client moved the world', async () => {
+    it('a game over HTTP is reported as lost if another client moved the world', async () => {
       await open({ 'alfworld-server': server.address, seed: 6 });
       await play('look');
       await fetch(`${server.address}/step`, { method: 'POST', body: '{"action":"look"}' });

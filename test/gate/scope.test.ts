@@ -80,6 +80,12 @@ it.each<[ArgumentRole, Json | undefined, Partial<ScopeRule>, string | null]>([
     'out-of-scope: only files that this session has named can be read here',
   ],
   ['path:read', 'seen/a', { read: 'session-log' }, null],
+  [
+    'path:read',
+    'seen/a/b',
+    { read: 'session-log' },
+    'out-of-scope: only files that this session has named can be read here',
+  ],
   ['path:read', '../x', { read: 'root' }, 'out-of-scope: the path is outside the root'],
   ['path:read', ['src/a', '../x'], { read: 'root' }, 'out-of-scope: the path is outside the root'],
   ['path:read', 'a\u0000', { read: 'root' }, 'invalid-action: the path contains a control character'],

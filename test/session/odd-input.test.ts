@@ -205,6 +205,14 @@ it('the fruit has the files of a large search and the counts of a large report',
   });
 });
 
+it('a pattern may have the name of a member of every object', async () => {
+  const { session, store } = await stage({ results: { 'pur-mark-pivot': null } });
+  await lead(session, 'explore');
+  await must(session.hop({ to: 'discipline', exit: 'hop-discipline', reason: 'on' }));
+  await must(session.step({ tool: 'pur-mark-pivot', args: { pattern: 'constructor', reason: 'why' } }));
+  await sound(session, store);
+});
+
 it('a value with the form of a reference to a blob is stored as a blob, so that it does not count as a missing blob', async () => {
   const forged = { blob: 'a'.repeat(64), bytes: 5 };
   const { session, store } = await stage({ results: { grep: forged, read: { text: forged, runs: [forged] } } });

@@ -289,15 +289,7 @@ export function pathReadProblem(
   if (isMaskedPath(path, pinned.config.mask)) return outOfScope('the path is masked');
   if (scope.read === 'root') return null;
   if (scope.read === 'none') return outOfScope('the scope grants no reading');
-  return liesInSet(path, files) ? null : outOfScope('no entry of this session names the file', NEEDS_HISTORY);
-}
-
-/** True if the path, or a folder above it, is in the set. */
-function liesInSet(path: string, paths: ReadonlySet<string>): boolean {
-  if (paths.has(path) || paths.has('') || paths.has('.')) return true;
-  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1))
-    if (paths.has(path.slice(0, at))) return true;
-  return false;
+  return files.has(path) ? null : outOfScope('no entry of this session names the file', NEEDS_HISTORY);
 }
 
 export const describeVisitScope = ({ scope }: AuditedVisit, role: 'path:read' | 'path:write'): string =>

@@ -150,7 +150,7 @@ function pathProblem(
     return why === null ? null : { why: `it ${why}`, scope: scope.write };
   }
   if (scope.read === 'none') return { why: 'this scope reads no files', scope: [] };
-  if (scope.read === 'session-log' && !isPathWithinAny(files, located.path))
+  if (scope.read === 'session-log' && !files.includes(located.path))
     return { why: 'only files that this session has named can be read here', scope: files.slice(0, 20) };
   return null;
 }

@@ -23,7 +23,8 @@ function typeOf(specs: SpecSet, peripheral: string | null, body: Body): Evidence
 function replyTarget({ facts }: SessionState, body: Body, last: string | null): string | null {
   const { visit, pending, hopId, visits } = facts;
   const rule = disciplineToolOf(body);
-  const selection = rule?.repliesTo === 'selection' && rule.pattern !== null ? facts.selections[rule.pattern] : null;
+  const selection =
+    rule?.repliesTo === 'selection' && rule.pattern !== null ? getOwn(facts.selections, rule.pattern) : null;
   if (selection) return selection;
   switch (body.event) {
     case 'session-open':

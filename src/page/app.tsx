@@ -62,8 +62,8 @@ function SessionPage({ session, source }: { readonly session: SessionOnPage; rea
           <Graph
             graph={graph}
             state={state}
-            onNode={(node) => {
-              selectedPeripheral.value = node;
+            onNode={({ id }) => {
+              selectedPeripheral.value = id;
             }}
           />
           <PeripheralTools session={session} acts={isNewest ? source.acts : null} />

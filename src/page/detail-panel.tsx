@@ -10,22 +10,24 @@ const MAX_CHARS = 4000;
 export function DetailPanel({ session, source }: { readonly session: SessionOnPage; readonly source: PageData }) {
   const { store } = session;
   const row = store.rowAt(store.at.value);
-  const details = useSignal<readonly EntryDetail[]>([]);
+  const read = useSignal<readonly EntryDetail[]>([]);
   const wantedSeqs = row?.seqs.join() ?? '';
   useEffect(() => {
     let current = true;
     const seqs = wantedSeqs === '' ? [] : wantedSeqs.split(',').map(Number);
     source.detail(session.id, seqs).then(
       (found) => {
-        if (current) details.value = found;
+        if (current) read.value = found;
       },
       () => {},
     );
     return () => {
       current = false;
     };
-  }, [wantedSeqs, session.id, source, details]);
+  }, [wantedSeqs, session.id, source, read]);
   if (!row) return null;
+  // Those of another row are shown no more, also if the server does not answer.
+  const details = read.value.filter(({ seq }) => row.seqs.includes(seq));
   return (
     <section class="detail" aria-label="The chosen entry">
       <h2>
@@ -39,14 +41,14 @@ export function DetailPanel({ session, source }: { readonly session: SessionOnPa
           {note}
         </p>
       ))}
-      {details.value.map((detail) => (
+      {details.map((detail) => (
         <Diff key={detail.seq} body={detail.body} />
       ))}
       <details>
-        <summary>{details.value.length === 1 ? 'The entry as recorded' : 'The entries as recorded'}</summary>
+        <summary>{details.length === 1 ? 'The entry as recorded' : 'The entries as recorded'}</summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable by keyboard */}
         <pre tabIndex={0}>
-          {details.value.map(({ seq, at, author, body }) => `#${seq}  ${at}  ${author}\n${body}`).join('\n\n')}
+          {details.map(({ seq, at, author, body }) => `#${seq}  ${at}  ${author}\n${body}`).join('\n\n')}
         </pre>
       </details>
     </section>

@@ -1,11 +1,11 @@
 import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { escapeInvisible } from '../base/text.ts';
-import type { ViewNode, ViewState } from '../view/view-state.ts';
+import type { ViewState } from '../view/view-state.ts';
 import type { OperatorActions, SessionOnPage } from './source.ts';
 
-/** The peripheral whose tools are listed. */
-export const selectedPeripheral = signal<ViewNode | null>(null);
+/** The id of the peripheral whose tools are listed. */
+export const selectedPeripheral = signal<string | null>(null);
 
 /** The tools of a peripheral. Pointing at a tool shows whether the gate would allow a call now. */
 export function PeripheralTools({
@@ -15,7 +15,7 @@ export function PeripheralTools({
   readonly session: SessionOnPage;
   readonly acts: OperatorActions | null;
 }) {
-  const node = selectedPeripheral.value;
+  const node = session.graph.nodes.find(({ id }) => id === selectedPeripheral.value);
   const checked = useSignal<{ readonly tool: string; readonly answer: string } | null>(null);
   const { at } = session.store;
   // An answer is valid only for one state of the session.

@@ -217,6 +217,10 @@ describe.skipIf(CHROMIUM === undefined)(
         .locator('.mode')
         .filter({ hasText: /execute/i })
         .waitFor();
+      await page.locator('.detail pre').getByText('"event": "mode"').waitFor({ state: 'attached' });
+      await page.route('**/evidence?*', (route) => route.abort());
+      await page.locator('.row').first().click();
+      expect(await page.locator('.detail pre').textContent()).toBe('');
       expect(faults).toEqual([]);
     });
 

@@ -46,6 +46,8 @@ export const COLUMNS: { readonly [column: string]: Row } = {
 interface Forgery extends Row {
   readonly what: string;
   readonly sql?: string;
+  /** True to put back the kept state of the session before its last entry. */
+  readonly isFoldOlder?: true;
   readonly drafts?: (drafts: EntryDraft[]) => EntryDraft[];
   readonly bytes?: (all: Buffer) => void;
 }
@@ -74,6 +76,13 @@ export const FORGERIES: readonly Forgery[] = [
     what: 'the last entry is removed, with the message that it sent',
     sql: `DELETE FROM entries WHERE seq = (SELECT max(seq) FROM entries); DELETE FROM folds;
       DELETE FROM receipts WHERE message = (${LAST}); DELETE FROM messages WHERE id = (${LAST})`,
+    found: ['seal'],
+  },
+  {
+    what: 'the last entry is removed, with the message that it sent, and the kept state before it is put back',
+    sql: `DELETE FROM entries WHERE seq = (SELECT max(seq) FROM entries); DELETE FROM folds;
+      DELETE FROM receipts WHERE message = (${LAST}); DELETE FROM messages WHERE id = (${LAST})`,
+    isFoldOlder: true,
     found: ['seal'],
   },
   {
@@ -381,7 +390,8 @@ change. A test makes each change in a copy of a real store and compares; it also
 
 Some changes are consistent in themselves: entries cut off at the end, or a chain whose hashes were all recomputed.
 Only a seal that is kept elsewhere shows them (\`hopgate seal\`, then \`hopgate verify ID --seal FILE --key FILE\`).
-In these rows the kept state is removed too, because it would show that the chain was cut off or recomputed.
+In these rows the kept state is removed or an older one is put back, because the newest one would show that the chain was
+cut off or recomputed.
 Without the write-ahead log (\`evidence.db-wal\`) the newest entries are missing, as if they were cut off.
 A key outside of the store (\`$XDG_STATE_HOME/hopgate/kept-states.key\`) authenticates a writer's lease and the kept
 state, which makes resuming faster; agent, root, sandbox and pin always come from the first entry.

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { buildChainedEntries, parseStoredEntry, type StoredBytes } from '../../src/evidence/chain.ts';
@@ -22,6 +22,8 @@ import { COLUMNS, type Finder, FORGERIES, writePage } from './forged-store-table
 
 let folder: string;
 let id: string;
+/** The session's kept state before its last entry: a row of the table of kept states. */
+let olderFold: SQLOutputValue[];
 const clock = new TestClock();
 const KEY = newSealKey();
 const { tools } = await loadSpecs('specs');
@@ -69,9 +71,14 @@ beforeAll(async () => {
   await must(on.session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } }));
   await must(on.session.step({ tool: 'read', args: { path: 'src/a.ts' } }));
   await on.session.step({ tool: 'read', args: { path: '/etc/passwd' } });
-  // The outcome of this bell is not recorded.
-  await must(on.session.step({ tool: 'bell', args: { to: 'operator', text: 'last' } }));
   await on.session.detach();
+  const early = new DatabaseSync(fileOf('honest'));
+  olderFold = Object.values(early.prepare('SELECT * FROM folds').get()!);
+  early.close();
+  const again = await on.reopen();
+  // The outcome of this bell is not recorded.
+  await must(again.step({ tool: 'bell', args: { to: 'operator', text: 'last' } }));
+  await again.detach();
   await messages!.wait({ id: 'w-1', waiter: 'ann', target: address, until: clock.now() + 1000 });
   await store.note({ at: new Date(clock.now()).toISOString(), code: 'note', sessionId: id, message: 'm' });
   await store.acquire('s-other', 'somebody', 30_000);
@@ -199,18 +206,22 @@ it.each([
   await store.close();
 });
 
-it.each(FORGERIES)('the forgery "$what" is found by $found', async ({ what, found, sql, drafts, bytes }) => {
-  const file = forged(what, (db, path) => {
-    if (sql !== undefined) db.exec(sql.replaceAll('$session', `'${id}'`).replaceAll('$address', `'session:${id}'`));
-    if (drafts) recompute(db, drafts);
-    if (!bytes) return;
-    db.close();
-    const all = readFileSync(path);
-    bytes(all);
-    writeFileSync(path, all);
-  });
-  expect(await findersOf(file)).toEqual(found);
-});
+it.each(FORGERIES)(
+  'the forgery "$what" is found by $found',
+  async ({ what, found, sql, drafts, bytes, isFoldOlder }) => {
+    const file = forged(what, (db, path) => {
+      if (sql !== undefined) db.exec(sql.replaceAll('$session', `'${id}'`).replaceAll('$address', `'session:${id}'`));
+      if (isFoldOlder) db.prepare('INSERT INTO folds VALUES (?, ?, ?, ?, ?)').run(...olderFold);
+      if (drafts) recompute(db, drafts);
+      if (!bytes) return;
+      db.close();
+      const all = readFileSync(path);
+      bytes(all);
+      writeFileSync(path, all);
+    });
+    expect(await findersOf(file)).toEqual(found);
+  },
+);
 
 it('the page what-verify-finds.md lists every forgery with the check that finds it', async () => {
   await expect(writePage()).toMatchFileSnapshot('../../docs/what-verify-finds.md');

@@ -43,6 +43,12 @@ it('each backend is loaded for exactly the tools that it serves', () => {
   expect(named(listed)).toEqual(named(backends));
 });
 
+it('each tool of the shell and of git has a row in COMMAND_TOOLS, and a call in CALLS of this file', () => {
+  const tools = [shellBackend(sandbox), gitBackend(sandbox)].flatMap((backend) => backend.tools).toSorted();
+  expect(Object.keys(COMMAND_TOOLS).toSorted()).toEqual(tools);
+  expect(Object.keys(CALLS).toSorted()).toEqual(tools);
+});
+
 it.each(Object.keys(COMMAND_TOOLS))('without overlays, %s is refused exactly if it needs them', async (tool) => {
   const { availability } = sandbox;
   if (!availability.ok) throw new Error(availability.reason);

@@ -1,10 +1,8 @@
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import type { AgencyNode } from '../../agency/agency-node.ts';
 import { fieldsOf, isObject } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
-import { ensureStateDir } from '../../project/state-dir.ts';
-import { sqliteStore } from '../../stores/sqlite.ts';
+import { openEvidence } from '../../open-evidence.ts';
 import type { Requester } from '../access/tokens.ts';
 import { makeAgentCard } from './agent-card.ts';
 import { AGENT_CONTEXT_KEY, loadA2aSdk } from './load-a2a-sdk.ts';
@@ -39,7 +37,7 @@ export async function openA2aHandler({ env, agency, folder, version }: A2aOption
   const working: RunKeyByTask = new Map();
   const executor = new RunExecutor(agency, working, sdk);
   mkdirSync(folder, { recursive: true });
-  const evidence = sqliteStore(join(ensureStateDir(folder, env), 'evidence.db'));
+  const evidence = openEvidence(folder, env, 'create');
   const tasks = new RunTaskStore(evidence, agency, working, sdk);
   const own = makeAgentCard({ peripherals: {}, agents: {} }, { node: agency.id, version, base: '', agent: null });
   const rpc = new sdk.JsonRpcTransportHandler(new sdk.DefaultRequestHandler(own, tasks, executor));

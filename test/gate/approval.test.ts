@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { approvalHash, approvalProblem } from '../../src/gate/approvals/approval.ts';
+import { APPROVAL_VERSION, approvalHash, approvalProblem } from '../../src/gate/approvals/approval.ts';
 import { approvalRows } from '../../src/gate/approvals/approval-rows.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { SessionView } from '../../src/gate/session-view.ts';
+import { APPROVAL_FIELD_TITLES } from '../../src/spec/policy/closed-lists.ts';
 import { contextOf, grantFor, viewOf, visitTo } from './views.ts';
 
 const wanted = { sessionId: 's', requestHash: 'h' };
@@ -31,6 +32,13 @@ describe('the hash of an approval request', () => {
   it('does not depend on the order of keys', () => {
     expect(approvalHash({ ...subject, view: { b: 2, a: 1 } })).toBe(approvalHash(subject));
     expect(approvalHash(subject)).toMatch(/^[0-9a-f]{64}$/);
+  });
+  it('has a new version for each new title', () => {
+    const titles = Object.values(APPROVAL_FIELD_TITLES);
+    expect({ version: APPROVAL_VERSION, titles }).toEqual({
+      // biome-ignore format: docs/extend/approval.md changes this line
+      ...{ version: 2, titles: ['fruit', 'context', 'changes', 'findings', 'changed test files', 'args', 'command', 'install', 'locks', 'exit criteria', 'summary', 'tested', 'ships'] },
+    });
   });
   it('changes with every part of the request', () => {
     const others = [

@@ -5,13 +5,21 @@ import { GATE } from './spec-sets.ts';
  * kind, fruits of every type.
  */
 export const EXTRA = {
+  'tools.yaml': `
+tools:
+  pay:
+    purpose: Pays from an account.
+    effect: act
+    parameters: [{ name: account, role: resource, description: The account. }]
+    limits: { seconds: 1, output-bytes: 100 }
+`,
   'peripherals/hall.yaml': `
 id: hall
 purpose: Come in.
 tools: [read]
 scope: full-codebase
 entry: [default, from-any]
-exit: { in: vault, down: cellar, up: attic, across: study, out: yard }
+exit: { in: vault, down: cellar, up: attic, across: study, out: yard, buy: till }
 delegates: [vault, { to: cellar, within: own }]
 gates: { cellar: [{ when: visit.steps > 0 }] }
 `,
@@ -76,6 +84,14 @@ scope: test-commands-only
 entry: [from-hall]
 exit: { in: study }
 fruit: { result: { observed: [pass, fail, flaky] } }
+`,
+  'peripherals/till.yaml': `
+id: till
+purpose: Things are paid here.
+tools: [pay]
+scope: { resource: ["bank:small/*"] }
+entry: [from-hall]
+exit: { back: hall }
 `,
   'peripherals/fair.yaml': `
 id: fair

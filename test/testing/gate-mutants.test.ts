@@ -38,6 +38,12 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
     'false',
   ],
   [
+    'a scope grants the resource',
+    'scope/scope-problem.ts',
+    'resourceProblem(value, patterns);',
+    'null as ReturnType<typeof resourceProblem>;',
+  ],
+  [
     'one visit at a time',
     'decide-visit.ts',
     "if (view.visit) return makeDenial(context, 'already-active', { peripheral: view.visit.peripheral });\n  const target",

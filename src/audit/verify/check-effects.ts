@@ -1,5 +1,6 @@
 import type { EffectRecord, OutcomeRecord, StepBody } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
+import type { FileChangeEffectKind, ObservedEffectKind } from '../../spec/policy/effect-ops.ts';
 import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
 import type { ToolSpec } from '../../spec/types.ts';
 import type { AuditedVisit, AuditState } from '../rules/audit-state.ts';
@@ -47,7 +48,8 @@ function otherProblem(
   tool: string,
   { op, path }: EffectRecord,
 ): readonly [string, string | null] {
-  switch (op) {
+  const kind = op as Exclude<ObservedEffectKind, FileChangeEffectKind | 'read'>;
+  switch (kind) {
     case 'ref':
       return ['command: deploy', scope.command === 'deploy' ? null : 'the scope lets no command move a git reference'];
     case 'resource':
@@ -70,6 +72,7 @@ function otherProblem(
       return [`hosts: ${allow.join(', ') || 'none'}`, isHostAllowed(path, allow) ? null : 'web.allow lacks the host'];
     }
     default:
+      kind satisfies never;
       return ['effects must be of a known kind', 'this kind of effect is unknown'];
   }
 }

@@ -20,6 +20,10 @@ const OP_FACTS = {
 
 export type ObservedEffectKind = keyof typeof OP_FACTS;
 
+export type FileChangeEffectKind = {
+  [op in ObservedEffectKind]: (typeof OP_FACTS)[op]['changesFile'] extends true ? op : never;
+}[ObservedEffectKind];
+
 export const OBSERVED_EFFECT_KINDS = Object.keys(OP_FACTS) as ObservedEffectKind[];
 
 export const FILE_CHANGE_EFFECT_KINDS: readonly string[] = OBSERVED_EFFECT_KINDS.filter(

@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { blocksOf, pages } from './blocks.ts';
 
 const read = (file: string): string => readFileSync(file, 'utf8');
 
@@ -41,4 +42,43 @@ const WORDS = [
 it('docs/glossary.md defines every word of the domain', () => {
   const bold = [...read('docs/glossary.md').matchAll(/\*\*([^*]+)\*\*/g)].flatMap(([, words]) => words!.split(', '));
   expect(WORDS.filter((word) => !bold.includes(word))).toEqual([]);
+});
+
+const forContributors = pages().filter((page) =>
+  /^(?:CONTRIBUTING|docs\/architecture|docs\/extend\/.*)\.md$/.test(page),
+);
+const sources = [
+  ...['package.json', 'tsdown.config.ts'],
+  ...['src', 'test', 'specs', 'docs'].flatMap((folder) =>
+    (readdirSync(folder, { recursive: true }) as string[]).map((file) => `${folder}/${file}`),
+  ),
+];
+const words = new Set(
+  sources
+    .filter((file) => /\.(?:ts|tsx|cjs|json)$/.test(file) && !file.startsWith('test/docs/'))
+    .flatMap((file) => read(file).match(/#?[A-Za-z_]\w*/g) ?? []),
+);
+
+/** The files and identifiers that the prose of a page names and neither the sources nor the blocks of the page have. */
+function missingNames(page: string, text = read(page)): readonly string[] {
+  const blocks = blocksOf(page, text).map((block) => `${block.file} ${block.text}`);
+  const code = [...text.replaceAll(/^ *```[\s\S]*?^ *```/gm, '').matchAll(/`([^`\n]+)`/g)].map(([, name]) => name!);
+  return code.flatMap((name) => {
+    const isFile = /^[\w./-]+\.(?:tsx?|cjs|yaml|txt)$/.test(name);
+    const named = isFile ? [name] : (name.match(/(?<![-.\w/])#?(?:[a-z]+[A-Z]\w*|[A-Z]+_[A-Z_]+)\b(?!-)/g) ?? []);
+    return named.filter(
+      (each) =>
+        !blocks.some((block) => block.includes(each)) &&
+        !(isFile ? sources.some((file) => `/${file}`.endsWith(`/${each}`)) : words.has(each)),
+    );
+  });
+}
+
+it.each(forContributors)('%s names only files and identifiers that exist', (page) => {
+  expect(missingNames(page)).toEqual([]);
+});
+
+it('a file and an identifier that do not exist are found', () => {
+  const text = '`gate/decide.ts` has `decideStep`; `gate/gone.ts` and `goneForEver` of `THE_GONE` do not exist.';
+  expect(missingNames('a.md', text)).toEqual(['gate/gone.ts', 'goneForEver', 'THE_GONE']);
 });

@@ -192,7 +192,9 @@ describe('the search for imports', () => {
     ["const a = await import('../stores/memory.ts');"],
     ["type A = import('../stores/memory.ts').A;"],
     ["import { ok } from '../spec/types.ts';\nimport { a } from '../stores/memory.ts';"],
-  ])('finds %j', (text) => expect(strangers('gate/planted.ts', text)).toEqual(['../stores/memory.ts']));
+  ])('the search for imports finds %j', (text) =>
+    expect(strangers('gate/planted.ts', text)).toEqual(['../stores/memory.ts']),
+  );
 
   it.each([
     ["import { a } from '../spec/types.ts';"],
@@ -200,14 +202,14 @@ describe('the search for imports', () => {
     ["import { posix } from 'node:path';"],
     ["// import { a } from '../stores/memory.ts';"],
     ["/** import('../stores/memory.ts') */"],
-  ])('allows %j', (text) => expect(strangers('gate/planted.ts', text)).toEqual([]));
+  ])('the search for imports allows %j', (text) => expect(strangers('gate/planted.ts', text)).toEqual([]));
 
-  it('allows ports only type imports', () => {
+  it('the search for imports allows ports only type imports', () => {
     expect(strangers('ports/planted.ts', "import type { Json } from '../spec/types.ts';")).toEqual([]);
     expect(strangers('ports/planted.ts', "import { MODES } from '../spec/types.ts';")).toEqual(['../spec/types.ts']);
   });
 
-  it('refuses an import that leaves src', () => {
+  it('the search for imports refuses an import that leaves src', () => {
     expect(strangers('gate/planted.ts', "import { a } from '../../test/a.ts';")).toEqual(['../../test/a.ts']);
   });
 });

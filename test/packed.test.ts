@@ -51,7 +51,7 @@ describe.runIf(isDeep)('the package', () => {
     expect(stderr).toContain('hopgate');
   });
 
-  it('works on the oldest Node that package.json names', () => {
+  it('the package works on the oldest Node that package.json names', () => {
     const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
     const version = `${engines.node.replace('>=', '')}.0`;
     const oldest = join(folder, 'oldest');

@@ -85,7 +85,7 @@ describe('the list of approval requests', () => {
     expect(statSync(stateDir(on.root, on.env), { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  it('shows pending and answered requests', async () => {
+  it('the list of approval requests shows pending and answered requests', async () => {
     const on = machine();
     const first = await ask(on);
     const second = await ask(on, { reason: 'another' });
@@ -165,7 +165,7 @@ describe('the text of an approval request', () => {
     expect(shown.tree.lines).toContain('+two');
   });
 
-  it('names files that differ from the session’s last state', async () => {
+  it('the text of an approval request names files that differ from the session’s last state', async () => {
     const on = changed();
     put(on.root, { 'src/back.txt': '' });
     const id = await ask(
@@ -178,7 +178,7 @@ describe('the text of an approval request', () => {
     expect(out).not.toContain('src/never.txt is not');
   });
 
-  it('escapes invisible characters, and no text imitates hopgate’s own lines', async () => {
+  it('the text of an approval request escapes invisible characters, and no text imitates hopgate’s own lines', async () => {
     const on = changed();
     put(on.root, { 'src/a.txt': 'one\n\u001b[2Kharmless\u202e\r\n' });
     const message = 'fix: two\n\u001b[1Acolour\n  sha256 0000\u202e';
@@ -194,7 +194,7 @@ describe('the text of an approval request', () => {
     expect(out).toContain('+\\u{1b}[2Kharmless\\u{202e}\\u{d}');
   });
 
-  it('shows the request’s new files first, and counts the omitted ones', async () => {
+  it('the text of an approval request shows the request’s new files first, and counts the omitted ones', async () => {
     const on = changed();
     put(on.root, Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`build/${n}.txt`, `${n}\n`])));
     const id = await ask(on, deploy({ 'src/new.txt': sha256('brand new\n') }));
@@ -233,7 +233,7 @@ describe('the text of an approval request', () => {
     for (const line of ['+two', '+brand new']) expect(out.split('\n')).toContain(line);
   });
 
-  it('says why there is no diff', async () => {
+  it('the text of an approval request says why there is no diff', async () => {
     const on = machine();
     const id = await ask(on, deploy({ 'src/a.txt': 'x' }));
     expect((await on.run('approve', String(id))).out).toMatch(/the diff is incomplete: .* has no \.git/);
@@ -304,7 +304,7 @@ describe('an answer of the operator', () => {
 });
 
 describe('hopgate approve --watch', () => {
-  it('reports a request that was answered elsewhere, and continues', async () => {
+  it('hopgate approve --watch reports a request that was answered elsewhere, and continues', async () => {
     const on = machine();
     const { watching, shown, stdin, prompts, until } = watch(on);
     const id = await ask(on);
@@ -321,7 +321,7 @@ describe('hopgate approve --watch', () => {
     expect(await watching).toBe(0);
   });
 
-  it('asks for each request once', async () => {
+  it('hopgate approve --watch asks for each request once', async () => {
     const on = machine();
     const { watching, shown, stdin, prompts, until } = watch(on);
     await ask(on);
@@ -338,7 +338,7 @@ describe('hopgate approve --watch', () => {
     expect(prompts(3)).toBe(false);
   });
 
-  it('rings at the terminal and runs the command of the operator, with the request in variables', async () => {
+  it('hopgate approve --watch rings at the terminal and runs the command of the operator, with the request in variables', async () => {
     const on = machine();
     const variablesFile = join(folder(), 'variables');
     const { watching, shown, stdin, prompts, until } = watch(

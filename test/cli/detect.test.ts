@@ -58,7 +58,7 @@ describe('the detection of tests', () => {
     ['bun', { 'package.json': scripts({}, workspaces), 'bun.lock': '' }, ['bun run --filter * test']],
     ['a root with its own test script', { 'package.json': scripts({ test: 'turbo test' }, workspaces) }, ['npm test']],
     ['an unreadable list', { 'pnpm-workspace.yaml': '{', 'pnpm-lock.yaml': '', 'package.json': '{}' }, []],
-  ])('proposes the tests of the packages of a workspace: %s', async (_, files, runs) => {
+  ])('the detection of tests proposes the tests of the packages of a workspace: %s', async (_, files, runs) => {
     expect((await tests({ ...packages, ...files })).map(({ run }) => run)).toEqual(runs);
   });
 
@@ -82,13 +82,13 @@ describe('the detection of tests', () => {
     ['mocha', 'npm test -- --reporter tap', 'tap'],
     ['CI=1 mocha', 'npm test', 'none'],
     ['make check', 'npm test', 'none'],
-  ])('reads the script %j as %j reporting %s', async (script, run, report) => {
+  ])('the detection of tests reads the script %j as %j reporting %s', async (script, run, report) => {
     const [found] = await tests({ 'package.json': scripts({ test: script }) });
     expect(found?.run).toBe(run);
     expect(typeof found?.report === 'object' ? 'junit' : found?.report).toBe(report);
   });
 
-  it('keeps the whole script if other commands run before or after the tests', async () => {
+  it('the detection of tests keeps the whole script if other commands run before or after the tests', async () => {
     expect(await tests({ 'package.json': scripts({ pretest: 'tsc', test: 'node --test' }) })).toEqual([
       { run: 'npm test', report: 'none' },
     ]);
@@ -107,7 +107,7 @@ describe('the detection of tests', () => {
     ['yarn.lock', {}, 'yarn run test'],
     ['bun.lock', {}, 'bun run test'],
     ['package-lock.json', { packageManager: 'pnpm@10.0.0' }, 'pnpm run test'],
-  ])('runs scripts with the package manager of %s %j', async (lock, more, run) => {
+  ])('the detection of tests runs scripts with the package manager of %s %j', async (lock, more, run) => {
     expect((await tests({ 'package.json': scripts({ test: './t.sh' }, more), [lock]: '' }))[0]?.run).toBe(run);
   });
 
@@ -118,7 +118,7 @@ describe('the detection of tests', () => {
     ['{"scripts":5}'],
     [scripts({})],
     [scripts({ test: 'echo "Error: no test specified" && exit 1' })],
-  ])('finds no tests in the package.json %j', async (text) =>
+  ])('the detection of tests finds no tests in the package.json %j', async (text) =>
     expect(await tests({ 'package.json': text })).toEqual([]),
   );
 
@@ -139,7 +139,7 @@ describe('the detection of tests', () => {
     [{ 'test_a.py': '', 'pyproject.toml': '[project]\nname = "a"\n' }, 'python3 -m unittest discover'],
     [{ 'tests/test_a.py': '', 'pytest.ini': '' }, 'pytest --junitxml=hopgate-junit.xml'],
     [{ Makefile: 'all: a b\n\ntest: all\n\tcc\n' }, 'make test'],
-  ])('finds tests in %j', async (files, run) =>
+  ])('the detection of tests finds tests in %j', async (files, run) =>
     expect((await tests(files as { [path: string]: string })).map((it) => it.run)).toEqual([run]),
   );
 
@@ -148,7 +148,9 @@ describe('the detection of tests', () => {
     [{ 'pyproject.toml': 'not = toml = at all' }],
     [{ 'tests/helper.py': '', 'src/contest.py': '' }],
     [{ Makefile: 'test := 5\nTESTS = test\n' }],
-  ])('finds no tests in %j', async (files) => expect(await tests(files as { [path: string]: string })).toEqual([]));
+  ])('the detection of tests finds no tests in %j', async (files) =>
+    expect(await tests(files as { [path: string]: string })).toEqual([]),
+  );
 
   it('the detection of tests tests each module of a Go repository, unless they are many', async () => {
     const modules = (...folders: string[]) =>
@@ -162,13 +164,13 @@ describe('the detection of tests', () => {
     expect(many).toEqual([{ run: 'go test ./...', report: 'none' }]);
   });
 
-  it('omits a Makefile target that only runs the same tests', async () => {
+  it('the detection of tests omits a Makefile target that only runs the same tests', async () => {
     expect((await tests({ 'Cargo.toml': '', Makefile: 'test:\n\tcargo test\n' })).map((it) => it.run)).toEqual([
       'cargo test',
     ]);
   });
 
-  it('splits a line into words only if a shell would run exactly these words', () => {
+  it('the detection of tests splits a line into words only if a shell would run exactly these words', () => {
     const word = fc.stringMatching(/^[\w./:@%+,-]+$/);
     fc.assert(
       fc.property(fc.array(word, { minLength: 1 }), (words) => {
@@ -186,7 +188,7 @@ describe('the detection of tests', () => {
 });
 
 describe('the detection of deploys', () => {
-  it('reads scripts, targets and files, and keeps the first of each name', () => {
+  it('the detection of deploys reads scripts, targets and files, and keeps the first of each name', () => {
     const files = {
       'package.json': scripts({ deploy: 'x', 'deploy:staging': 'y', predeploy: 'z', 'deploy:UP': 'no' }),
       Makefile: 'deploy:\n\tx\ndeploy-canary: a\n\ty\n',
@@ -449,7 +451,7 @@ describe('the proposed hopgate.yaml', () => {
     ['bundle exec rake test', 'bundle exec rake test {args}'],
     ['bats --tap test', 'bats --tap test {args}'],
     ['make test', 'make test'],
-  ])('lets an agent run a part of the tests if %s takes words', (line, expected) => {
+  ])('the proposed hopgate.yaml lets an agent run a part of the tests if %s takes words', (line, expected) => {
     const test = [{ run: line.split(' '), report: 'none' as const, because: 'x' }];
     const text = renderProjectConfig({ edit: ['*.md'], test, deploy: [], git: null });
     expect((parseDocument(text).toJSON() as { test: { run: string[] }[] }).test[0]?.run.join(' ')).toBe(expected);
@@ -458,7 +460,7 @@ describe('the proposed hopgate.yaml', () => {
   it.each([
     ['everything', 20],
     ['little', 0],
-  ])('follows prettier and yamllint if a repository uses %s', (_, count) => {
+  ])('the proposed hopgate.yaml follows prettier and yamllint if a repository uses %s', (_, count) => {
     const many = Array.from({ length: count }, (_, at) => `folder ${at}/`);
     const found = {
       edit: [...many, 'yes', "it's/", '1.0'],
@@ -508,7 +510,7 @@ describe('the proposed hopgate.yaml', () => {
     expect((await tests(files as unknown as { [path: string]: string })).map((found) => found.run)).toEqual([run]);
   });
 
-  it('builds with Meson, or with autotools and a generated or committed configure', async () => {
+  it('the proposed hopgate.yaml builds with Meson, or with autotools and a generated or committed configure', async () => {
     const line = async (files: { readonly [path: string]: string }) => (await tests(files)).map(({ run }) => run);
     const meson = {
       'meson.build': "if ok\n  subdir('a')\nendif",
@@ -551,7 +553,7 @@ describe('the proposed hopgate.yaml', () => {
     expect(proposePrograms(memoryTree({}), path, [shown])).toEqual({ certain: [], possible: [] });
   });
 
-  it('reads no cache of modules that the repository replaces', () => {
+  it('the proposed hopgate.yaml reads no cache of modules that the repository replaces', () => {
     const { home } = machineWith([], ['go/pkg/mod', '.cargo/registry']);
     const files = { 'go.sum': 'x', 'Cargo.lock': 'source = "registry"\n' };
     const read = (more: object) => proposeCaches(memoryTree({ ...files, ...more }), home);
@@ -560,7 +562,7 @@ describe('the proposed hopgate.yaml', () => {
     expect(read({ 'vendor/modules.txt': '# x', '.cargo/config.toml': config })).toEqual([]);
   });
 
-  it('says what to fill in if nothing was found', () => {
+  it('the proposed hopgate.yaml says what to fill in if nothing was found', () => {
     const empty = renderProjectConfig({ edit: [], test: [], deploy: [], git: null });
     expect(parse(empty)).toEqual({
       specs: 'default',

@@ -65,14 +65,14 @@ async function withSessions({ root, env }: Machine, ...ids: string[]): Promise<v
 }
 
 describe('sessions', () => {
-  it('lists none before the first session, and creates no store', async () => {
+  it('hopgate sessions lists none before the first session, and creates no store', async () => {
     const { run } = machine();
     expect(await run('sessions')).toMatchObject({ code: 0, out: 'No sessions yet.\n', err: '' });
     expect(await run('sessions', '--json')).toMatchObject({ code: 0, out: '', err: '' });
     expect((await run('log', 'x')).code).toBe(1);
   });
 
-  it('lists them for people and as JSON lines', async () => {
+  it('hopgate sessions lists the sessions for people and as JSON lines', async () => {
     const here = machine();
     await withSessions(here, 's-one', 's-two');
     const { out } = await here.run('sessions');
@@ -90,7 +90,7 @@ describe('sessions', () => {
 });
 
 describe('log', () => {
-  it('prints one line for each entry', async () => {
+  it('hopgate log prints one line for each entry', async () => {
     const here = machine();
     await withSessions(here, 's-one');
     const { code, out } = await here.run('log', 's-one');
@@ -103,7 +103,7 @@ describe('log', () => {
     expect(lines).toHaveLength(5);
   });
 
-  it('omits columns on a narrow terminal, so that the summary has room', async () => {
+  it('hopgate log omits columns on a narrow terminal, so that the summary has room', async () => {
     const here = machine();
     await withSessions(here, 's-one');
     const out: string[] = [];
@@ -118,7 +118,7 @@ describe('log', () => {
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  it('shows an agent’s text without letting it control the terminal', async () => {
+  it('hopgate log shows an agent’s text without letting it control the terminal', async () => {
     const here = machine();
     await withSessions(here, 's-one');
     for (const argv of [
@@ -131,7 +131,7 @@ describe('log', () => {
     }
   });
 
-  it('prints whole bodies with --full, and stored entries with --json', async () => {
+  it('hopgate log prints whole bodies with --full, and stored entries with --json', async () => {
     const here = machine();
     await withSessions(here, 's-one');
     expect((await here.run('log', 's-one', '--full')).out).toContain('  "remedy": "hop"');
@@ -144,7 +144,7 @@ describe('log', () => {
     expect(entries[2]!.hash).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('accepts a unique prefix of an id, and suggests the nearest id if none matches', async () => {
+  it('hopgate log accepts a unique prefix of an id, and suggests the nearest id if none matches', async () => {
     const here = machine();
     await withSessions(here, 's-one', 's-two', 's-twofold');
     expect((await here.run('log', 's-o')).out).toBe((await here.run('log', 's-one')).out);

@@ -191,7 +191,7 @@ describe('the Stately inspector', () => {
     expect(new Set(messages.map(({ id }) => id)).size).toBe(messages.length);
   });
 
-  it('receives definitions that parse back into the same machines, and events that lead to the same states', async () => {
+  it('the Stately inspector receives definitions that parse back into the same machines, and events that lead to the same states', async () => {
     const sent: Message[] = [];
     await live(statelyInspector((each) => sent.push(message.parse(JSON.parse(JSON.stringify(each))))));
     const known = new Map(compileMachineConfigs(specs).map((config) => [config.id, config]));
@@ -200,7 +200,7 @@ describe('the Stately inspector', () => {
     expect(followed(sent)).toBe(15);
   });
 
-  it('receives no arguments and results', async () => {
+  it('the Stately inspector receives no arguments and results', async () => {
     const sent: unknown[] = [];
     await live(statelyInspector((each) => sent.push(each)));
     expect(sent.length).toBeGreaterThan(30);
@@ -250,7 +250,7 @@ describe('the bridge to the Stately inspector', () => {
     await expect(watcher(socket, { origin: address.slice(0, -1) })).resolves.toBeDefined();
   });
 
-  it('listens only on the loopback interface', async () => {
+  it('the bridge to the Stately inspector listens only on the loopback interface', async () => {
     const { address } = await bridge();
     const port = Number(new URL(address).port);
     const other = createServer();
@@ -259,7 +259,7 @@ describe('the bridge to the Stately inspector', () => {
     await new Promise<void>((resolve, reject) => other.once('error', reject).listen(port, '127.0.0.2', resolve));
   });
 
-  it('says that the port is taken', async () => {
+  it('the bridge to the Stately inspector says that the port is taken', async () => {
     const { address } = await bridge();
     await expect(startBridge(Number(new URL(address).port))).rejects.toMatchObject({ code: 'port-in-use' });
   });
@@ -287,7 +287,7 @@ steps:
     return { url: `ws://127.0.0.1:${(server.address() as { port: number }).port}`, received };
   }
 
-  it('replays a stored session with the same messages as the live one', async () => {
+  it('hopgate inspect replays a stored session with the same messages as the live one', async () => {
     const { root, run } = machine({ 'a.txt': 'a', 'look.yaml': SCENARIO });
     commitAll(root);
     const seenLive = await receiver();
@@ -302,7 +302,7 @@ steps:
     expect(plain(later.received)).toEqual(plain(seenLive.received));
   });
 
-  it('serves the session until it is interrupted, and prints the address', async () => {
+  it('hopgate inspect serves the session until it is interrupted, and prints the address', async () => {
     const { root, run, env } = machine({ 'a.txt': 'a', 'look.yaml': SCENARIO });
     commitAll(root);
     expect(await run('run', 'look.yaml', '--root', '.')).toMatchObject({ code: 0 });
@@ -330,7 +330,7 @@ steps:
     expect(await ended).toBe(0);
   });
 
-  it('explains an unknown session, a missing receiver, a wrong address and a wrong port', async () => {
+  it('hopgate inspect explains an unknown session, a missing receiver, a wrong address and a wrong port', async () => {
     const { root, run } = machine({ 'look.yaml': SCENARIO });
     commitAll(root);
     expect(await run('inspect')).toMatchObject({ code: 1, err: expect.stringContaining('has no sessions yet') });

@@ -68,7 +68,7 @@ it('hopgate mcp answers a request that is too large, wherever its id is, and ser
 describe.each(depth<readonly ('legacy' | 'auto')[]>(['auto'], ['legacy', 'auto']))(
   'hopgate mcp over stdio (%s)',
   (era) => {
-    it('lets an agent find, fix and test a bug, and prints only protocol messages', async () => {
+    it('hopgate mcp over stdio lets an agent find, fix and test a bug, and prints only protocol messages', async () => {
       const here = await repository();
       const served = await serve(here, ['--agent', 'mender'], { era, approves: true });
       const { client, opened } = served;
@@ -245,7 +245,7 @@ describe('hopgate mcp ends', () => {
 });
 
 describe('hopgate mcp --http', () => {
-  it('answers requests with the token that it prints', async () => {
+  it('hopgate mcp --http answers requests with the token that it prints', async () => {
     const here = await repository();
     const { opened } = await serveHttp(here);
     expect(opened.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
@@ -255,7 +255,7 @@ describe('hopgate mcp --http', () => {
     await expect(httpClient(opened.url!, 'another-token')).rejects.toThrow();
   });
 
-  it.runIf(isDeep)('uses a token from the environment and does not print it', async () => {
+  it.runIf(isDeep)('hopgate mcp --http uses a token from the environment and does not print it', async () => {
     const here = await repository();
     const token = 'a-token-that-stays';
     const { opened } = await serveHttp(here, [], { HOPGATE_MCP_TOKEN: token });
@@ -268,14 +268,14 @@ describe('hopgate mcp --http', () => {
     ['192.168.0.1', 'can be reached from other machines'],
     ['127.0.0.1:99999', 'is not an address'],
     ['http://x', 'is not an address'],
-  ])('refuses to serve at the address %s', async (address, why) => {
+  ])('hopgate mcp --http refuses to serve at the address %s', async (address, why) => {
     const here = await repository();
     const { code, err } = await here.run('mcp', '--http', address);
     expect(code).toBe(2);
     expect(err).toContain(why);
   });
 
-  it('refuses a token that is easy to guess', async () => {
+  it('hopgate mcp --http refuses a token that is easy to guess', async () => {
     const { code, err } = await machine({}, { HOPGATE_MCP_TOKEN: 'short' }).run('mcp', '--http');
     expect(code).toBe(2);
     expect(err).toContain('shorter than 16');
@@ -288,7 +288,9 @@ describe('hopgate mcp --http', () => {
     ['[::1]:80', { address: '::1', port: 80 }],
     ['[::1]', { address: '::1', port: 0 }],
     ['example.org', { address: 'example.org', port: 0 }],
-  ] as const)('accepts the address %s', (text, address) => expect(parseHttpAddress(text)).toEqual(address));
+  ] as const)('hopgate mcp --http accepts the address %s', (text, address) =>
+    expect(parseHttpAddress(text)).toEqual(address),
+  );
 });
 
 describe('the MCP Inspector', () => {
@@ -311,7 +313,7 @@ describe('the MCP Inspector', () => {
     expect((JSON.parse(out) as { tools: { name: string }[] }).tools.map(({ name }) => name)).toEqual(CONTROLS);
   });
 
-  it.runIf(isDeep)('calls one tool, and is refused another with the way there', async () => {
+  it.runIf(isDeep)('the MCP Inspector calls one tool, and is refused another with the way there', async () => {
     const here = await repository();
     const on = ['--config', config(here), '--server', 'hopgate', '--method', 'tools/call'];
     const mode = await inspect(here, [...on, '--tool-name', 'mode', '--tool-arg', 'to=diagnose']);
@@ -321,7 +323,7 @@ describe('the MCP Inspector', () => {
     expect(why.out).toContain('explore has no write');
   });
 
-  it.runIf(isDeep)('connects over HTTP', async () => {
+  it.runIf(isDeep)('the MCP Inspector connects over HTTP', async () => {
     const here = await repository();
     const { opened } = await serveHttp(here, [], { HOPGATE_MCP_TOKEN: 'a-token-that-stays' });
     const { code, out, err } = await inspect(here, [

@@ -39,19 +39,19 @@ describe('the command line', () => {
     [['seal'], "missing required argument 'session'"],
     [['graph', '--format', 'gif'], "argument 'gif' is invalid. Allowed choices are mermaid, dot, json, svg, stately."],
     [['check', '--root', '/nowhere/at/all'], 'there is no folder /nowhere/at/all'],
-  ])('answers %j with exit code 2', async (argv, message) => {
+  ])('the command line answers %j with exit code 2', async (argv, message) => {
     const { code, out, err } = await machine().run(...argv);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain(message);
   });
 
-  it('prints help as an error without a command', async () => {
+  it('the command line prints help as an error without a command', async () => {
     const { code, out, err } = await machine().run();
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain('Usage: hopgate');
   });
 
-  it('prints errors as one JSON document with --json in any position', async () => {
+  it('the command line prints errors as one JSON document with --json in any position', async () => {
     for (const argv of [
       ['--json', 'docter'],
       ['docter', '--json'],
@@ -74,7 +74,7 @@ describe('the command line', () => {
     }
   });
 
-  it('says how to find the session that a command needs', async () => {
+  it('the command line says how to find the session that a command needs', async () => {
     for (const name of ['activity', 'seal', 'erase', 'resume']) {
       const { code, err } = await machine().run(name);
       expect({ code, err }).toEqual({
@@ -85,7 +85,7 @@ describe('the command line', () => {
     expect((await machine().run('replay')).code).toBe(2);
   });
 
-  it('shows the stack of an error only with HOPGATE_DEBUG=1', async () => {
+  it('the command line shows the stack of an error only with HOPGATE_DEBUG=1', async () => {
     expect((await machine().run('log', 'x')).err).not.toContain('    at ');
     expect((await machine({}, { HOPGATE_DEBUG: '1' }).run('log', 'x')).err).toContain('    at ');
   });
@@ -95,7 +95,7 @@ describe('--approve', () => {
   const SCENARIO = 'title: one\nsteps: [{mode: diagnose}]\n';
 
   it.each([[['run', 'one.yaml', '--root', '.']], [['shell']], [['mcp']]])(
-    'lists the names that %j accepts if one is unknown, and opens no session',
+    'the option --approve lists the names that %j accepts if one is unknown, and opens no session',
     async (argv) => {
       const { run } = machine({ 'one.yaml': SCENARIO });
       const { code, out, err } = await run(...argv, '--approve', 'execute,deplyo');
@@ -106,20 +106,23 @@ describe('--approve', () => {
     },
   );
 
-  it.each([['execute,deploy'], ['execute', 'deploy'], ['execute,install,deploy']])('accepts %j', async (...names) => {
-    const { run } = machine({ 'one.yaml': SCENARIO });
-    expect(await run('run', 'one.yaml', '--root', '.', '--approve', ...names)).toMatchObject({ code: 0, err: '' });
-  });
+  it.each([['execute,deploy'], ['execute', 'deploy'], ['execute,install,deploy']])(
+    'the option --approve accepts %j',
+    async (...names) => {
+      const { run } = machine({ 'one.yaml': SCENARIO });
+      expect(await run('run', 'one.yaml', '--root', '.', '--approve', ...names)).toMatchObject({ code: 0, err: '' });
+    },
+  );
 });
 
 describe('the process of the command line', () => {
-  it('exits with the code of the command', async () => {
+  it('the process of the command line exits with the code of the command', async () => {
     expect((await spawnCli(['--version'])).code).toBe(0);
     expect((await spawnCli(['log', 'no-such-session', '--root', machine().root])).code).toBe(1);
     expect((await spawnCli(['docter'])).code).toBe(2);
   });
 
-  it('respects FORCE_COLOR and NO_COLOR', async () => {
+  it('the process of the command line respects FORCE_COLOR and NO_COLOR', async () => {
     const env = { PATH: process.env['PATH'], HOME: machine().root };
     expect((await spawnCli(['docter'], { env: { ...env, FORCE_COLOR: '1' } })).err).toContain('\u001b[31m');
     expect((await spawnCli(['docter'], { env: { ...env, NO_COLOR: '1' } })).err).not.toContain('\u001b');
@@ -134,7 +137,7 @@ describe('the process of the command line', () => {
 
   const old = '/usr/bin/node';
   it.skipIf(!existsSync(old))(
-    'names the needed version on an old Node (skipped where the system has none)',
+    'the process of the command line names the needed version on an old Node (skipped where the system has none)',
     async () => {
       const { execFileSync } = await import('node:child_process');
       const version = execFileSync(old, ['--version'], { encoding: 'utf8' }).slice(1).split('.').map(Number);
@@ -195,7 +198,7 @@ describe('the start of the command line', () => {
     return [...stderr.matchAll(/\/src\/cli\/commands\/(.*)\.ts$/gm)].map(([, name]) => name!);
   }
 
-  it('loads no command for --help, and only one for that command’s help', () => {
+  it('the start of the command line loads no command for --help, and only one for that command’s help', () => {
     expect(loaded('--help')).toEqual([]);
     expect(loaded('graph', '--help')).toEqual(['specs/graph']);
   });

@@ -172,7 +172,7 @@ describe('the words of a typed line', () => {
     expect(parseArguments(migrate as unknown as ToolSpec, words)).toEqual(args),
   );
 
-  it('takes one word for a command as a line', () => {
+  it('a typed line takes one word for a command as a line', () => {
     const run = { parameters: [parameter('command', 'array')] } as unknown as ToolSpec;
     expect(parseArguments(run, ['go', 'test', './a b'])).toEqual({ command: ['go', 'test', './a b'] });
     expect(parseArguments(run, ['go test ./a'])).toEqual({ command: 'go test ./a' });
@@ -234,7 +234,7 @@ describe('the output of a command', () => {
 });
 
 describe('Ctrl-C in the shell', () => {
-  it('discards all lines typed ahead, and says how to continue', async () => {
+  it('Ctrl-C in the shell discards all lines typed ahead, and says how to continue', async () => {
     const here = machine(FILES);
     const { code, out, err } = await here.type('mode diagnose\rstart explore\r\u0003', 'shell');
     expect(out).not.toContain('mode is diagnose');
@@ -244,7 +244,7 @@ describe('Ctrl-C in the shell', () => {
     expect(code).toBe(0);
   });
 
-  it('cancels a running tool and keeps the shell; the outcome is recorded', async () => {
+  it('Ctrl-C in the shell cancels a running tool and keeps the shell; the outcome is recorded', async () => {
     const here = machine(FILES);
     const keys = new PassThrough();
     let out = '';
@@ -277,7 +277,7 @@ describe('Ctrl-C in the shell', () => {
 });
 
 describe('the shell', () => {
-  it('says that a run without tests is no pass', async () => {
+  it('the shell says that a run without tests is no pass', async () => {
     const { out } = await typed(
       'mode diagnose',
       'start explore',
@@ -288,7 +288,7 @@ describe('the shell', () => {
     expect(out).toContain('verdict error, 0 tests');
   });
 
-  it('names the dropped changes of a command', async () => {
+  it('the shell names the dropped changes of a command', async () => {
     const lines = ['mode diagnose', 'start explore', 'hop edit --exit hop-edit', 'mode execute'];
     const { out } = await typed(...lines, 'bash echo b > src/b.js; echo c > c.js');
     expect(out).toContain('dropped: c.js');
@@ -296,21 +296,21 @@ describe('the shell', () => {
 });
 
 describe('the completion in the shell', () => {
-  it('completes paths in the root, whatever the current folder is', () => {
+  it('the completion in the shell completes paths in the root, whatever the current folder is', () => {
     const { root } = machine(FILES);
     const session = { available: () => ({ tools: ['read'], hops: [], modes: [] }) } as unknown as Session;
     expect(completeLine(session, 'read sr', root)[0]).toEqual(['src/']);
     expect(completeLine(session, 'read src/', root)[0]).toEqual(['src/a.js']);
   });
 
-  it('quotes a root with spaces so that the line can be pasted', () => {
+  it('the completion in the shell quotes a root with spaces so that the line can be pasted', () => {
     for (const word of ['/a b/ü', "it's", '/plain', '$HOME'])
       expect(spawnSync('sh', ['-c', `printf %s ${toShellWord(word)}`], { encoding: 'utf8' }).stdout).toBe(word);
   });
 });
 
 describe('the shell with a read-only state folder', () => {
-  it('names the folder', () => {
+  it('the shell with a read-only state folder names the folder', () => {
     const { root } = machine(FILES);
     expect(() => ensureStateDir(root, { XDG_STATE_HOME: '/dev/null' })).toThrow(
       /the state folder \/dev\/null\/hopgate\/[0-9a-f]{16} cannot be written \(ENOTDIR\)/,

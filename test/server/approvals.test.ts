@@ -118,7 +118,7 @@ describe('the activity log over HTTP', () => {
     expect((await served.ask(`GET /v1/sessions/${id}`)).json.steps).toBe(0);
   });
 
-  it('sums up the reviews', async () => {
+  it('the activity log over HTTP sums up the reviews', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const post = (what: string, body: object) => served.ask(`POST /v1/sessions/${id}/${what}`, { token, body });

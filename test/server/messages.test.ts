@@ -27,7 +27,7 @@ async function messagesOf(served: Served, path: string, count: number, token = s
 }
 
 describe('messages over HTTP', () => {
-  it('reach a session from a person, are acknowledged once, and have receipts', async () => {
+  it('messages over HTTP reach a session from a person, are acknowledged once, and have receipts', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const sent = await bellOf(served, `session:${id}`);
@@ -65,7 +65,7 @@ describe('messages over HTTP', () => {
     expect((await live).map(({ cursor }) => cursor)).toEqual(['4', '5', '6']);
   });
 
-  it('reach a person, who pages, follows, acknowledges and answers', async () => {
+  it('messages over HTTP reach a person, who pages, follows, acknowledges and answers', async () => {
     const served = await serveWorld();
     const { root } = served;
     await served.session();
@@ -93,7 +93,7 @@ describe('messages over HTTP', () => {
     expect((await served.ask('GET /v1/inbox?unread=true')).json.messages).toHaveLength(3);
   });
 
-  it('answer a whistle after its deadline with 504 and its job, and the job then shows the late answer', async () => {
+  it('messages over HTTP answer a whistle after its deadline with 504 and its job, and the job then shows the late answer', async () => {
     const served = await serveWorld();
     const { root } = served;
     await served.session();
@@ -117,7 +117,7 @@ describe('messages over HTTP', () => {
     expect((await waiting).json).toMatchObject({ ok: true, job, answer: { text: 'still', ref: job } });
   });
 
-  it('refuse an address that nobody has, and one that several repositories have', async () => {
+  it('messages over HTTP refuse an address that nobody has, and one that several repositories have', async () => {
     const served = await serveWorld();
     await served.session();
     const nobody = await served.ask('POST /v1/bell', { body: { to: 'agent:carl', text: 'a' } });
@@ -150,7 +150,7 @@ describe('messages over HTTP', () => {
 });
 
 describe('the social pipeline over HTTP', () => {
-  it('opens a session for a message to nobody, and gates an action by the mode of the recipient', async () => {
+  it('the social pipeline over HTTP opens a session for a message to nobody, and gates an action by the mode of the recipient', async () => {
     const served = await serveWorld();
     const send = async (body: object) =>
       (await served.ask('POST /v1/send', { body: { root: served.root, ...body } })).json;

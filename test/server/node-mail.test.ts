@@ -73,7 +73,7 @@ const [STEP, LONGEST] = isDeep ? [15, 700] : [120, 600];
 const FIRST_BYTES = process.env['HOPGATE_EVERY_BYTE'] === '1' ? Array.from({ length: STEP }, (_, at) => at + 1) : [1];
 
 describe('messages between machines', () => {
-  it('arrive with their source, are answered, and leave receipts on both', async () => {
+  it('messages between machines arrive with their source, are answered, and leave receipts on both', async () => {
     const { desk, laptop, far, near } = await twoMachines();
     const { json } = await ring(laptop, near, { to: 'agent:builder@desk', text: 'Which port?', act: 'query' });
     expect(json).toMatchObject({ ok: true, message: { to: 'agent:builder@desk', state: 'sent' } });
@@ -91,7 +91,7 @@ describe('messages between machines', () => {
     for (const served of [desk, laptop]) expect((await served.ask('GET /v1/inbox')).status).toBe(200);
   });
 
-  it('reach people, who are distinguished from people of this machine', async () => {
+  it('messages between machines reach people, who are distinguished from people of this machine', async () => {
     const { desk, laptop, far, near } = await twoMachines();
     await laptop.ask('POST /v1/bell', { body: { to: `session:${far.id}@desk`, text: 'Stop.' } });
     expect(await first(desk, far)).toMatchObject({ from: 'person:operator@laptop', author: 'operator@laptop' });
@@ -150,7 +150,7 @@ describe('messages between machines', () => {
   });
 
   it.each(FIRST_BYTES)(
-    'arrive once, wherever the connection breaks, from byte %i on',
+    'messages between machines arrive once, wherever the connection breaks, from byte %i on',
     async (firstByte) => {
       const { desk, laptop, far, near, url, tokenOf, stop } = await twoMachines();
       await stop();
@@ -208,7 +208,7 @@ describe('the mail of a node', () => {
         expect([401, 403]).toContain((await send(port, what, { token: each, body: {} })).status);
   });
 
-  it('marks only messages that were sent to that node', async () => {
+  it('the mail of a node marks only messages that were sent to that node', async () => {
     const { desk, far, url, tokenOf } = await twoMachines();
     const { json } = await ring(desk, far, { to: 'person:operator', text: 'a' });
     const body = {
@@ -230,7 +230,7 @@ describe('the mail of a node', () => {
     await world.close();
   });
 
-  it('translates an address into the name that the other machine uses', () => {
+  it('the mail of a node translates an address into the name that the other machine uses', () => {
     const name = fc.stringMatching(/^[a-z:-]{1,9}$/);
     fc.assert(
       fc.property(name, name, name, (own, here, there) => {

@@ -46,7 +46,7 @@ async function serveProgram(world: World, ...options: string[]): Promise<Program
 }
 
 describe('hopgate serve', () => {
-  it('loses nothing that it acknowledged when it is killed under load', async () => {
+  it('hopgate serve loses nothing that it acknowledged when it is killed under load', async () => {
     const world = makeWorld();
     const acknowledged = new Map<string, string>();
     let requests = 0;
@@ -89,7 +89,7 @@ describe('hopgate serve', () => {
     expect(acknowledged.size).toBeGreaterThan(40);
   });
 
-  it('takes the place of the daemon, answers the daemon’s clients, and ends on a signal despite open streams', async () => {
+  it('hopgate serve takes the place of the daemon, answers the daemon’s clients, and ends on a signal despite open streams', async () => {
     const world = makeWorld();
     const daemon = await startDaemon(world);
     const { child, port, operator } = await serveProgram(world);

@@ -129,7 +129,7 @@ describe('the event stream of a session', () => {
     });
   });
 
-  it('gives each seq exactly once, wherever the connection is cut', async () => {
+  it('the event stream of a session gives each seq exactly once, wherever the connection is cut', async () => {
     const served = await serveWorld();
     const writer = await write(served, 'cut', 40, 300);
     let written = 40;
@@ -183,7 +183,7 @@ describe('the event stream of a session', () => {
     }
   });
 
-  it('keeps memory bounded for a reader that stopped, and then marks the omitted entries', async () => {
+  it('the event stream of a session keeps memory bounded for a reader that stopped, and then marks the omitted entries', async () => {
     const served = await serveWorld();
     const writer = await write(served, 'slow', 1, 200);
     const socket = await stopped(served, '/v1/sessions/slow/events');
@@ -229,7 +229,7 @@ async function stopped(served: Served, path: string): Promise<Socket> {
 }
 
 describe('the event stream of all sessions', () => {
-  it('continues after a cursor over several repositories, with each entry exactly once', async () => {
+  it('the event stream of all sessions continues after a cursor over several repositories, with each entry exactly once', async () => {
     const served = await serveWorld();
     const first = await served.session();
     const { openSession } = await import('../../src/open-session.ts');

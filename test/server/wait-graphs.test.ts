@@ -269,21 +269,24 @@ describe('waits over any number of machines', () => {
     },
   );
 
-  it.each([4, 5, 8])('name a circle of %i machines without the addresses of other machines', async (count) => {
-    const machines = new Machines(count);
-    const ring = ringOf(machines, count);
-    for (const [index, from] of ring.slice(0, -1).entries()) {
-      await machines.whistle(from, ring[index + 1]!);
+  it.each([4, 5, 8])(
+    'waits over any number of machines name a circle of %i machines without the addresses of other machines',
+    async (count) => {
+      const machines = new Machines(count);
+      const ring = ringOf(machines, count);
+      for (const [index, from] of ring.slice(0, -1).entries()) {
+        await machines.whistle(from, ring[index + 1]!);
+        await machines.passAll();
+      }
+      const last = ring.at(-1)!;
+      const { id } = await machines.whistle(last, ring[0]!);
       await machines.passAll();
-    }
-    const last = ring.at(-1)!;
-    const { id } = await machines.whistle(last, ring[0]!);
-    await machines.passAll();
-    const own = last.address;
-    const first = `${ring[0]!.address}@${machines.nameOf(0, count - 1)}`;
-    expect(machines.refused.get(id)).toBe(
-      `Not delivered: the whistle would wait for itself: ${own} → ${first} → another machine → ${own}.`,
-    );
-    expect(machines.open.size).toBe(count - 1);
-  });
+      const own = last.address;
+      const first = `${ring[0]!.address}@${machines.nameOf(0, count - 1)}`;
+      expect(machines.refused.get(id)).toBe(
+        `Not delivered: the whistle would wait for itself: ${own} → ${first} → another machine → ${own}.`,
+      );
+      expect(machines.open.size).toBe(count - 1);
+    },
+  );
 });

@@ -274,7 +274,7 @@ describe('the backpack', () => {
     });
   });
 
-  it('adds up the changed files over several visits', async () => {
+  it('the backpack adds up the changed files over several visits', async () => {
     const { session } = await stage({ results: { edit: (args) => changed(String(args['path'])) } });
     await lead(session, 'test');
     await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'more' }));
@@ -327,7 +327,7 @@ describe('the review of a session', () => {
     }
   });
 
-  it('adds the agent’s words to the facts', async () => {
+  it('the review of a session adds the agent’s words to the facts', async () => {
     const specs = specsOf({
       'peripherals/look-back.yaml':
         'id: look-back\npurpose: Look back.\ntools: []\nscope: conversation\nentry: [default]\nexit: { done: look-back }\nfruit: { par: { observed: object }, what-went-well: { stated: list, optional: true }, suggestions: { stated: string, optional: true } }',
@@ -347,7 +347,7 @@ describe('the review of a session', () => {
     expect((fruit['par'] as { suggestions: string[] }).suggestions.at(-1)).toBe('ask sooner');
   });
 
-  it('requires new work before the next natural close', async () => {
+  it('the review of a session requires new work before the next natural close', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     expect(await code(session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'tired' }))).toBe('entry-not-met');

@@ -24,7 +24,7 @@ function slowStore(clock: TestClock, log: string[]): EvidenceStore {
 }
 
 describe('the order of a step', () => {
-  it('makes the intent durable before the tool runs, and the outcome before the answer', async () => {
+  it('the order of a step makes the intent durable before the tool runs, and the outcome before the answer', async () => {
     const log: string[] = [];
     const clock = new TestClock();
     const ran = () => {
@@ -57,7 +57,7 @@ describe('the order of a step', () => {
     ]);
   });
 
-  it('runs nothing if the intent cannot be stored', async () => {
+  it('the order of a step runs nothing if the intent cannot be stored', async () => {
     const clock = new TestClock();
     const store = memoryStore({ clock });
     let isFull = false;
@@ -112,7 +112,7 @@ describe('the order of a step', () => {
 });
 
 describe('the tree of entries', () => {
-  it('gives each event the parent that the table states', async () => {
+  it('the tree of entries gives each event the parent that the table states', async () => {
     const { session, clock, reopen } = await stage();
     await denied(session.step(read));
     await lead(session, 'edit');
@@ -332,7 +332,7 @@ describe('the result of a tool', () => {
     });
   });
 
-  it('names tools that no backend serves', async () => {
+  it('the result of a tool names tools that no backend serves', async () => {
     const { session } = await stage({ backends: [] });
     await lead(session, 'explore');
     expect((await denied(session.step(read))).denial).toMatchObject({

@@ -251,7 +251,7 @@ describe('read-only calls during a pending edit', () => {
 });
 
 describe('attaching to a session', () => {
-  it('takes the lease and does not end a pending step', async () => {
+  it('attaching to a session takes the lease and does not end a pending step', async () => {
     const at = await editing();
     await admitted(at.session, editA);
     await at.session.detach();

@@ -198,7 +198,7 @@ describe('session state', () => {
 });
 
 describe('observed fruit of a backend', () => {
-  it('opens exits by its value and in a rule', async () => {
+  it('observed fruit of a backend opens exits by its value and in a rule', async () => {
     const { session, move } = await play();
     await session.setMode({ to: 'diagnose' });
     await move('a');

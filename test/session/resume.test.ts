@@ -144,7 +144,7 @@ const RESULTS = () => {
 };
 
 describe('resuming a session', () => {
-  it('restores exactly the session’s state after any random walk', { timeout: 60_000 }, async () => {
+  it('resuming a session restores exactly the session’s state after any random walk', { timeout: 60_000 }, async () => {
     let longest = 0;
     const entered = new Set<string>();
     await fc.assert(
@@ -174,7 +174,7 @@ describe('resuming a session', () => {
     expect([...entered]).toEqual(expect.arrayContaining(['explore', 'edit', 'test', 'reflect', 'chat']));
   });
 
-  it('only reads until the first call', async () => {
+  it('resuming a session only reads until the first call', async () => {
     const on = await stage();
     await lead(on.session, 'test');
     const reported: unknown[] = [];
@@ -185,7 +185,7 @@ describe('resuming a session', () => {
     await must(on.session.step({ tool: 'bash-test' }));
   });
 
-  it('fails for an unknown session', async () => {
+  it('resuming a session fails for an unknown session', async () => {
     const { resumeSession } = await import('../../src/session/create-session.ts');
     const on = await stage();
     const parts = { store: on.store, clock: on.clock, ids: { next: () => 'x' }, backends: [], approver: null };
@@ -296,7 +296,7 @@ describe('runChain', () => {
     return on;
   };
 
-  it('runs several visits and yields each fruit', async () => {
+  it('runChain runs several visits and yields each fruit', async () => {
     const { session } = await ready();
     const result = await runChain(session, links);
     expect(result).toMatchObject({
@@ -312,7 +312,7 @@ describe('runChain', () => {
     expect(session.state.peripheral).toBeNull();
   });
 
-  it('ends at the first refusal and returns the results so far', async () => {
+  it('runChain ends at the first refusal and returns the results so far', async () => {
     const { session } = await ready();
     const broken = links.with(1, {
       ...links[1]!,
@@ -340,7 +340,7 @@ describe('runChain', () => {
     });
   });
 
-  it('names the refused exit', async () => {
+  it('runChain names the refused exit', async () => {
     const { session } = await ready({ results: { 'bash-test': testRun('fail') } });
     const result = await runChain(session, [
       ...links.slice(0, 2),

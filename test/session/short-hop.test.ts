@@ -28,7 +28,7 @@ async function inside(specs: string, peripheral: 'explore' | 'edit' | 'test', ve
 describe.each([['the shipped specs', 'default'] as const, ...EDN_SETS])(
   'the short form of a hop with the spec set %s',
   (_, specs) => {
-    it('takes the exit that the reason names', async () => {
+    it('the short form of a hop takes the exit that the reason names', async () => {
       const session = await inside(specs, 'explore');
       expect(await session.hop(wire('{"hop":"edit","reason":"found target file"}'))).toMatchObject({
         ok: true,
@@ -42,7 +42,7 @@ describe.each([['the shipped specs', 'default'] as const, ...EDN_SETS])(
       expect(await session.hop(hop)).toMatchObject({ ok: true, exit: 'found-target' });
     });
 
-    it('lets the agent ask for reflect at a natural close', async () => {
+    it('the short form of a hop lets the agent ask for reflect at a natural close', async () => {
       const session = await inside(specs, 'explore');
       const hop = wire('{"hop":"reflect","reason":"natural close point","summary":"completed feature X"}');
       expect(await session.hop(hop)).toMatchObject({

@@ -57,12 +57,12 @@ describe('EDN with sets and :peripheral/id under :peripherals', () => {
     ]);
   });
 
-  it('allows hop-edit from test only to the operator, because edit admits nobody from test', async () => {
+  it('EDN with sets and :peripheral/id under :peripherals allows hop-edit from test only to the operator, because edit admits nobody from test', async () => {
     const { edges } = await loadSpecs(`${FIXTURES}/001`);
     expect(edges.find(({ exit }) => exit === 'hop-edit')?.sources).toEqual([{ kind: 'user-request' }]);
   });
 
-  it('gets the fruit of the five peripherals and requires their context', async () => {
+  it('EDN with sets and :peripheral/id under :peripherals gets the fruit of the five peripherals and requires their context', async () => {
     const { peripherals } = await loadSpecs(`${FIXTURES}/001`);
     expect(Object.entries(peripherals).map(([id, { fruit }]) => [id, Object.keys(fruit)])).toEqual([
       ['explore', ['found', 'target-files', 'summary']],
@@ -80,7 +80,7 @@ describe('EDN with sets and :peripheral/id under :peripherals', () => {
 });
 
 describe('EDN with lists and single keywords, one map for each peripheral', () => {
-  it('derives exactly the expected edges, and hop-reflect asks for reflect, which names agent-request', async () => {
+  it('EDN with lists and single keywords derives exactly the expected edges, and hop-reflect asks for reflect, which names agent-request', async () => {
     expect(hops(await loadSpecs(`${FIXTURES}/002/peripherals.edn`))).toEqual([
       'deploy hop-reflect → reflect',
       'edit blocked → test',
@@ -100,14 +100,14 @@ describe('EDN with lists and single keywords, one map for each peripheral', () =
     ]);
   });
 
-  it('keeps :output', async () => {
+  it('EDN with lists and single keywords keeps :output', async () => {
     const { peripherals } = await loadSpecs(`${FIXTURES}/002`);
     expect(peripherals['reflect']!.output).toEqual({ 'event/type': 'session/par', to: 'musn-activity-log' });
   });
 });
 
 describe('EDN with a bare map and its own catalogue', () => {
-  it('adds tools and scopes to the shipped ones', async () => {
+  it('EDN with a bare map and its own catalogue adds tools and scopes to the shipped ones', async () => {
     const specs = await loadSpecs(`${FIXTURES}/004`);
     expect(specs.peripherals['alfworld']).toMatchObject({
       tools: ['alfworld-action', 'bell', 'whistle'],

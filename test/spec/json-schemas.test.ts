@@ -40,7 +40,7 @@ describe.each(Object.keys(jsonSchemas()))('the JSON Schema %s', (name) => {
     expect(`${JSON.stringify(jsonSchemas()[name], null, 2)}\n`).toBe(readFileSync(`specs/schemas/${name}`, 'utf8'));
   });
 
-  it('describes every key', () => {
+  it('a generated JSON Schema describes every key', () => {
     expect(undescribed(jsonSchemas()[name])).toEqual([]);
   });
 });
@@ -72,7 +72,7 @@ it('an editor accepts every write path that the loader accepts', () => {
 describe.each(SHIPPED)('$file', ({ file, schema }) => {
   const text = readFileSync(file, 'utf8');
 
-  it('names its schema in the first line', () => {
+  it('the file names its schema in the first line', () => {
     const target = relative(dirname(file), `specs/schemas/${schema}`);
     expect(text.split('\n')[0]).toBe(`# yaml-language-server: $schema=${target}`);
     expect(basename(target)).toBe(schema);

@@ -19,7 +19,7 @@ describe('matches', () => {
     ['a call', `args.text.matches('${pattern}')`],
     ['a macro', `[args.text].exists(one, one.matches('${pattern}'))`],
     ['a pattern that the rule computes', "args.text.matches('(?i)^(A' + '+)+$')"],
-  ])('searches by RE2 in %s, for the gate and for the audit', (_name, rule) => {
+  ])('a CEL rule with matches searches by RE2 in %s, for the gate and for the audit', (_name, rule) => {
     for (const [text, holds] of [
       ['aaa', true],
       [slow, false],
@@ -28,7 +28,7 @@ describe('matches', () => {
       expect(isCelRuleTrue(rule, { ...none, args: { text } })).toBe(holds);
     }
   });
-  it('makes a rule false if the pattern is no regular expression', () => {
+  it('a CEL rule with matches makes a rule false if the pattern is no regular expression', () => {
     for (const text of ['(', '(?=a)'])
       expect(evaluateRule('"a".matches(args.text)', { ...none, args: { text } })).toBe(false);
   });
@@ -73,7 +73,7 @@ describe('pattern in a JSON Schema', () => {
     '(?<n>x)|y',
     'a{2,3}?b',
     '[^]',
-  ])('finds the same texts as JavaScript’s engine: %s', (pattern) => {
+  ])('a pattern in a JSON Schema finds the same texts as JavaScript’s engine: %s', (pattern) => {
     for (const each of ['', 'a\n', '\n', 'foo', 'a foo!', '-/', 'éé', '😀', 'x', 'y', 'aab', 'ab'])
       expect(schemaRegex(pattern, 'u').test(each), each).toBe(new RegExp(pattern, 'u').test(each));
   });

@@ -303,7 +303,7 @@ it.each([
   expect(problem).toMatchObject({ path: `peripherals.fix.${path}`, message: expect.stringMatching(/not constructor/) });
 });
 
-it('a set without peripherals is refused', () => {
+it('a spec set without peripherals is refused', () => {
   const parsed = parseSpecSet([{ file: 'gate.yaml', text: GATE }], catalogue);
   expect(parsed).toMatchObject({ ok: false, problems: [{ path: 'peripherals', message: /no peripherals/ }] });
 });

@@ -24,7 +24,7 @@ toolchains: [/opt/node, ~/.cargo]
 `;
 
 describe('parseProjectConfig', () => {
-  it('reads every key', () => {
+  it('parseProjectConfig reads every key', () => {
     expect(parseProjectConfig(WHOLE)).toEqual({
       ok: true,
       config: {
@@ -44,7 +44,7 @@ describe('parseProjectConfig', () => {
     });
   });
 
-  it('reads the author and the trailer of commits without a remote', () => {
+  it('parseProjectConfig reads the author and the trailer of commits without a remote', () => {
     const author = 'Ann <a@example.com>';
     expect(parseProjectConfig(`git: { author: ${author}, trailer: false }`)).toMatchObject({
       ok: true,
@@ -52,7 +52,7 @@ describe('parseProjectConfig', () => {
     });
   });
 
-  it('reads one answer about the approval of all installs; a command may state its own', () => {
+  it('parseProjectConfig reads one answer about the approval of all installs; a command may state its own', () => {
     const text = 'install: { approval: false, commands: [{ run: [npm, ci] }, { run: [uv, sync], approval: true }] }';
     const install = [
       { run: ['npm', 'ci'], approval: false },
@@ -61,7 +61,7 @@ describe('parseProjectConfig', () => {
     expect(parseProjectConfig(text)).toMatchObject({ ok: true, config: { install } });
   });
 
-  it('reads the settings of commands', () => {
+  it('parseProjectConfig reads the settings of commands', () => {
     const text = `test: [{ run: [go, test], env: [DB_URL], minutes: 30 }, { run: [x], env: { A: "1", B: "\${C}" } }]
 deploy: { ship: { run: [x], env: [TOKEN] } }
 programs: [go, clang++]
@@ -85,7 +85,7 @@ cache: [~/.cache/go-build, target, { read: ~/go/pkg/mod }]
     });
   });
 
-  it.each(['', '# nothing yet\n', '{}'])('returns the defaults for %j', (text) => {
+  it.each(['', '# nothing yet\n', '{}'])('parseProjectConfig returns the defaults for %j', (text) => {
     expect(parseProjectConfig(text)).toEqual({ ok: true, config: DEFAULT_PROJECT_CONFIG });
   });
 
@@ -115,7 +115,7 @@ cache: [~/.cache/go-build, target, { read: ~/go/pkg/mod }]
     ['git: { remote: origin, branch: -f }', 'git.branch', '"-f" is not the name of a branch', null],
     ['git: { remote: origin, branch: "a:b" }', 'git.branch', '"a:b" is not the name of a branch', null],
     ['deploy: { Staging: [x] }', 'deploy.Staging', expect.stringContaining('is not a name'), null],
-  ])('reports %j at %s', (text, path, message, suggestion) => {
+  ])('parseProjectConfig reports %j at %s', (text, path, message, suggestion) => {
     expect(parseProjectConfig(text)).toEqual({
       ok: false,
       problems: [{ file: 'hopgate.yaml', path, line: 1, message, suggestion }],
@@ -146,7 +146,7 @@ cache: [~/.cache/go-build, target, { read: ~/go/pkg/mod }]
     ['url: "https://h/x", credential: { env: ghp_abc123 }', 'git.credential.env', 'looks like a secret itself'],
     ['url: "git@h:x", credential: { key: "/my key" }', 'git.credential.key', expect.stringContaining('no blanks')],
     ['url: "git@h:x", ca: /ca.pem', 'git.ca', 'is only allowed with an https:// url'],
-  ])('reports git: { %s } at %s', (more, path, message) => {
+  ])('parseProjectConfig reports git: { %s } at %s', (more, path, message) => {
     expect(parseProjectConfig(`git: { remote: origin, branch: main, ${more} }`)).toMatchObject({
       ok: false,
       problems: [{ path, message }],
@@ -159,7 +159,7 @@ cache: [~/.cache/go-build, target, { read: ~/go/pkg/mod }]
     ['https://[::1]/x', '{ helper: [/usr/bin/gh, auth] }', { kind: 'helper', command: ['/usr/bin/gh', 'auth'] }],
     ['git@h:x.git', '{ key: ~/.ssh/k }', { kind: 'key', path: '~/.ssh/k', knownHosts: '~/.ssh/known_hosts' }],
     ['ssh://h:2222/~/x', '{ agent: true, known-hosts: /k }', { kind: 'agent', knownHosts: '/k' }],
-  ])('reads the credential of a push to %s: %s', (url, stated, credential) => {
+  ])('parseProjectConfig reads the credential of a push to %s: %s', (url, stated, credential) => {
     expect(
       parseProjectConfig(`git: { remote: origin, branch: main, url: "${url}", credential: ${stated} }`),
     ).toMatchObject({ ok: true, config: { git: { url, credential } } });
@@ -209,7 +209,7 @@ describe('loadProjectConfig', () => {
     ['/dev/full', 'is a device, not a file'],
     ['/etc/passwd', 'leads out of'],
     ['.', 'is a folder, not a file'],
-  ])('reports a hopgate.yaml that is a link to %s', async (target, problem) => {
+  ])('loadProjectConfig reports a hopgate.yaml that is a link to %s', async (target, problem) => {
     symlinkSync(target, join(root, 'hopgate.yaml'));
     const error = await loadProjectConfig(root).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SpecError);
@@ -217,7 +217,7 @@ describe('loadProjectConfig', () => {
     expect((error as SpecError).message).toContain(problem);
   });
 
-  it('reports a hopgate.yaml that is a named pipe, or huge', async () => {
+  it('loadProjectConfig reports a hopgate.yaml that is a named pipe, or huge', async () => {
     const file = join(root, 'hopgate.yaml');
     execFileSync('mkfifo', [file]);
     await expect(loadProjectConfig(root)).rejects.toThrow('is a named pipe');
@@ -227,18 +227,18 @@ describe('loadProjectConfig', () => {
     await expect(loadProjectConfig(root)).rejects.toThrow('is larger than 1048576 bytes');
   });
 
-  it('returns the defaults without a file', async () => {
+  it('loadProjectConfig returns the defaults without a file', async () => {
     expect(await loadProjectConfig(root)).toEqual({ config: DEFAULT_PROJECT_CONFIG, found: false, hash: null });
   });
 
-  it('hashes the bytes of the file', async () => {
+  it('loadProjectConfig hashes the bytes of the file', async () => {
     writeFileSync(join(root, 'hopgate.yaml'), WHOLE);
     const { found, hash, config } = await loadProjectConfig(root);
     expect({ found, hash }).toEqual({ found: true, hash: createHash('sha256').update(WHOLE).digest('hex') });
     expect(config.git).toEqual({ remote: 'origin', branch: 'main' });
   });
 
-  it('throws all problems of an invalid file', async () => {
+  it('loadProjectConfig throws all problems of an invalid file', async () => {
     writeFileSync(join(root, 'hopgate.yaml'), 'tset: []\nmask: 3\n');
     const error = await loadProjectConfig(root).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SpecError);

@@ -68,7 +68,7 @@ describe('a tool that is bound to an upstream server', () => {
 });
 
 describe('upstream in hopgate.yaml', () => {
-  it('resolves a program and an address', () => {
+  it('upstream in hopgate.yaml resolves a program and an address', () => {
     const text = `upstream:
   files: { command: [npx, some-server, .], env: { LEVEL: info, API_KEY: "\${KEY}" }, cwd: tools }
   far: { url: "https://example.com/mcp", headers: { authorization: "Bearer \${TOKEN}" }, contained: true }
@@ -118,14 +118,14 @@ describe('upstream in hopgate.yaml', () => {
     ['{ command: [x], env: { "A B": c } }', 'upstream.a.env.A B', 'name of a variable'],
     ['{ command: [x], env: { A: "b\\nc" } }', 'upstream.a.env.A', 'one line'],
     ['{ comand: [x] }', 'upstream.a.comand', 'unknown key'],
-  ])('reports %s', (server, path, message) => {
+  ])('upstream in hopgate.yaml reports %s', (server, path, message) => {
     const result = parseProjectConfig(`upstream: { a: ${server} }\n`);
     if (result.ok) throw new Error('it was accepted');
     expect(result.problems.map((problem) => problem.path)).toContain(path);
     expect(result.problems.find((problem) => problem.path === path)!.message).toContain(message);
   });
 
-  it('accepts a secret by its name or from the environment', () => {
+  it('upstream in hopgate.yaml accepts a secret by its name or from the environment', () => {
     const text = `upstream:
   a: { command: [x, "--token=\${TOKEN}", --token-file=here, --keyboard=us], env: { TOKEN_COUNT: "3", MONKEY: b } }
   b: { url: "https://e.com/mcp?key_id=7&token=\${TOKEN}" }
@@ -133,7 +133,7 @@ describe('upstream in hopgate.yaml', () => {
     expect(parseProjectConfig(text)).toMatchObject({ ok: true });
   });
 
-  it('accepts any address of this machine and any https host, but no other http host', () => {
+  it('upstream in hopgate.yaml accepts any address of this machine and any https host, but no other http host', () => {
     const host = fc.domain();
     fc.assert(
       fc.property(host, fc.constantFrom('http', 'https'), (name, scheme) => {

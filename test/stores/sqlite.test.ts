@@ -77,7 +77,7 @@ describe('the write-ahead log of the store', () => {
 });
 
 describe('group commit', () => {
-  it('makes the appends of many sessions durable in few transactions', async () => {
+  it('group commit makes the appends of many sessions durable in few transactions', async () => {
     const commits: number[] = [];
     const store = sqliteStore(file, { onCommit: (writes) => commits.push(writes) });
     const ids = Array.from({ length: 100 }, (_, index) => `s-${index}`);
@@ -88,7 +88,7 @@ describe('group commit', () => {
     await store.close();
   });
 
-  it('answers only after the commit', async () => {
+  it('group commit answers only after the commit', async () => {
     const order: string[] = [];
     const store = sqliteStore(file, { onCommit: () => order.push('commit') });
     const lease = await store.acquire('s-1', 'w-1', TTL);
@@ -99,7 +99,7 @@ describe('group commit', () => {
 });
 
 describe('several processes on one file', () => {
-  it('write their sessions in turn, and a session that both want goes to one process', {
+  it('several processes on one file write their sessions in turn, and a session that both want goes to one process', {
     timeout: 60_000,
   }, async () => {
     const runs = await Promise.all([runWriter('w-1', 30, ['a', 'both']), runWriter('w-2', 30, ['b', 'both'])]);
@@ -113,7 +113,7 @@ describe('several processes on one file', () => {
     await store.close();
   });
 
-  it('open a new file that another one creates between two reads of the first', async () => {
+  it('several processes on one file open a new file that another one creates between two reads of the first', async () => {
     const { prepare } = DatabaseSync.prototype;
     const spy = vi.spyOn(DatabaseSync.prototype, 'prepare').mockImplementation(function (this: DatabaseSync, sql) {
       const statement = prepare.call(this, sql);
@@ -136,7 +136,7 @@ describe('several processes on one file', () => {
     await store.close();
   });
 
-  it('refuse an append whose chain has moved in another process', async () => {
+  it('several processes on one file refuse an append whose chain has moved in another process', async () => {
     const [here, there] = [sqliteStore(file), sqliteStore(file)];
     const lease = await here.acquire('s-1', 'w-1', TTL);
     await there.append(lease, EMPTY_CHAIN, [opening('s-1')]);
@@ -145,7 +145,7 @@ describe('several processes on one file', () => {
     await Promise.all([here.close(), there.close()]);
   });
 
-  it('fail a write with a clear error while another holds the lock, and succeed later', async () => {
+  it('several processes on one file fail a write with a clear error while another holds the lock, and succeed later', async () => {
     const store = sqliteStore(file, { busyMs: 20 });
     const other = new DatabaseSync(file);
     other.exec('BEGIN IMMEDIATE');
@@ -324,7 +324,7 @@ describe('the store’s file', () => {
     ['a letter of a head', '"claim":"step"', '"claim":"stop"', [{ rule: 'hash' }]],
     ['the spelling of a head', '{"at":"2026-01-31T09:00:02', '["at":"2026-01-31T09:00:02', [{ rule: 'canonical' }]],
     ['a seq', '"seq":2', '"seq":0', [{ rule: 'hash' }, { rule: 'seq' }, { rule: 'seq' }]],
-  ])('fails the verification after a change on disk in %s', async (_what, from, to, problems) => {
+  ])('the store’s file fails the verification after a change on disk in %s', async (_what, from, to, problems) => {
     const store = sqliteStore(file);
     const lease = await store.acquire('s-1', 'w-1', TTL);
     await store.append(lease, EMPTY_CHAIN, conversation('s-1', 3));

@@ -307,7 +307,7 @@ it('every mutant changes existing code of the gate', () => {
 
 describe('the generated tests', () => {
   it.each(depth(['decide-step.ts'], ['decide-step.ts', 'requirements/requirement-facts.ts']))(
-    'pass with the unchanged gate, with %s unchanged',
+    'the generated tests pass with the unchanged gate, with %s unchanged',
     async (file) => {
       // The tests of the shipped specs use the same gate for all of them.
       expect(await redWith(file, readFileSync(join('src/gate', file), 'utf8'), depth(5, 1))).toBe(null);

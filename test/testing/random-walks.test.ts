@@ -86,7 +86,7 @@ describe(`random walks (seed ${seed}; HOPGATE_SEED=${seed} repeats them)`, () =>
     ],
     ['has two writers', { second: async () => ({ ok: true }) }],
   ];
-  it.each(sample(BROKEN, 3))('find an engine that %s', async (_name, twist) => {
+  it.each(sample(BROKEN, 3))('random walks find an engine that %s', async (_name, twist) => {
     expect((await walk(twist, { numRuns: 300, seed: 7 })).failed).toBe(true);
   });
 });

@@ -19,7 +19,7 @@ toolBackendContract(
 );
 
 describe('the scripted backend', () => {
-  it('answers with values, reports and functions, and null without a script', async () => {
+  it('the scripted backend answers with values, reports and functions, and null without a script', async () => {
     const backend = scriptedBackend({
       read: { text: 'hello' },
       list: [1, 2],

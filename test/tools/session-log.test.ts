@@ -54,7 +54,7 @@ describe("the session's log", () => {
   };
   const seqs = ({ entries }: Page) => entries.map(({ seq }) => seq);
 
-  it('shows the newest entries first', async () => {
+  it("the session's log shows the newest entries first", async () => {
     expect(seqs(await page({ limit: 3 }))).toEqual([9, 8, 7]);
     expect(await page({})).toMatchObject({ next: null, total: 10 });
     expect(seqs(await page({}))).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
@@ -73,7 +73,7 @@ describe("the session's log", () => {
     expect(await page({ after: 99 })).toEqual({ entries: [], next: null, total: 10 });
   });
 
-  it('describes each entry', async () => {
+  it("the session's log describes each entry", async () => {
     const [newest] = (await page({ limit: 1 })).entries;
     expect(newest).toEqual({
       seq: 9,
@@ -95,7 +95,7 @@ describe("the session's log", () => {
     expect(await page({}, 'nobody')).toEqual({ entries: [], next: null, total: 0 });
   });
 
-  it('shows the entries that exist at the time of the request', async () => {
+  it("the session's log shows the entries that exist at the time of the request", async () => {
     const inner = store;
     store = {
       ...inner,
@@ -123,7 +123,7 @@ describe("the session's log", () => {
     expect(seen).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  it('cuts a long body, so that one entry does not block the rest', async () => {
+  it("the session's log cuts a long body, so that one entry does not block the rest", async () => {
     const lease = await store.acquire('s-1', 'w', 60_000);
     const long = { event: 'step', text: 'é'.repeat(10_000) };
     await store.append(lease, await store.head('s-1'), [

@@ -172,7 +172,7 @@ describe('hopgate replay --trajectories', () => {
       'report.json': JSON.stringify({ resolved_ids: ['b'], x: false }),
     });
 
-  it('lists the refused acts of each run, and counts them by the end of the run', async () => {
+  it('hopgate replay --trajectories lists the refused acts of each run, and counts them by the end of the run', async () => {
     const { code, out } = await here().run('replay', '--trajectories', 'runs', '--results', 'report.json');
     expect(code).toBe(0);
     expect(out).toContain('a/x  3 acts, not solved: 3 calls, 3 hops, 1 refused');
@@ -181,7 +181,7 @@ describe('hopgate replay --trajectories', () => {
     expect(out).toContain('not read: broken.traj');
   });
 
-  it('prints JSON', async () => {
+  it('hopgate replay --trajectories prints JSON', async () => {
     const { out } = await here().run('replay', '--trajectories', 'runs', '--json');
     const { runs, unread } = JSON.parse(out);
     expect(runs.map((run: { id: string }) => run.id)).toEqual(['a/x', 'b']);
@@ -192,7 +192,7 @@ describe('hopgate replay --trajectories', () => {
     ['a folder without trajectories', ['--trajectories', 'nothing'], 'no trajectory can be read'],
     ['results that are no JSON', ['--trajectories', 'runs', '--results', 'runs/broken.traj'], 'cannot be read'],
     ['neither trajectories nor specs', [], 'Name a spec set with --specs DIR'],
-  ])('fails on %s', async (_, args, message) => {
+  ])('hopgate replay --trajectories fails on %s', async (_, args, message) => {
     const { code, err } = await here().run('replay', ...args);
     expect(code).not.toBe(0);
     expect(err).toContain(message);

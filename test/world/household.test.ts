@@ -268,7 +268,7 @@ describe('a household', () => {
 });
 
 describe('random games', () => {
-  it('change the text by each admissible command, and the state by no other one', () => {
+  it('random games change the text by each admissible command, and the state by no other one', () => {
     let steps = 0;
     fc.assert(
       fc.property(
@@ -299,7 +299,7 @@ describe('random games', () => {
     if (depth(false, true)) console.log(`${steps} random steps`);
   });
 
-  it('continue in the same way after a snapshot', () => {
+  it('random games continue in the same way after a snapshot', () => {
     fc.assert(
       fc.property(
         fc.nat(100_000),

@@ -330,7 +330,7 @@ it('a duration is printed in readable units', () => {
   expect([2345, 65_000].map(formatDuration)).toEqual(['2.3s', '1:05']);
 });
 
-it('the text without styles is the same with and without colours', () => {
+it('the text of a thread without styles is the same with and without colours', () => {
   const items = outlineVisits(chained(SESSION), order);
   expect(stripVTControlCharacters(renderThread(io(true), items, 100))).toBe(renderThread(io(), items, 100));
 });

@@ -39,7 +39,7 @@ describe('parseGit', () => {
       ['status', '-sb', '-uno'],
       ['--short', '--branch', '--untracked-files=no'],
     ],
-  ])('reads %j', (line, expected) => expect(words(line)).toEqual(expected));
+  ])('parseGit reads %j', (line, expected) => expect(words(line)).toEqual(expected));
 
   test.each([
     ['commit', '--amend'],
@@ -103,13 +103,13 @@ describe('parseGit', () => {
     ['__proto__'],
     [],
     ['status', '-'],
-  ])('refuses git %s %s', (...line) => {
+  ])('parseGit refuses git %s %s', (...line) => {
     const read = parseGit(line.filter((word) => word !== undefined));
     expect(read.ok).toBe(false);
     if (!read.ok) expect(read.remedy).not.toBe('');
   });
 
-  test('names the available options', () => {
+  test('parseGit names the available options', () => {
     const read = parseGit(['commit', '--reuse']);
     expect(read).toMatchObject({
       ok: false,

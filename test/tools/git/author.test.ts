@@ -107,7 +107,7 @@ describe('git in hopgate.yaml', () => {
     [undefined, 'fix: x\n\nAssisted-by: some agent'],
     [false as const, 'fix: x'],
     ['Co-authored-by: Bot <bot@example.com>', 'fix: x\n\nCo-authored-by: Bot <bot@example.com>'],
-  ])('sets the trailer %s', async (trailer, message) => {
+  ])('git in hopgate.yaml sets the trailer %s', async (trailer, message) => {
     const place = repository();
     const env = {
       GIT_AUTHOR_NAME: 'A',

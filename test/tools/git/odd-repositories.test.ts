@@ -26,7 +26,7 @@ function merging() {
 }
 
 describe('bash-git during a merge', () => {
-  test('does not stage a file with conflict markers', async () => {
+  test('bash-git during a merge does not stage a file with conflict markers', async () => {
     const { root, run } = merging();
     for (const sub of ['add .', 'add src/a.txt', 'commit -am x'])
       expect((await run({ sub })).outcome, sub).toMatchObject({
@@ -37,15 +37,18 @@ describe('bash-git during a merge', () => {
     expect(git(root, 'status', '--short')).toContain('UU src/a.txt');
   });
 
-  test.runIf(isDeep)('commits a merge without conflicts, and names the merged commits', async () => {
-    const { root, run } = merging();
-    put(root, 'src/a.txt', 'both\n');
-    expect(await shown(run, 'commit -am merged')).toMatchObject({
-      committed: true,
-      paths: ['src/a.txt', 'theirs.txt'],
-    });
-    expect(git(root, 'log', '-1', '--format=%P').split(' ')).toHaveLength(2);
-  });
+  test.runIf(isDeep)(
+    'bash-git during a merge commits a merge without conflicts, and names the merged commits',
+    async () => {
+      const { root, run } = merging();
+      put(root, 'src/a.txt', 'both\n');
+      expect(await shown(run, 'commit -am merged')).toMatchObject({
+        committed: true,
+        paths: ['src/a.txt', 'theirs.txt'],
+      });
+      expect(git(root, 'log', '-1', '--format=%P').split(' ')).toHaveLength(2);
+    },
+  );
 });
 
 test('bash-git can unstage before the first commit', async () => {

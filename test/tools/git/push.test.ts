@@ -29,7 +29,7 @@ function diverge(folder: string, remote: string): string {
 }
 
 describe('git push', () => {
-  test('reports the remote’s rejection, and the remote keeps its commits', async () => {
+  test('git push reports the remote’s rejection, and the remote keeps its commits', async () => {
     const { folder, remote, run } = ahead();
     const theirs = diverge(folder, remote);
     const report = await run({ sub: 'push' });
@@ -50,7 +50,7 @@ describe('git push', () => {
     expect(git(remote, 'rev-parse', 'main')).toBe(theirs);
   });
 
-  test('sends the commit that was compared, even if the branch moves meanwhile', async () => {
+  test('git push sends the commit that was compared, even if the branch moves meanwhile', async () => {
     const { root, remote, tip } = ahead();
     const moving: typeof sandbox = {
       ...sandbox,
@@ -66,7 +66,7 @@ describe('git push', () => {
     expect(git(root, 'rev-parse', 'origin/main')).toBe(tip);
   });
 
-  test('creates a branch that is missing on the remote', async () => {
+  test('git push creates a branch that is missing on the remote', async () => {
     const { root, remote, tip } = ahead();
     git(root, 'checkout', '-qb', 'topic/x');
     const run = runner(sandbox, root, { config: { git: { remote: 'origin', branch: 'topic/x' } } });
@@ -76,7 +76,7 @@ describe('git push', () => {
     expect(git(remote, 'rev-parse', 'topic/x')).toBe(tip);
   });
 
-  test('goes only to the configured branch of the configured remote', async () => {
+  test('git push goes only to the configured branch of the configured remote', async () => {
     const { folder, root, remote, run } = ahead();
     git(root, 'remote', 'add', 'evil', join(folder, 'evil.git'));
     git(folder, 'init', '-q', '--bare', join(folder, 'evil.git'));
@@ -141,7 +141,7 @@ describe('git push', () => {
     expect(resultOf(await run({ sub: 'push' }))).toMatchObject({ pushed: true });
   });
 
-  test('accepts a relative address of the remote, and reports a missing remote', async () => {
+  test('git push accepts a relative address of the remote, and reports a missing remote', async () => {
     const { root, run } = ahead();
     git(root, 'remote', 'set-url', 'origin', '../remote.git');
     expect(resultOf(await run({ sub: 'push' }))).toMatchObject({ pushed: true });
@@ -151,7 +151,7 @@ describe('git push', () => {
     expect((await run({ sub: 'push' })).outcome).toMatchObject({ status: 'failed', code: 'no-such-remote' });
   });
 
-  test('runs the hook of a local remote, in the sandbox', async () => {
+  test('git push runs the hook of a local remote, in the sandbox', async () => {
     const { folder, remote, run } = ahead();
     const mark = join(folder, 'outside');
     mkdirSync(join(remote, 'hooks'), { recursive: true });

@@ -59,13 +59,13 @@ describe.each(sample(KINDS, 2))('git in the shell, in %s', (_, make) => {
   it.each([
     ['bash-readonly', READ, /^first\n/],
     ['bash', `echo two >> src/a.txt; ${READ} && git diff`, /^ M src\/a\.txt\nfirst\n[\s\S]*\+two\n$/],
-  ])('reads the repository: %s', async (tool, command, stdout) => {
+  ])('git in the shell reads the repository: %s', async (tool, command, stdout) => {
     const { result } = await ok(make(), tool, { command });
     expect(result).toMatchObject({ exit: 0, stderr: '' });
     expect(result.stdout).toMatch(stdout);
   });
 
-  it('sees no secret of the configuration and cannot change it', async () => {
+  it('git in the shell sees no secret of the configuration and cannot change it', async () => {
     const command = `git config --list --show-origin; git remote -v
       for place in $(git rev-parse --git-dir) $(git rev-parse --git-common-dir); do
         find "$place" -name 'config*' -exec cat {} +

@@ -36,7 +36,7 @@ function owned(files: { readonly [path: string]: string }): string {
 }
 
 describe.runIf(asRoot)('hopgate as root in another user’s repository', () => {
-  test('runs commands as the owner, who also owns the kept changes', async () => {
+  test('hopgate as root in another user’s repository runs commands as the owner, who also owns the kept changes', async () => {
     const root = owned({ 'src/a': 'a', 'src/private': 'p' });
     chmodSync(join(root, 'src/private'), 0o600);
     const { result } = await ok(root, 'bash', {
@@ -47,7 +47,7 @@ describe.runIf(asRoot)('hopgate as root in another user’s repository', () => {
     for (const path of ['src/a', 'src/n', 'src/n/c']) expect(lstatSync(join(root, path)).uid, path).toBe(SOMEONE);
   });
 
-  test('runs commands as root if the owner cannot reach the folder', async () => {
+  test('hopgate as root in another user’s repository runs commands as root if the owner cannot reach the folder', async () => {
     const root = owned({ 'in/src/a': 'a' });
     chownSync(root, 0, 0);
     chmodSync(root, 0o700);
@@ -57,7 +57,7 @@ describe.runIf(asRoot)('hopgate as root in another user’s repository', () => {
 });
 
 describe.runIf(asRoot)('hopgate without privileges', () => {
-  test('isolates commands and keeps changes within the scope', async () => {
+  test('hopgate without privileges isolates commands and keeps changes within the scope', async () => {
     const root = owned({ 'src/a': 'a', 'src/d/x': 'x', '.env': 'SECRET' });
     const command = 'cat .env; rm -r src/d && mkdir src/d && echo y > src/d/y; echo b > src/a; echo bad > out';
     const child = engine(root, 'bash', command, [
@@ -79,7 +79,7 @@ describe.runIf(asRoot)('hopgate without privileges', () => {
 });
 
 describe.runIf(asRoot)('hopgate without write permission for the root', () => {
-  test('drops the changes of a command and says why', async () => {
+  test('hopgate without write permission for the root drops the changes of a command and says why', async () => {
     const root = owned({ 'src/a': 'a', 'src/gone': 'x' });
     chmodSync(root, 0o555);
     const prefix = ['setpriv', `--reuid=${SOMEONE}`, `--regid=${SOMEONE}`, '--clear-groups'];

@@ -41,14 +41,14 @@ describe('bash-readonly', () => {
     ],
   ] as const;
 
-  test.each(sample(COMMANDS, 2))('runs commands with %s', async (_name, command, stdout) => {
+  test.each(sample(COMMANDS, 2))('bash-readonly runs commands with %s', async (_name, command, stdout) => {
     const root = scratch({ 'src/ä.txt': '1', 'src/b.txt': '2', 'dir with space/ünïcode.txt': 'grüße\n' });
     const { result, effects } = await shell(root, command);
     expect(result).toMatchObject({ exit: 0, stdout, truncated: false, timedOut: false });
     expect(effects).toEqual([]);
   });
 
-  test('names a program that only the operator has, with the setting that shows it', async () => {
+  test('bash-readonly names a program that only the operator has, with the setting that shows it', async () => {
     const [root, bin] = [scratch(), scratch({ 'mine-only': '#!/bin/sh\n' })];
     chmodSync(join(bin, 'mine-only'), 0o755);
     vi.stubEnv('PATH', `${process.env['PATH']}:${bin}`);
@@ -60,7 +60,7 @@ describe('bash-readonly', () => {
     expect((await shell(root, 'nobodys-program')).result).not.toHaveProperty('notShown');
   });
 
-  test('explains how to install if pnpm lacks its store', async () => {
+  test('bash-readonly explains how to install if pnpm lacks its store', async () => {
     const command = 'echo "ERR_PNPM_UNEXPECTED_STORE  Unexpected store location"; exit 1';
     expect((await shell(scratch(), command)).result).toMatchObject({
       notShown: expect.stringMatching(/^pnpm's store.*not shown here\. .*install: in hopgate\.yaml/),
@@ -68,7 +68,7 @@ describe('bash-readonly', () => {
     expect((await shell(scratch(), 'echo pnpm; exit 1')).result).not.toHaveProperty('notShown');
   });
 
-  test('names a package that is a link out of the repository, with the remedy', async () => {
+  test('bash-readonly names a package that is a link out of the repository, with the remedy', async () => {
     const [root, outside] = [scratch({ 'a.mjs': 'import "@my/lib";' }), scratch({ 'index.js': '' })];
     mkdirSync(join(root, 'node_modules/@my'), { recursive: true });
     symlinkSync(outside, join(root, 'node_modules/@my/lib'));
@@ -79,7 +79,7 @@ describe('bash-readonly', () => {
     expect((await shell(root, 'echo other; exit 1')).result).not.toHaveProperty('linkedOutside');
   });
 
-  test('runs git log and other reads of the history', async () => {
+  test('bash-readonly runs git log and other reads of the history', async () => {
     const root = scratch({ 'a.txt': 'a' });
     const git = (...args: string[]) =>
       execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { cwd: root });
@@ -93,7 +93,7 @@ describe('bash-readonly', () => {
     expect(result.stdout).toContain(' M a.txt');
   });
 
-  test('adds the remedy if a program prints that it has no network, and exits with 0', async () => {
+  test('bash-readonly adds the remedy if a program prints that it has no network, and exits with 0', async () => {
     expect((await shell(scratch(), 'curl -sS http://example.com/ || true')).result).toMatchObject({
       exit: 0,
       noNetwork: expect.stringContaining('no network'),
@@ -103,13 +103,13 @@ describe('bash-readonly', () => {
     );
   });
 
-  test('makes npm fail at once without a network, also if npm runs within pnpm', async () => {
+  test('bash-readonly makes npm fail at once without a network, also if npm runs within pnpm', async () => {
     const line = 'npm_config_fetch_retries= npm config ls -l | grep -E "^fetch-retry-m(in|ax)timeout"';
     const { result } = await shell(scratch(), line);
     expect(result.stdout).toMatch(/fetch-retry-maxtimeout = 1\b[\s\S]*fetch-retry-mintimeout = 1\b/);
   });
 
-  test('runs the installed pnpm without a network, whatever version package.json names', async () => {
+  test('bash-readonly runs the installed pnpm without a network, whatever version package.json names', async () => {
     const { result } = await shell(scratch(), 'cat ~/.config/pnpm/rc; echo "$pnpm_config_pm_on_fail"');
     expect(result.stdout).toBe('manage-package-manager-versions=false\nignore\n');
   });
@@ -119,7 +119,7 @@ describe('bash-readonly', () => {
     expect(result).toMatchObject({ exit: 0, stdout: '700\n' });
   });
 
-  test('returns a failure with its exit status', async () => {
+  test('bash-readonly returns a failure with its exit status', async () => {
     const { result } = await shell(scratch(), 'echo out; echo err >&2; exit 3');
     expect(result).toMatchObject({ exit: 3, stdout: 'out\n', stderr: 'err\n' });
   });

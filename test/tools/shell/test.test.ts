@@ -23,7 +23,7 @@ describe('bash-test with a configured command', () => {
     scripts: { test: 'mkdir -p build && echo built > build/out && node --test --test-reporter=tap' },
   });
 
-  test('runs npm test with build output, and the tree stays unchanged', async () => {
+  test('bash-test with a configured command runs npm test with build output, and the tree stays unchanged', async () => {
     const root = scratch({
       'package.json': PACKAGE,
       'a.test.js': `require('node:test').test('reads build', () => require('node:assert').equal(require('fs').readFileSync('build/out','utf8'), 'built\\n'));`,
@@ -41,12 +41,12 @@ describe('bash-test with a configured command', () => {
     expect(readdirSync(root)).toEqual(before);
   });
 
-  test('lets tests decide about colours, and takes these out of the output', async () => {
+  test('bash-test with a configured command lets tests decide about colours, and takes these out of the output', async () => {
     const result = await verdict(scratch({}), script('test -z "$NO_COLOR" && printf "\\033[31mred\\033[0m $CI"'));
     expect(result).toMatchObject({ verdict: 'pass', stdout: 'red 1' });
   });
 
-  test('names packages that were never installed, if a program or package is missing', async () => {
+  test('bash-test with a configured command names packages that were never installed, if a program or package is missing', async () => {
     const files = { 'package.json': '{"devDependencies":{"ava":"1"},"scripts":{"test":"exit 127"}}' };
     const notFound = script('echo "sh: ava: not found"; exit 127');
     const hint = /^node_modules is missing: the packages of package\.json are not installed\. Ask the operator/;
@@ -68,14 +68,14 @@ describe('bash-test with a configured command', () => {
       expect(await verdict(root, tests)).not.toHaveProperty('notShown');
   });
 
-  test('refuses a command line that is longer than the system allows', async () => {
+  test('bash-test with a configured command refuses a command line that is longer than the system allows', async () => {
     const tests: Tests = [{ run: ['node', '--test', '{args}'], report: 'none' }];
     const command = ['node', '--test', 'x'.repeat(200_000)];
     const { outcome } = await run(scratch({}), 'bash-test', { command }, changes(tests));
     expect(outcome).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'command' });
   });
 
-  test('reports a failing test with name and message, although the output mentions 0 failures', async () => {
+  test('bash-test with a configured command reports a failing test with name and message, although the output mentions 0 failures', async () => {
     const root = scratch({
       'a.test.js': `const {test}=require('node:test'); test('good',()=>{console.log('0 failures')}); test('bad',()=>{throw new Error('broken thing')});`,
     });
@@ -87,7 +87,7 @@ describe('bash-test with a configured command', () => {
     });
   });
 
-  test('reads the JUnit file that the run wrote', async () => {
+  test('bash-test with a configured command reads the JUnit file that the run wrote', async () => {
     const root = scratch({
       'a.test.js': `const {test}=require('node:test'); test('good',()=>{}); test.skip('later',()=>{});`,
     });
@@ -105,7 +105,7 @@ describe('bash-test with a configured command', () => {
 describe('bash-test without a command', () => {
   const all = (...texts: string[]): Tests => texts.map((text) => ({ run: ['bash', '-c', text], report: 'none' }));
 
-  test('runs all configured commands in order, each on its own tree, and reports each result', async () => {
+  test('bash-test without a command runs all configured commands in order, each on its own tree, and reports each result', async () => {
     const result = await verdict(scratch(), all('echo one; touch made', 'echo two; test ! -e made'));
     expect(result).toMatchObject({
       verdict: 'pass',
@@ -122,11 +122,11 @@ describe('bash-test without a command', () => {
   test.each([
     ['a failure', ['true', 'exit 3', 'no-such-program'], 'fail', 3],
     ['an error', ['true', 'no-such-program'], 'error', 127],
-  ])('passes only if all pass, with %s of one', async (_, texts, expected, exit) => {
+  ])('bash-test without a command passes only if all pass, with %s of one', async (_, texts, expected, exit) => {
     expect(await verdict(scratch(), all(...texts))).toMatchObject({ verdict: expected, exit });
   });
 
-  test('names the commands that did not run, and says if only a part of the tests ran', async () => {
+  test('bash-test without a command names the commands that did not run, and says if only a part of the tests ran', async () => {
     const tests: Tests = [
       { run: ['true', '{args}'], report: 'none' },
       { run: ['echo', 'two'], report: 'none' },
@@ -281,7 +281,7 @@ describe('the verdict of a test run', () => {
     expect(result).toMatchObject({ timedOut: true, verdict: 'error', remedy: expect.stringContaining('minutes') });
   });
 
-  test('uses a report that is longer than the shown output', async () => {
+  test('the verdict of a test run uses a report that is longer than the shown output', async () => {
     const { result } = await ok(
       scratch(),
       'bash-test',

@@ -37,7 +37,7 @@ describe.each([
   ['in the sandbox', false],
   ['without one', true],
 ])('the tree of a repository %s', (_, bare) => {
-  it('equals the tree that git would commit, and observing it leaves no trace', async () => {
+  it('the tree of a repository equals the tree that git would commit, and observing it leaves no trace', async () => {
     const { root } = repository();
     put(root, '.gitignore', 'dist/\n');
     put(root, 'dist/out.txt', 'made\n');
@@ -94,7 +94,7 @@ describe('the tree of a repository', () => {
     expect(Object.keys(after.changed!)).toEqual(['src/a.txt']);
   });
 
-  it('names no commit before the first one', async () => {
+  it('the tree of a repository names no commit before the first one', async () => {
     const root = temporaryFolder();
     git(root, 'init', '-q', '-b', 'main');
     put(root, 'a.txt', 'a\n');
@@ -193,7 +193,7 @@ describe('the tree of a repository', () => {
 });
 
 describe('the tree of a folder without a repository', () => {
-  it('changes exactly with each file’s content, name and execute permission', async () => {
+  it('the tree of a folder without a repository changes exactly with each file’s content, name and execute permission', async () => {
     const root = temporaryFolder();
     put(root, 'a/b.txt', 'b\n');
     put(root, 'node_modules/x.js', 'x\n');

@@ -38,10 +38,10 @@ describe.each([
     ['C1 controls', 'src/\u0085'],
     ['half a character', 'src/\ud800'],
     ['more than 4096 bytes', `src/${'é'.repeat(2047)}`],
-  ])('refuses %s', async (_what, argument) => refusedEverywhere(argument, 'invalid-action'));
+  ])('the path check refuses %s', async (_what, argument) => refusedEverywhere(argument, 'invalid-action'));
 
   it.each([[1], [null], [['src/a.ts']], [{ path: 'src' }], [true]])(
-    'refuses %j, which is not a string',
+    'the path check refuses %j, which is not a string',
     async (argument) => {
       expect(await world().ask('read', { path: argument })).toMatchObject({
         status: 'refused',
@@ -63,9 +63,11 @@ describe.each([
     '../root-evil/a.ts',
     '../root/src/a.ts',
     'src/../../root/src/a.ts',
-  ])('refuses %s, which is outside the root', async (argument) => refusedEverywhere(argument, 'out-of-scope'));
+  ])('the path check refuses %s, which is outside the root', async (argument) =>
+    refusedEverywhere(argument, 'out-of-scope'),
+  );
 
-  it('compares whole names: root-evil is not root, src-evil is not src', async () => {
+  it('the path check compares whole names: root-evil is not root, src-evil is not src', async () => {
     await refusedEverywhere(`${world().root}-evil/a.ts`, 'out-of-scope');
     expect(await world().ask('read', { path: 'src-evil/a.ts' })).toMatchObject({ status: 'ok' });
     for (const target of ['src-evil/a.ts', 'src-evil/new.ts', 'srcs', 'docs/guide.md'])
@@ -85,7 +87,7 @@ describe.each([
     'nowhere/../src/a.ts',
     'ROOT/src/a.ts',
     'ROOT/docs/../src/a.ts',
-  ])('accepts %s', async (spelling) => {
+  ])('the path check accepts %s', async (spelling) => {
     const argument = spelling.replace('ROOT', world().root);
     expect(await world().ask('read', { path: argument })).toMatchObject({
       status: 'ok',
@@ -97,7 +99,7 @@ describe.each([
     expect(world().text('root/src/a.ts')).toBe('new');
   });
 
-  it('accepts names of any script, and distinguishes composed and decomposed forms', async () => {
+  it('the path check accepts names of any script, and distinguishes composed and decomposed forms', async () => {
     const [composed, decomposed] = ['src/caf\u00e9.ts', 'src/cafe\u0301.ts'];
     world().make({
       [`root/${composed}`]: 'composed',
@@ -113,7 +115,7 @@ describe.each([
     expect(await world().ask('read', { path: 'src/日本 語.ts' })).toMatchObject({ status: 'ok' });
   });
 
-  it('names the kind of file that is in the way', async () => {
+  it('the path check names the kind of file that is in the way', async () => {
     expect(await world().ask('read', { path: 'src' })).toMatchObject({
       status: 'failed',
       code: 'is-a-folder',
@@ -128,7 +130,7 @@ describe.each([
     });
   });
 
-  it('follows a link within the root, and names its target', async () => {
+  it('the path check follows a link within the root, and names its target', async () => {
     world().link('root/src/near', 'a.ts');
     world().link('root/docs/far', '../src/near');
     world().link('root/folder', 'src');
@@ -143,7 +145,7 @@ describe.each([
     });
   });
 
-  it('refuses a link out of the root at any place', async () => {
+  it('the path check refuses a link out of the root at any place', async () => {
     world().link('root/src/file', '../../beside/secret.txt');
     world().link('root/src/folder', path.join(world().base, 'beside'));
     world().link('root/src/twice', 'folder/secret.txt');
@@ -164,7 +166,7 @@ describe.each([
       await refusedEverywhere(`src/${name}`, 'out-of-scope');
   });
 
-  it('refuses loops and dangling links', async () => {
+  it('the path check refuses loops and dangling links', async () => {
     world().link('root/src/loop', 'loop');
     world().link('root/src/ping', 'pong');
     world().link('root/src/pong', 'ping');
@@ -177,7 +179,7 @@ describe.each([
     expect(await world().ask('read', { path: 'src/dangling' })).toMatchObject({ status: 'failed', code: 'not-found' });
   });
 
-  it('requires that a link’s target is in the scope and unmasked, too', async () => {
+  it('the path check requires that a link’s target is in the scope and unmasked, too', async () => {
     world().make({ 'root/.env': 'KEY=1', 'root/.git/hooks/x': 'hook' });
     world().link('root/src/out-of-scope', '../docs/guide.md');
     world().link('root/src/new-elsewhere', '../docs/new.md');
@@ -197,7 +199,7 @@ describe.each([
     expect(world().exists('root/docs/new.md')).toBe(false);
   });
 
-  it('refuses files that only git writes, also if the root itself is a bare repository', async () => {
+  it('the path check refuses files that only git writes, also if the root itself is a bare repository', async () => {
     for (const bare of ['root/', 'root/src/']) {
       world().make({ [`${bare}HEAD`]: 'ref: refs/heads/main', [`${bare}objects/x`]: '', [`${bare}refs/x`]: '' });
       for (const name of ['hooks/post-update', 'refs/heads/main', 'objects/info/alternates', 'info/attributes'])
@@ -211,7 +213,7 @@ describe.each([
     });
   });
 
-  it('writes through a link in the scope without replacing it', async () => {
+  it('a tool writes through a link in the scope without replacing it', async () => {
     world().link('root/src/near', 'a.ts');
     expect(await world().run('write', { path: 'src/near', content: 'x' })).toMatchObject({
       effects: [{ path: 'src/a.ts' }],
@@ -220,7 +222,7 @@ describe.each([
     expect(world().text('root/src/a.ts')).toBe('x');
   });
 
-  it('refuses FIFOs, sockets and devices without blocking', async () => {
+  it('the path check refuses FIFOs, sockets and devices without blocking', async () => {
     execFileSync('mkfifo', [path.join(world().root, 'src/fifo')]);
     const made = process.getuid?.() === 0 && trySpecial('mknod', [path.join(world().root, 'src/null'), 'c', '1', '3']);
     for (const name of ['fifo', ...(made ? ['null'] : [])]) await refusedEverywhere(`src/${name}`, 'out-of-scope');
@@ -232,7 +234,7 @@ describe.each([
     });
   });
 
-  it('reads a file with several names, but never writes it', async () => {
+  it('the path check reads a file with several names, but never writes it', async () => {
     fs.linkSync(path.join(world().base, 'beside/secret.txt'), path.join(world().root, 'src/hard'));
     for (const [tool, more] of [
       ['write', { content: 'x' }],
@@ -246,7 +248,7 @@ describe.each([
     expect(world().text('root/src/hard')).toBe('OUTSIDE\n');
   });
 
-  it('leaves no descriptor open', async () => {
+  it('the path check leaves no descriptor open', async () => {
     const open = () => fs.readdirSync('/proc/self/fd').length;
     world().link('root/src/loop', 'loop');
     world().link('root/src/out', '../../beside');

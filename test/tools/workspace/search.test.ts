@@ -12,7 +12,7 @@ describe('glob', () => {
     return resultOf<{ files: string[] }>(outcome).files;
   };
 
-  it('lists matching files in order, including hidden ones', async () => {
+  it('the tool glob lists matching files in order, including hidden ones', async () => {
     world().make({ 'root/src/z.ts': '', 'root/src/b/c.ts': '', 'root/.hidden/x.ts': '', 'root/top.ts': '' });
     expect(await files('**/*.ts')).toEqual([
       '.hidden/x.ts',
@@ -30,7 +30,7 @@ describe('glob', () => {
     expect(await files('nothing')).toEqual([]);
   });
 
-  it('omits ignored files and .git', async () => {
+  it('the tool glob omits ignored files and .git', async () => {
     execFileSync('git', ['init', '-q', world().root]);
     world().make({
       'root/.gitignore': 'dist/\n*.log\n',
@@ -42,7 +42,7 @@ describe('glob', () => {
     expect(await files('**/*.log', { path: 'src' })).toEqual([]);
   });
 
-  it('omits masked and linked files', async () => {
+  it('the tool glob omits masked and linked files', async () => {
     world().make({ 'root/.env': '', 'root/secrets/x.ts': '', 'root/src/k.pem': '' });
     world().link('root/src/out', '../../beside');
     world().link('root/src/file', '../../beside/secret.txt');
@@ -54,7 +54,7 @@ describe('glob', () => {
     });
   });
 
-  it('shows only files of the session log if the scope says so', async () => {
+  it('the tool glob shows only files of the session log if the scope says so', async () => {
     const scope = { read: 'session-log', write: [], command: 'none', url: 'none' } as const;
     expect(await files('**', {}, { scope, readableFiles: ['src/a.ts'] })).toEqual(['src/a.ts']);
     expect(await world().ask('glob', { pattern: '**' }, { scope: { ...scope, read: 'none' } })).toMatchObject({
@@ -62,7 +62,7 @@ describe('glob', () => {
     });
   });
 
-  it('stops at the output limit and says so', async () => {
+  it('the tool glob stops at the output limit and says so', async () => {
     for (let i = 0; i < 50; i++) world().make({ [`root/many/${String(i).padStart(3, '0')}.txt`]: '' });
     const { outcome } = await world().run('glob', { pattern: 'many/*' }, {}, { limits: { outputBytes: 100 } });
     expect(outcome).toMatchObject({
@@ -73,15 +73,18 @@ describe('glob', () => {
     });
   });
 
-  it.each(['../*', '/etc/*', 'src/../../*', '**/../../x'])('refuses %s, which leads outside', async (pattern) => {
-    expect(await world().ask('glob', { pattern })).toMatchObject({
-      status: 'refused',
-      code: 'out-of-scope',
-      argument: 'pattern',
-    });
-  });
+  it.each(['../*', '/etc/*', 'src/../../*', '**/../../x'])(
+    'the tool glob refuses %s, which leads outside',
+    async (pattern) => {
+      expect(await world().ask('glob', { pattern })).toMatchObject({
+        status: 'refused',
+        code: 'out-of-scope',
+        argument: 'pattern',
+      });
+    },
+  );
   it.each(['', 'a\0b', '*a*a*a*a*a*b', '**/a/**/b/**/c/**/d/**/e', 'x'.repeat(600)])(
-    'refuses %j as a pattern',
+    'the tool glob refuses %j as a pattern',
     async (pattern) => {
       expect(await world().ask('glob', { pattern })).toMatchObject({
         status: 'refused',
@@ -91,7 +94,7 @@ describe('glob', () => {
     },
   );
 
-  it('lists names unchanged, except those that no argument can express', async () => {
+  it('the tool glob lists names unchanged, except those that no argument can express', async () => {
     world().make({ 'root/odd/a b.txt': '', 'root/odd/日本.txt': '', 'root/odd/-e': '', 'root/odd/new\nline': '' });
     fs.writeFileSync(Buffer.concat([Buffer.from(`${world().root}/odd/`), Buffer.from([0xff])]), '');
     expect(await files('odd/*')).toEqual(['odd/-e', 'odd/a b.txt', 'odd/日本.txt']);
@@ -103,7 +106,7 @@ describe('grep', () => {
   const grep = (pattern: string, more = {}, envelope = {}, limits = {}) =>
     world().ask('grep', { pattern, ...more }, envelope, { limits });
 
-  it('finds the matching lines with their line numbers', async () => {
+  it('the tool grep finds the matching lines with their line numbers', async () => {
     expect(await grep('^t')).toEqual({
       status: 'ok',
       result: {
@@ -125,7 +128,7 @@ describe('grep', () => {
     });
   });
 
-  it('passes any text as a pattern, not as an option', async () => {
+  it('the tool grep passes any text as a pattern, not as an option', async () => {
     world().make({ 'root/src/flags': '--pre=touch owned\n-e x\n--files\n' });
     for (const pattern of ['--pre=touch', '-e x', '--files']) {
       expect(await grep(pattern, { path: 'src' })).toMatchObject({ result: { files: ['src/flags'] } });
@@ -134,7 +137,7 @@ describe('grep', () => {
     expect(await grep('dashed', { path: 'src/--pre=touch' })).toMatchObject({ result: { files: ['src/--pre=touch'] } });
   });
 
-  it('explains an invalid pattern in ripgrep’s words', async () => {
+  it('the tool grep explains an invalid pattern in ripgrep’s words', async () => {
     for (const pattern of ['(', '[z-a]', 'a{1000000000}', '\\p{Nonsense}', '(?=look)'])
       expect(await grep(pattern), pattern).toMatchObject({
         status: 'failed',
@@ -145,7 +148,7 @@ describe('grep', () => {
       expect(await grep(pattern)).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'pattern' });
   });
 
-  it('searches no masked, ignored or linked file and not .git', async () => {
+  it('the tool grep searches no masked, ignored or linked file and not .git', async () => {
     execFileSync('git', ['init', '-q', world().root]);
     world().make({
       'root/.env': 'needle\n',
@@ -168,7 +171,7 @@ describe('grep', () => {
     });
   });
 
-  it('ignores configuration of the host and of the tree', async () => {
+  it('the tool grep ignores configuration of the host and of the tree', async () => {
     world().make({
       'root/.ripgreprc': '--pre=touch\n',
       'beside/rc': `--pre\n${world().base}/beside/pre.sh\n`,
@@ -184,7 +187,7 @@ describe('grep', () => {
     expect(world().exists('beside/owned')).toBe(false);
   });
 
-  it('cuts long lines and long results, and says so', async () => {
+  it('the tool grep cuts long lines and long results, and says so', async () => {
     world().make({ 'root/src/long': `${'é'.repeat(5000)}needle\n`, 'root/src/many': 'needle\n'.repeat(1000) });
     expect(await grep('needle', { path: 'src/long' })).toMatchObject({
       result: { matches: [{ text: 'é'.repeat(1000), cut: true }] },
@@ -194,12 +197,12 @@ describe('grep', () => {
     expect(JSON.stringify(resultOf<{ matches: object[] }>(outcome).matches).length).toBeLessThan(550);
   });
 
-  it('skips over a line of many megabytes', async () => {
+  it('the tool grep skips over a line of many megabytes', async () => {
     world().make({ 'root/src/aaa': `needle ${'x'.repeat(9_000_000)}\n`, 'root/src/bbb': 'needle\n' });
     expect(await grep('needle', { path: 'src' })).toMatchObject({ result: { files: ['src/bbb'] } });
   });
 
-  it('shows lines that are not UTF-8, and lines with CRLF, as text', async () => {
+  it('the tool grep shows lines that are not UTF-8, and lines with CRLF, as text', async () => {
     world().make({ 'root/src/latin': Buffer.from([0x63, 0x61, 0x66, 0xe9, 13, 10]) });
     expect(await grep('caf', { path: 'src' })).toMatchObject({ result: { matches: [{ text: 'caf\ufffd', line: 1 }] } });
   });

@@ -45,7 +45,7 @@ const play = async (action: string, task?: string) => {
 const planOf = (id: string) => oraclePlan(generateHouse(houseOptionsFromId(id)!))!;
 
 describe('alfworld-action', () => {
-  it('shows the task first, and the source of each text', async () => {
+  it('alfworld-action shows the task first, and the source of each text', async () => {
     await open({ seed: 3 });
     const first = await play('look');
     const house = generateHouse({ seed: 3 });
@@ -75,13 +75,13 @@ describe('alfworld-action', () => {
     ['always', true, true],
     ['on-refusal', false, true],
     ['never', false, false],
-  ])('lists the admissible commands %s', async (commands, first, refused) => {
+  ])('alfworld-action lists the admissible commands %s', async (commands, first, refused) => {
     await open({ seed: 3, commands });
     expect(String((await play('look'))['text']).includes('Commands: ')).toBe(first);
     expect(String((await play('fly'))['text']).includes('Commands: ')).toBe(refused);
   });
 
-  it('finds a game by words of its task, or says that there is none', async () => {
+  it('alfworld-action finds a game by words of its task, or says that there is none', async () => {
     await open({});
     expect(await play('look', 'put an apple in the fridge')).toMatchObject({
       observation: expect.stringMatching(/Your task is to: put (a|some) apple (in|on) fridge\.$/),
@@ -94,7 +94,7 @@ describe('alfworld-action', () => {
   it.each([
     ['bell joe "hi"', 'Call the tool bell.'],
     ['hop-out "stuck"', 'Hop to another peripheral.'],
-  ])('does not play %s', async (line, remedy) => {
+  ])('alfworld-action does not play %s', async (line, remedy) => {
     await open({ seed: 3 });
     expect(JSON.stringify(await play(line))).toContain(remedy);
   });
@@ -103,7 +103,7 @@ describe('alfworld-action', () => {
     ['gopher://x', 'is not an address'],
     ['http://example.com:3456', 'The world is on another machine'],
     ['ws://10.0.0.1/', 'The world is on another machine'],
-  ])('refuses the configured server %s', async (server, why) => {
+  ])('alfworld-action refuses the configured server %s', async (server, why) => {
     await open({ 'alfworld-server': server });
     expect(JSON.stringify(await play('look'))).toContain(why);
   });
@@ -142,7 +142,7 @@ describe('a game', () => {
     beforeEach(serve);
     afterEach(() => server.close());
 
-    it('continues after the world was killed', async () => {
+    it('a game over HTTP continues after the world was killed', async () => {
       await open({ 'alfworld-server': server.address, seed: 6 });
       const commands = planOf('seed:6');
       for (const command of commands.slice(0, -1)) await play(command);

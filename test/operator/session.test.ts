@@ -74,9 +74,9 @@ it('an answer is used by another process that continues the session', async () =
   const { denial } = await denied(session.hop(deploy));
   await session.detach();
   const script = `
-    const { pendingRequests, answerRequest } = await import(process.argv[1]);
+    const { listPendingRequests, answerRequest } = await import(process.argv[1]);
     const { ensureOperatorToken } = await import(process.argv[2]);
-    const [item] = pendingRequests(process.argv[3]);
+    const [item] = listPendingRequests(process.argv[3]);
     answerRequest(process.argv[3], item.pending, { verdict: 'yes', by: 'mary', minutes: 5 }, ensureOperatorToken(process.argv[3]));`;
   const files = ['answer-request', 'operator-token'].map((name) => resolve(`src/operator/${name}.ts`));
   execFileSync(process.execPath, ['--input-type=module', '-e', script, ...files, stateDir]);

@@ -134,7 +134,7 @@ const streamed = (script: readonly ScriptedTurn[]): MockLanguageModelV4 =>
   });
 
 describe('an AI SDK agent', () => {
-  it('updates its tools during a stream when the session changes them', async () => {
+  it('an AI SDK agent updates its tools during a stream when the session changes them', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const model = streamed([read, { calls: [hop, { name: 'grep', input: { pattern: 'x' } }] }, end]);
@@ -165,7 +165,7 @@ describe('an AI SDK agent', () => {
     expect(session.state.mode).toBe('execute');
   });
 
-  it('keeps a pending approval in the messages, so that another process can answer it', async () => {
+  it('an AI SDK agent keeps a pending approval in the messages, so that another process can answer it', async () => {
     const world = await agentWorld('explore');
     const here = await world.open();
     const { messages, approvalId } = await asked(agentSession(here));
@@ -312,7 +312,7 @@ describe('an AI SDK agent', () => {
     await expect(run).rejects.toThrow('the disk is full');
   });
 
-  it('does not run a tool that the program hides', async () => {
+  it('an AI SDK agent does not run a tool that the program hides', async () => {
     const world = await agentWorld('edit');
     const session = await world.open();
     const fix = { name: 'edit', input: { path: 'src/sum.js', old: 'a - b', new: 'a + b' } };

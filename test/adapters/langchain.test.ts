@@ -101,7 +101,7 @@ describe('a LangChain agent', () => {
     };
   }
 
-  it('updates its tools during a stream when the session changes them', async () => {
+  it('a LangChain agent updates its tools during a stream when the session changes them', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const script = [{ calls: [hop, { name: 'grep', input: { pattern: 'x' } }] }, end];
@@ -123,7 +123,7 @@ describe('a LangChain agent', () => {
     expect(seen[1]?.instructions).not.toContain('found-target');
   });
 
-  it('keeps a pending approval in the graph’s state, so that another agent of the session can use it', async () => {
+  it('a LangChain agent keeps a pending approval in the graph’s state, so that another agent of the session can use it', async () => {
     const world = await agentWorld('explore');
     const checkpointer = new MemorySaver();
     const here = await world.open();
@@ -228,7 +228,7 @@ describe('a LangChain agent', () => {
     expect(session.state.peripheral).toBe('edit');
   });
 
-  it('judges its tools also without the middleware’s wrapper', async () => {
+  it('a LangChain agent judges its tools also without the middleware’s wrapper', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const { tools = [] } = await langChain(agentSession(session));

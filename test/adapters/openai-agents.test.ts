@@ -74,7 +74,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     return { model, ...hopgate, agent: new Agent({ name: 'worker', model, tools, instructions }) };
   }
 
-  it('updates its tools during a stream when the session changes them', async () => {
+  it('an agent of the OpenAI Agents SDK updates its tools during a stream when the session changes them', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const { agent, options, model } = await prepare(agentSession(session), [
@@ -162,7 +162,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect(session.state.mode).toBe('execute');
   });
 
-  it('does not run a tool that became available in the same turn, because the model did not know its arguments', async () => {
+  it('an agent of the OpenAI Agents SDK does not run a tool that became available in the same turn, because the model did not know its arguments', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const tests = { name: 'bash-test', input: {} };
@@ -209,23 +209,26 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect(seenBy(model)[0]?.instructions).toContain('explore');
   });
 
-  it.each(['{"to": ', 'null', '[]'])('refuses a move with %s even if a person approves it', async (text) => {
-    const world = await agentWorld('explore');
-    const session = await world.open();
-    const { agent, options, wanted, model } = await prepare(agentSession(session), []);
-    const call = (callId: string) => ({ ...functionCall('mode', {}, { callId }), arguments: text });
-    model.enqueue([call('a')], [call('b')], [assistantMessage('Done.')]);
-    let result = await run(agent, 'Mend sum.', options);
-    for (const verb of ['approve', 'reject'] as const) {
-      for (const interruption of result.interruptions) {
-        expect(await wanted(interruption)).toBe(null);
-        result.state[verb](interruption);
+  it.each(['{"to": ', 'null', '[]'])(
+    'an agent of the OpenAI Agents SDK refuses a move with %s even if a person approves it',
+    async (text) => {
+      const world = await agentWorld('explore');
+      const session = await world.open();
+      const { agent, options, wanted, model } = await prepare(agentSession(session), []);
+      const call = (callId: string) => ({ ...functionCall('mode', {}, { callId }), arguments: text });
+      model.enqueue([call('a')], [call('b')], [assistantMessage('Done.')]);
+      let result = await run(agent, 'Mend sum.', options);
+      for (const verb of ['approve', 'reject'] as const) {
+        for (const interruption of result.interruptions) {
+          expect(await wanted(interruption)).toBe(null);
+          result.state[verb](interruption);
+        }
+        result = await run(agent, result.state, options);
       }
-      result = await run(agent, result.state, options);
-    }
-    expect(result.finalOutput).toBe('Done.');
-    expect(session.state.mode).toBe('diagnose');
-  });
+      expect(result.finalOutput).toBe('Done.');
+      expect(session.state.mode).toBe('diagnose');
+    },
+  );
 
   it('answers calls after a handoff by the session of the calling agent', async () => {
     const [world, other] = [await agentWorld('explore'), await agentWorld('edit')];

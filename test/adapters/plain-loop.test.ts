@@ -127,7 +127,7 @@ describe('an agent without tool calls', () => {
     expect(session.state.steps).toBe(1);
   });
 
-  it('gets the form of the hop that it mentions, and can use it', async () => {
+  it('an agent without tool calls gets the form of the hop that it mentions, and can use it', async () => {
     const { session, loop } = await talker();
     const turn = await loop.hear('I found the target.');
     expect(turn).toMatchObject({ kind: 'hint', exit: { exit: 'found-target', to: ['edit'] } });
@@ -138,7 +138,7 @@ describe('an agent without tool calls', () => {
     expect(session.state.peripheral).toBe('edit');
   });
 
-  it('may talk without consequence', async () => {
+  it('an agent without tool calls may talk without consequence', async () => {
     const { session, loop } = await talker();
     const before = await session.evidence();
     expect(await loop.hear('I am not ready to edit; the page says "hop to edit".')).toEqual({
@@ -214,7 +214,7 @@ describe('a plain loop', () => {
     ]);
   });
 
-  it('returns each result to its own call', async () => {
+  it('a plain loop returns each result to its own call', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     const two = [

@@ -22,7 +22,7 @@ async function served(file = join(folder(), 'par.db'), port: number | null = nul
 const addressOf = ({ port }: { readonly port: number }): string => `ws://127.0.0.1:${port}`;
 
 describe('the shared document of a review', () => {
-  it('has every contribution on every replica, in whatever order and however often updates arrive', () => {
+  it('the shared document of a review has every contribution on every replica, in whatever order and however often updates arrive', () => {
     const words = fc.dictionary(fc.string({ minLength: 1 }), fc.string(), {
       minKeys: 1,
       maxKeys: 6,
@@ -58,7 +58,7 @@ describe('the shared document of a review', () => {
     two!.leave();
   });
 
-  it('reaches a replica whose connection breaks, wherever it breaks', async () => {
+  it('the shared document of a review reaches a replica whose connection breaks, wherever it breaks', async () => {
     const server = await served();
     for (let up = 0; up < 400; up += depth(97, 7)) {
       const wire = await breakingWire(server.port, { up });
@@ -145,7 +145,7 @@ describe('par-bell', () => {
     expect([asked, document.contributions()]).toEqual([['x', 'y', 'y'], { x: 'from x', y: 'from y' }]);
   });
 
-  it('continues after its process was killed, and asks no contributor again', async () => {
+  it('par-bell continues after its process was killed, and asks no contributor again', async () => {
     const slow = await countingAgent(60_000);
     const state = folder();
     const agency = join(state, 'agency');

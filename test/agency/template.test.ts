@@ -45,7 +45,7 @@ describe('an agency folder', () => {
       'peripherals.p.response.schema: is not a JSON Schema: "$async" is not supported',
     ],
     ['tols: {}', 'peripherals.p.tols: unknown key "tols"'],
-  ])('with %s is refused with the path', (line, problem) => {
+  ])('an agency folder with %s is refused with the path', (line, problem) => {
     const key = line.split(':')[0]!;
     const text = yaml('')
       .split('\n')
@@ -73,12 +73,12 @@ describe('the prompt', () => {
     expect(renderPrompt(par(), run('x', { prompt: 'Be brief.' }))).toMatch(
       /^PAR: Lab\nCRDT: h:6530\nSession: s1\n\nInstructions: [^\n]+\n\nUser request:\nBe brief\.$/,
     ));
-  it('is the request alone if there are no inputs', () =>
+  it('the prompt is the request alone if there are no inputs', () =>
     expect(renderPrompt(par(), { 'agent-id': 'x', peripheral: 'par-participant', prompt: 'Hi {{par/title}}' })).toBe(
       'Hi {{par/title}}',
     ));
 
-  it('never reads a value as a template or as a request', () => {
+  it('the prompt never reads a value as a template or as a request', () => {
     const piece = fc.constantFrom(
       '{{par/title}}',
       '{{',

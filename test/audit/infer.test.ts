@@ -66,7 +66,7 @@ const ARGUMENTS: { readonly [tool: string]: { readonly [name: string]: Json } } 
 };
 
 describe('the inferred tightest spec', () => {
-  it('admits every session that it was inferred from after it was written and loaded', async () => {
+  it('the inferred tightest spec admits every session that it was inferred from after it was written and loaded', async () => {
     const { at, specs } = await inferred();
     const loaded = await reload(specs);
     const again = await replayDecisions(
@@ -122,7 +122,7 @@ describe('the inferred tightest spec', () => {
     expect(await at.session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'r' })).toMatchObject({ ok: false });
   });
 
-  it('passes the check and changes no answer, whatever the session did and wherever it ended', async () => {
+  it('the inferred tightest spec passes the check and changes no answer, whatever the session did and wherever it ended', async () => {
     const sets = [SPECS, SPECS, specsOf(REVIEW), specsOf(RUNBOOK), specsOf(grid(7, 2))];
     let withoutReview = 0;
     await fc.assert(
@@ -154,7 +154,7 @@ describe('the inferred tightest spec', () => {
     expect(withoutReview).toBeGreaterThan(0);
   });
 
-  it('is the same after it was written to files and loaded', async () => {
+  it('the inferred tightest spec is the same after it was written to files and loaded', async () => {
     const loaded = await reload(SPECS);
     const { scopes: _, hash: __, ...rest } = loaded;
     // Properties are demands on a spec set, not grants: they are not inferred.
@@ -183,7 +183,7 @@ describe('a short cover of many paths', () => {
     );
   });
 
-  it('lists the paths themselves while they are few', () => {
+  it('a short cover of many paths lists the paths themselves while they are few', () => {
     expect(coverPaths(['b/c.ts', 'a.ts', 'b/c.ts'])).toEqual(['a.ts', 'b/c.ts']);
     expect(findCoveringGlobs(Array.from({ length: 20 }, (_, i) => `src/${i}.ts`))).toEqual(['src/**/*.ts']);
   });

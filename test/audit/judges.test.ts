@@ -24,7 +24,7 @@ describe('a path in the audit', () => {
     (path) => expect(resolvePathInRoot('/repo', path).inside).toBe(false),
   );
 
-  it('is compared with a folder segment by segment', () => {
+  it('a path in the audit is compared with a folder segment by segment', () => {
     expect(isWithinPaths('src/a.ts', ['src/'])).toBe(true);
     expect(isWithinPaths('src-evil/a.ts', ['src'])).toBe(false);
     expect(isWithinPaths('src', ['src/a.ts'])).toBe(false);
@@ -44,9 +44,10 @@ describe('the audit’s lists of protected and masked paths', () => {
     ['packages/a/hopgate.yaml'],
     ['node_modules/hopgate/dist/cli.js'],
     ['app/node_modules/.bin/hopgate'],
-  ])('protect %s', (path) => expect(isProtectedPath(path)).toBe(true));
-  it.each([['src/git.ts'], ['node_modules/hopgate-like/a.js'], ['.gitignore']])('do not protect %s', (path) =>
-    expect(isProtectedPath(path)).toBe(false),
+  ])('the audit’s lists of protected and masked paths protect %s', (path) => expect(isProtectedPath(path)).toBe(true));
+  it.each([['src/git.ts'], ['node_modules/hopgate-like/a.js'], ['.gitignore']])(
+    'the audit’s lists of protected and masked paths do not protect %s',
+    (path) => expect(isProtectedPath(path)).toBe(false),
   );
 
   it.each([
@@ -56,12 +57,16 @@ describe('the audit’s lists of protected and masked paths', () => {
     ['secrets/deep/x', ['secrets/']],
     ['a/.git/config', []],
     ['.git-credentials', []],
-  ])('hide %s by %j', (path, masks) => expect(isMaskedPath(path, masks)).toBe(true));
+  ])('the audit’s lists of protected and masked paths hide %s by %j', (path, masks) =>
+    expect(isMaskedPath(path, masks)).toBe(true),
+  );
   it.each([
     ['env', ['.env']],
     ['src/secrets.ts', ['secrets/']],
     ['src/config', []],
-  ])('do not hide %s by %j', (path, masks) => expect(isMaskedPath(path, masks)).toBe(false));
+  ])('the audit’s lists of protected and masked paths do not hide %s by %j', (path, masks) =>
+    expect(isMaskedPath(path, masks)).toBe(false),
+  );
 });
 
 describe('an address in the audit', () => {
@@ -71,7 +76,7 @@ describe('an address in the audit', () => {
     ['https://DOCS.example.com./a'],
     ['https://a.b.example.org'],
     ['https://local.example.com:8443/'],
-  ])('is allowed: %s', (url) => expect(urlRefusalReason(url, allowed)).toBeNull());
+  ])('an address in the audit is allowed: %s', (url) => expect(urlRefusalReason(url, allowed)).toBeNull());
   it.each([
     ['https://example.com'],
     ['https://example.org'],
@@ -84,7 +89,7 @@ describe('an address in the audit', () => {
     ['https:///docs.example.com/'],
     ['https://evildocs.example.com'],
     ['nonsense'],
-  ])('is refused: %s', (url) => expect(urlRefusalReason(url, allowed)).not.toBeNull());
+  ])('an address in the audit is refused: %s', (url) => expect(urlRefusalReason(url, allowed)).not.toBeNull());
 });
 
 /** The audit's reason to refuse a call of a shipped tool. */
@@ -105,12 +110,12 @@ const reason = (
   })?.why ?? null;
 
 describe('a command in the audit', () => {
-  it('is split at unquoted blanks', () => {
+  it('a command in the audit is split at unquoted blanks', () => {
     expect(splitPlainCommand(`commit -m 'fix: a b' "c d" e\\ f`)).toEqual(['commit', '-m', 'fix: a b', 'c d', 'e f']);
     for (const text of ['a; b', 'a && b', '$(x)', 'a > b', "it's"]) expect(splitPlainCommand(text)).toBeNull();
   });
 
-  it('of deploy work needs a deploy scope, and a test run without a command needs a scope that grants commands', () => {
+  it('a command in the audit of deploy work needs a deploy scope, and a test run without a command needs a scope that grants commands', () => {
     const config = { ...DEFAULT_PROJECT_CONFIG, deploy: { out: { run: ['true'], network: false } } };
     const args = { name: 'out' };
     expect(reason('deploy', 'bash-deploy', args, config)).toBeNull();
@@ -121,7 +126,7 @@ describe('a command in the audit', () => {
     expect(reason('none', 'bash-test', {}, config)).toBe('the scope grants no commands');
   });
 
-  it('is a configured test command only word for word, or where arguments are allowed', () => {
+  it('a command in the audit is a configured test command only word for word, or where arguments are allowed', () => {
     const tests = [{ run: ['npm', 'test', '--', '{args}'], report: 'tap' as const }];
     expect(matchTestCommand(['npm', 'test'], tests)).toEqual({ narrowed: false });
     expect(matchTestCommand(['npm', 'test', '--'], tests)).toEqual({ narrowed: false });
@@ -143,7 +148,7 @@ describe('a command in the audit', () => {
     [{ sub: 'config', args: ['x', 'y'] }],
     [{ sub: 'status; rm -rf .' }],
     [{}],
-  ])('does not count as deploy work: git %j', (args) =>
+  ])('a command in the audit does not count as deploy work: git %j', (args) =>
     expect(reason('deploy', 'bash-git', args, CONFIG)).toEqual(expect.any(String)),
   );
 });

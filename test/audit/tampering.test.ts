@@ -38,7 +38,7 @@ function damaged(links: readonly StoredBytes[], after: ChainHead): boolean {
 }
 
 describe('the verification of 200 entries', () => {
-  it('accepts them unchanged', () => expect(damaged(log, EMPTY_CHAIN)).toBe(false));
+  it('the verification of 200 entries accepts them unchanged', () => expect(damaged(log, EMPTY_CHAIN)).toBe(false));
 
   it('finds every flipped bit', () => {
     let flips = 0;

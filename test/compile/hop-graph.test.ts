@@ -30,13 +30,13 @@ describe('the hop graph', () => {
       expect(go('outside', `start.${id}`, { firstVisit: true, naturalClose: true })).toBe(null);
   });
 
-  it('can be entered after a stop for the session’s close or by the operator, not by the agent', () => {
+  it('the hop graph can be entered after a stop for the session’s close or by the operator, not by the agent', () => {
     expect(go('outside', 'start.explore', { naturalClose: true })).toBe(null);
     expect(go('outside', 'start.explore', { by: 'operator' })).toBe('explore');
     expect(go('outside', 'start.reflect', { atSessionClose: true })).toBe('reflect');
   });
 
-  it('has no start for a peripheral that only a hop reaches, not even for the operator', () => {
+  it('the hop graph has no start for a peripheral that only a hop reaches, not even for the operator', () => {
     expect(go('outside', 'start.deploy', { ...everything(null), firstVisit: true, atSessionClose: true })).toBe(null);
   });
 
@@ -48,11 +48,11 @@ describe('the hop graph', () => {
     ['no approval', { approved: false }],
     ['tests that passed before the last change', { conditions: { 'tests-passed': false } }],
     ['a failing result', { fruit: { result: 'fail' } }],
-  ])('does not lead to deploy with %s', (_what, some) => {
+  ])('the hop graph does not lead to deploy with %s', (_what, some) => {
     expect(go('test', 'pass.deploy', { ...everything('test'), fruit: { result: 'pass' }, ...some })).toBe(null);
   });
 
-  it('never leads to deploy by the exit fail', () => {
+  it('the hop graph never leads to deploy by the exit fail', () => {
     for (const result of ['pass', 'fail']) {
       expect(go('test', 'fail.deploy', { ...everything('test'), fruit: { result } })).toBe(null);
       expect(go('test', 'fail.edit', { ...everything('test'), fruit: { result } })).toBe(
@@ -75,7 +75,7 @@ describe('the hop graph', () => {
     expect(go('explore', 'hop-test.test', { source: 'explore', by: 'operator' })).toBe('test');
   });
 
-  it('has an edge only if both the exit and the entry allow it', () => {
+  it('the hop graph has an edge only if both the exit and the entry allow it', () => {
     const sketch = {
       here: { entry: ['default'], exits: { out: ['there'] } },
       there: { entry: ['from-elsewhere'], exits: {} },

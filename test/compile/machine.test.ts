@@ -146,12 +146,12 @@ describe('an event', () => {
 });
 
 describe('the transition tables', () => {
-  it('are made from the configs of the machines', () => {
+  it('the transition tables are made from the configs of the machines', () => {
     const { modeGate, hopGraph, lifecycle } = compileSpecTables(specs);
     expect([hopGraph, modeGate, ...Object.values(lifecycle)]).toEqual(machines.map(({ config }) => config));
   });
 
-  it('make no transition by names of the prototype, or with missing or broken facts', () => {
+  it('the transition tables make no transition by names of the prototype, or with missing or broken facts', () => {
     const { hopGraph } = compileSpecTables(specs);
     const start = (facts?: unknown) =>
       stateAfter(hopGraph, 'outside', {
@@ -201,7 +201,7 @@ describe('buildMachine', () => {
 });
 
 describe('a guard', () => {
-  it('is false if it throws', () => {
+  it('a guard is false if it throws', () => {
     const event = { type: 'go', facts: facts() };
     expect(allRequirementsHold({ event }, { all: [{ kind: 'luck' } as never] })).toBe(false);
     expect(allRequirementsHold({ event }, { all: null as never })).toBe(false);
@@ -209,14 +209,14 @@ describe('a guard', () => {
     expect(allRequirementsHold({ event }, { all: [] })).toBe(true);
   });
 
-  it('has a name that contains each of its requirements', () => {
+  it('a guard has a name that contains each of its requirements', () => {
     expect(Object.keys(guards('a', 'b and c'))).toEqual(['a', 'b and c']);
     const names = compiled.hopGraph.config.states as MachineJson['states'];
     expect(names['test']?.on?.['pass.deploy']?.guard?.type).toBe('result=pass and tests-passed and approval:operator');
     expect(names['outside']?.on?.['start.edit']?.guard?.type).toBe('user-request');
   });
 
-  it('has another name than a guard with other requirements', () => {
+  it('a guard has another name than a guard with other requirements', () => {
     const all: Requirement[] = [
       { kind: 'source', any: ['user-request'] },
       { kind: 'source', any: ['from-a', 'from-b'] },

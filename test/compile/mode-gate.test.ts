@@ -58,7 +58,7 @@ describe('the mode gate', () => {
       expect(go(mode, 'timeout', { by, approved: true, summary: 'x' })).toBe(null);
   });
 
-  it('has no timeout if the spec states no minutes', () => {
+  it('the mode gate has no timeout if the spec states no minutes', () => {
     const patient = buildMachine(compileModeGate({ ...GATE, timeoutMinutes: null }));
     expect(advance(patient, at(patient, 'execute'), { type: 'timeout', facts: facts({ by: 'clock' }) }).taken).toBe(
       false,

@@ -8,7 +8,7 @@ import { CORE, GATE, specSet } from './specs.ts';
 const specs = specSet(CORE, GATE);
 
 describe('renderGraph', () => {
-  it('draws one Mermaid edge for all exits between two peripherals, with their requirements', () => {
+  it('renderGraph draws one Mermaid edge for all exits between two peripherals, with their requirements', () => {
     expect(renderGraph(specs, 'mermaid')).toBe(`---
 title: hop-graph
 ---

@@ -29,7 +29,7 @@ const overlap = (a: Box, b: Box): boolean =>
   a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
 describe('renderSvg', () => {
-  it('is well-formed with a title and a description, without scripts and external files', async () => {
+  it('renderSvg is well-formed with a title and a description, without scripts and external files', async () => {
     const svg = await renderSvg(specs);
     expect(XMLValidator.validate(svg)).toBe(true);
     const root = new XMLParser({ ignoreAttributes: false }).parse(svg).svg;
@@ -56,7 +56,7 @@ describe('renderSvg', () => {
     expect(texts).toEqual(expect.arrayContaining(['tests-passed', 'approval by operator', 'hop in: a natural close']));
   });
 
-  it('draws one arrow between two peripherals, however many exits it has', async () => {
+  it('renderSvg draws one arrow between two peripherals, however many exits it has', async () => {
     const [svg = ''] = (await renderSvg(specs)).split('<g class="legend"');
     const pairs = new Set(specs.edges.map(({ from, to }) => `${from} ${to}`));
     expect(svg.match(/class="arrow"/g)).toHaveLength(pairs.size);
@@ -113,7 +113,7 @@ describe('renderSvg', () => {
     expect(svg).toContain('…');
   });
 
-  it('refuses a graph that is too large for arrows, with its size', async () => {
+  it('renderSvg refuses a graph that is too large for arrows, with its size', async () => {
     const large = specsOf(grid(80, 10));
     await expect(renderSvg(large)).rejects.toThrow(GraphTooLargeError);
     await expect(renderSvg(large)).rejects.toThrow(
@@ -128,7 +128,7 @@ describe('renderSvg', () => {
 });
 
 describe('the layout of the picture', () => {
-  it('puts a gate’s bars on a straight part of its arrow', async () => {
+  it('the layout of the picture puts a gate’s bars on a straight part of its arrow', async () => {
     const svg = await renderSvg(specsOf(RUNBOOK));
     const [, x, y, angle] = /translate\((\S+) (\S+)\) rotate\((\S+)\)"><path class="bar"/.exec(svg)!.map(Number);
     const gated = /class="edge gated"><path class="arrow" d="([^"]*)"/.exec(svg)![1]!;

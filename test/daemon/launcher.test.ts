@@ -101,7 +101,7 @@ describe.each(KINDS)('a hook of the %s client', (kind) => {
     expect(existsSync(daemonSocketPath(world.env))).toBe(false);
   });
 
-  it('answers without a daemon from its own state folder, whatever a repository says', async () => {
+  it('a hook of the client answers without a daemon from its own state folder, whatever a repository says', async () => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     const other = join(world.root, 'other');
     const call = preToolUse(world, 'Write', { file_path: join(world.root, 'src/a.ts'), content: '' });
@@ -110,7 +110,7 @@ describe.each(KINDS)('a hook of the %s client', (kind) => {
     expect(existsSync(other)).toBe(false);
   });
 
-  it('is refused for unreadable input', async () => {
+  it('a hook of the client is refused for unreadable input', async () => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     for (const input of ['', '{']) {
       const reply = await hook(world, input);
@@ -135,7 +135,7 @@ describe.each(KINDS)('without a daemon, the %s client', (kind) => {
 describe('the compiled client and a daemon', () => {
   const kind = 'compiled';
   it.each(sample(DISTRUSTED, 2))(
-    'does not trust a daemon that %s, and answers in its own process',
+    'the compiled client and a daemon does not trust a daemon that %s, and answers in its own process',
     async (_, answer) => {
       const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
       await impostor(world, answer);
@@ -195,7 +195,7 @@ describe('the running compiled client', () => {
     expect(reply.stderr).toMatch(/did not answer in time|took too long/);
   });
 
-  it('gives up in time if its input does not end', async () => {
+  it('the running compiled client gives up in time if its input does not end', async () => {
     const world = worldWith(kind);
     await impostor(world, () => http('hopgate 0 0 0\n'));
     const { file } = installLauncher(world.env);
@@ -206,7 +206,7 @@ describe('the running compiled client', () => {
     expect(reply).toMatchObject({ exit: 2, stdout: '' });
   });
 
-  it('sends the variables of hopgate and its clients without secrets', async () => {
+  it('the running compiled client sends the variables of hopgate and its clients without secrets', async () => {
     const world = worldWith(kind);
     let asked = '';
     await impostor(world, (bytes) => {
@@ -282,7 +282,7 @@ it.runIf(isDeep)('the compiled client ends a Node process that hangs', async () 
 });
 
 describe('the compiled client', () => {
-  it('asks the daemon of another installation after its own was removed, and refuses without one', async () => {
+  it('the compiled client asks the daemon of another installation after its own was removed, and refuses without one', async () => {
     const world = worldWith('compiled');
     const removed = async () => {
       const { file } = installLauncher(world.env);
@@ -296,7 +296,7 @@ describe('the compiled client', () => {
     expect(await removed()).toMatchObject({ exit: 2, stderr: 'no' });
   });
 
-  it('is compiled once, for the user only', () => {
+  it('the compiled client is compiled once, for the user only', () => {
     const { env, ...rest } = worldWith('compiled');
     const world = { ...rest, env: { ...env, XDG_STATE_HOME: join(env['XDG_STATE_HOME'] ?? '', 'of-its-own') } };
     const { file, client } = installLauncher(world.env);
@@ -309,7 +309,7 @@ describe('the compiled client', () => {
     expect(statSync(file).mode & 0o077).toBe(0);
   });
 
-  it('is not used if others could have written it', () => {
+  it('the compiled client is not used if others could have written it', () => {
     const world = worldWith('compiled');
     const baked = /client='(.*)'/.exec(readFileSync(installLauncher(world.env).file, 'utf8'))?.[1] ?? '';
     chmodSync(baked, 0o777);
@@ -383,7 +383,7 @@ describe('the command line in the settings', () => {
     }
   });
 
-  it('passes on an answer unchanged in a folder with special characters in its name', async () => {
+  it('the command line in the settings passes on an answer unchanged in a folder with special characters in its name', async () => {
     const plain = makeWorld();
     const env = {
       ...plain.env,
@@ -399,21 +399,24 @@ describe('the command line in the settings', () => {
     expect(reply).toMatchObject({ exit: 0, stderr: '' });
   });
 
-  it.each(KINDS)('of the %s client ignores variables that make programs load code', async (kind) => {
-    const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
-    const [conf, cache] = [join(world.root, 'openssl.cnf'), join(world.root, 'cache')];
-    writeFileSync(conf, 'nodejs_conf = x\n[');
-    const env = {
-      ...{ NODE_OPTIONS: '--require /nowhere.js', OPENSSL_CONF: conf, NODE_COMPILE_CACHE: cache },
-      ...{ BASH_ENV: '/nowhere', ENV: '/nowhere' },
-    };
-    const reply = await shell(
-      world,
-      hookCommand('claude-code', world.env),
-      '{"hook_event_name":"X","session_id":"x"}',
-      env,
-    );
-    expect(reply).toMatchObject({ exit: 0 });
-    expect(existsSync(cache)).toBe(false);
-  });
+  it.each(KINDS)(
+    'the command line in the settings of the %s client ignores variables that make programs load code',
+    async (kind) => {
+      const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
+      const [conf, cache] = [join(world.root, 'openssl.cnf'), join(world.root, 'cache')];
+      writeFileSync(conf, 'nodejs_conf = x\n[');
+      const env = {
+        ...{ NODE_OPTIONS: '--require /nowhere.js', OPENSSL_CONF: conf, NODE_COMPILE_CACHE: cache },
+        ...{ BASH_ENV: '/nowhere', ENV: '/nowhere' },
+      };
+      const reply = await shell(
+        world,
+        hookCommand('claude-code', world.env),
+        '{"hook_event_name":"X","session_id":"x"}',
+        env,
+      );
+      expect(reply).toMatchObject({ exit: 0 });
+      expect(existsSync(cache)).toBe(false);
+    },
+  );
 });

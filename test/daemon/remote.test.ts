@@ -53,7 +53,7 @@ describe.each(['over the daemon', 'in this process'])('a session %s', (where) =>
     await session.close();
   });
 
-  it('is the same for all processes of one client program', async () => {
+  it('a session is the same for all processes of one client program', async () => {
     const world = await world_();
     const [one, two] = [await open(world), await open(world)];
     expect(two.id).toBe(one.id);
@@ -61,7 +61,7 @@ describe.each(['over the daemon', 'in this process'])('a session %s', (where) =>
     expect((await two.status()).mode).toBe('diagnose');
   });
 
-  it('is the one that the environment names, or none', async () => {
+  it('a session is the one that the environment names, or none', async () => {
     const world = await world_();
     const one = await open(world);
     expect((await open(world, { HOPGATE_SESSION: one.id })).id).toBe(one.id);

@@ -44,14 +44,14 @@ describe.each(['compiled', 'node'] as const)('a status line of the %s client', (
 });
 
 describe('a joined status line', () => {
-  it('gives the user’s own command the same input, and prints its lines byte for byte', async () => {
+  it('a joined status line gives the user’s own command the same input, and prints its lines byte for byte', async () => {
     const world = makeWorld();
     const own = `read -r event; printf '%s\\n' "it's" "$event" '\\n $HOME'`;
     const { stdout } = await ask(world, ['', own], JSON.stringify({ cwd: world.root }));
     expect(stdout).toBe(`no session | it's\n${JSON.stringify({ cwd: world.root })}\n\\n $HOME\n`);
   });
 
-  it('is the user’s own alone if hopgate cannot answer', async () => {
+  it('a joined status line is the user’s own alone if hopgate cannot answer', async () => {
     const world = makeWorld();
     expect((await ask(world, ['', 'echo mine'], '{broken')).stdout).toBe('mine\n');
   });

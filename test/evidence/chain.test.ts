@@ -29,7 +29,7 @@ const rules = async (entries: Iterable<StoredEntry>) => {
 };
 
 describe('sealing entries', () => {
-  it('hashes the previous hash and the head bytes, which name the body by its hash', () => {
+  it('sealing entries hashes the previous hash and the head bytes, which name the body by its hash', () => {
     const [{ head, body, entry }] = buildChainedEntries(EMPTY_CHAIN, [
       opening('s-1', { body: { b: 2, a: [1e21, 'é'] } }),
     ]) as [StoredEntry];
@@ -89,7 +89,7 @@ describe('sealing entries', () => {
 });
 
 describe('verifying a chain', () => {
-  it('accepts every chain of valid drafts, also when read back from its bytes', async () => {
+  it('verifying a chain accepts every chain of valid drafts, also when read back from its bytes', async () => {
     await fc.assert(
       fc.asyncProperty(draftsOf('s-1'), async (drafts) => {
         const links = buildChainedEntries(EMPTY_CHAIN, drafts);
@@ -159,7 +159,7 @@ describe('verifying a chain', () => {
     expect(await rules(missing)).toEqual(['3 prev', '3 seq']);
   });
 
-  it('reports bytes that are not an entry, and ends at them', async () => {
+  it('verifying a chain reports bytes that are not an entry, and ends at them', async () => {
     const rows = sealed(3).map(bytesOf);
     for (const head of ['', '[]', 'null', '{"id":"x"}', '{"seq":1}', `${rows[1]!.head}x`]) {
       const verdict = await verifyChain(parsed(rows.with(1, { ...rows[1]!, head })));
@@ -175,7 +175,7 @@ describe('verifying a chain', () => {
     expect(await rules(links.with(1, { ...links[1]!, entry: altered }))).toEqual(['1 canonical']);
   });
 
-  it('can continue from a stored head', async () => {
+  it('verifying a chain can continue from a stored head', async () => {
     const links = sealed(4);
     const after = { seq: 1, hash: links[1]!.entry.hash };
     expect(await verifyChain(links.slice(2), after)).toMatchObject({ ok: true, count: 3 });
@@ -219,7 +219,7 @@ describe('a damage report', () => {
     );
   });
 
-  it('is the last one at bytes that are not an entry, also if another error wraps their error', async () => {
+  it('a damage report is the last one at bytes that are not an entry, also if another error wraps their error', async () => {
     const torn = (wrap: (error: ChainError) => Error) =>
       reportAfter(async function* ([first]) {
         yield first!;

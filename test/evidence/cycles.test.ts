@@ -27,7 +27,7 @@ describe('a learning cycle', () => {
     expect(rounds(select('a'), settle('a', 'deferred'), settle('a', 'failed'))).toEqual(['a e0 failed e2']);
   });
 
-  it('ends with the outcome that names it; an outcome without a name ends the last open cycle of the pattern', () => {
+  it('a learning cycle ends with the outcome that names it; an outcome without a name ends the last open cycle of the pattern', () => {
     expect(rounds(select('a'), select('a'), settle('a', 'success'))).toEqual(['a e0 - - open', 'a e1 success e2']);
     expect(rounds(select('a'), select('a'), settle('a', 'failed', { psr: 'e0' }))).toEqual([
       'a e0 failed e2',
@@ -36,7 +36,7 @@ describe('a learning cycle', () => {
     expect(rounds(select('a'), settle('a', 'success'), settle('a', 'failed'))).toEqual(['a e0 success e1']);
   });
 
-  it('does not begin with a search, a gap, a failed call or an acting tool', () => {
+  it('a learning cycle does not begin with a search, a gap, a failed call or an acting tool', () => {
     expect(rounds(step('psr-search', { pattern: 'a', query: 'q' }))).toEqual([]);
     expect(rounds(failure('step', 'psr-select', 'x'))).toEqual([]);
     expect(rounds(outcome('psr-select', { pattern: 'a' }))).toEqual([]);
@@ -44,7 +44,7 @@ describe('a learning cycle', () => {
     expect(rounds(settle('a', 'success'))).toEqual([]);
   });
 
-  it('is recognised in other programs’ entries in their own dialect', () => {
+  it('a learning cycle is recognised in other programs’ entries in their own dialect', () => {
     expect(
       rounds(
         foreign('pattern-selection', { selected: 'x/a', query: 'q' }),
@@ -67,7 +67,7 @@ describe('an entry of a discipline tool', () => {
     ['pur-update', 'pattern-outcome', 'evidence', 'pur', 'a', 'selection', 'settles'],
     ['pur-mark-pivot', 'correction', 'correction', 'pivot', 'a', 'selection', 'settles'],
     ['par-punctuate', 'reflection', 'conclusion', 'par', null, 'visit', null],
-  ])('is classified by its tool %s', (tool, type, claim, tag, pattern, repliesTo, does) =>
+  ])('an entry of a discipline tool is classified by its tool %s', (tool, type, claim, tag, pattern, repliesTo, does) =>
     expect(disciplineToolOf(step(tool, { pattern: 'a' }))).toEqual({
       type,
       claim,
@@ -79,7 +79,7 @@ describe('an entry of a discipline tool', () => {
     }),
   );
 
-  it('names its pattern in the result, or else in the arguments', () => {
+  it('an entry of a discipline tool names its pattern in the result, or else in the arguments', () => {
     const asked = { ...step('psr-select', 'nothing'), args: { pattern: 'b' } } as never;
     expect(disciplineToolOf(asked)?.pattern).toBe('b');
     for (const result of [
@@ -99,7 +99,7 @@ describe('an entry of a discipline tool', () => {
     ['a name of every object', step('constructor', { pattern: 'a' })],
     ['a call that failed', failure('step', 'psr-select', 'x')],
     ['an acting call', outcome('psr-select', { pattern: 'a' })],
-  ])('is not made by %s', (_, body) => expect(disciplineToolOf(body)).toBeNull());
+  ])('an entry of a discipline tool is not made by %s', (_, body) => expect(disciplineToolOf(body)).toBeNull());
 });
 
 describe('the status of a pattern', () => {
@@ -118,7 +118,7 @@ describe('the status of a pattern', () => {
     [{ held: false, outcome: 'success' }, 'failed'],
     [{ held: 'yes', outcome: 'success' }, 'held'],
     [{}, 'failed'],
-  ])('after %j is %s', (verdict, status) =>
+  ])('the status of a pattern after %j is %s', (verdict, status) =>
     expect(statusAfter('pur-update', { pattern: 'a', ...(verdict as object) })).toEqual({
       pattern: 'a',
       status,
@@ -126,7 +126,7 @@ describe('the status of a pattern', () => {
     }),
   );
 
-  it('is not changed by other entries', () => {
+  it('the status of a pattern is not changed by other entries', () => {
     for (const tool of ['psr-search', 'par-punctuate', 'read', 'constructor'])
       expect(statusAfter(tool, { pattern: 'a' })).toBeNull();
     for (const result of [null, [], { pattern: '' }, 'a']) expect(statusAfter('pur-update', result)).toBeNull();

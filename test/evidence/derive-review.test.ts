@@ -27,7 +27,7 @@ it('a review does not change if the texts of the calls are removed from the entr
 });
 
 describe('a review derived from evidence', () => {
-  it('of no entries is empty', () =>
+  it('a review derived from evidence of no entries is empty', () =>
     expect(deriveReview([], {})).toEqual({
       'event/type': 'session/par',
       'par/id': null,
@@ -51,7 +51,7 @@ describe('a review derived from evidence', () => {
       lineage_trace: { entries: 0, peripherals: [], hops: [] },
     }));
 
-  it('has the session’s peripherals, hops and time span', () => {
+  it('a review derived from evidence has the session’s peripherals, hops and time span', () => {
     const par = deriveReview(
       sealedEntries(start('explore'), stop('explore'), hop('explore', 'edit'), start('edit'), stop('edit'), {
         ...hop('edit', 'test', { expected: 'pass', actual: 'fail' }),
@@ -77,7 +77,7 @@ describe('a review derived from evidence', () => {
     ]);
   });
 
-  it('begins after the last review, and continues its numbering', () => {
+  it('a review derived from evidence begins after the last review, and continues its numbering', () => {
     const entries = sealedEntries(
       start('edit'),
       denial('mode', 'say execute'),
@@ -96,7 +96,7 @@ describe('a review derived from evidence', () => {
     });
   });
 
-  it('lists the facts first, the most frequent of them before others, and then the agent’s words', () => {
+  it('a review derived from evidence lists the facts first, the most frequent of them before others, and then the agent’s words', () => {
     const par = deriveReview(
       sealedEntries(
         stop('deploy', { pushed: true, deployed: true }),
@@ -228,13 +228,13 @@ describe('the expectation of an exit', () => {
   it.each([
     ['another reason', denial('wrong-mode', 'x', { exit: 'pass' })],
     ['another exit', denial('exit-not-met', 'x', { exit: 'fail' })],
-  ])('did not fail if the refusal was for %s', (_, refused) =>
+  ])('the expectation of an exit did not fail if the refusal was for %s', (_, refused) =>
     expect(deriveReview(sealedEntries(step('bash-test', { verdict: 'fail' }), refused), {}).prediction_errors).toEqual(
       [],
     ),
   );
 
-  it('is listed with the agent’s own expectations', () =>
+  it('the expectation of an exit is listed with the agent’s own expectations', () =>
     expect(deriveReview([], { 'prediction-errors': ['slower'] }).prediction_errors).toEqual([
       { expected: null, actual: 'slower', magnitude: null },
     ]));
@@ -252,7 +252,7 @@ describe('patterns in a review', () => {
   const select = (pattern: string) => step('psr-select', { pattern, rationale: 'fits' });
   const settle = (pattern: string, more: object) => step('pur-update', { pattern, ...more } as never);
 
-  it('are those selected, each with its last outcome', () => {
+  it('patterns in a review are those selected, each with its last outcome', () => {
     const par = deriveReview(
       sealedEntries(
         select('a'),
@@ -284,7 +284,7 @@ describe('patterns in a review', () => {
     ]);
   });
 
-  it('have a default expectation if none was stated', () => {
+  it('patterns in a review have a default expectation if none was stated', () => {
     const par = deriveReview(
       sealedEntries(select('a'), settle('a', { outcome: 'partial', 'prediction-error': 1 })),
       {},
@@ -297,7 +297,7 @@ describe('patterns in a review', () => {
     expect(right.prediction_errors).toEqual([]);
   });
 
-  it('of an earlier review are omitted, unless they are open or ended since', () => {
+  it('patterns in a review of an earlier review are omitted, unless they are open or ended since', () => {
     const review = { body: { event: 'par', par: {} } };
     const names = (...after: Parameters<typeof sealedEntries>) =>
       deriveReview(

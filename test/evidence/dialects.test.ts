@@ -11,7 +11,7 @@ import {
 import type { Json } from '../../src/spec/types.ts';
 
 describe('a record of any dialect', () => {
-  it('has normalised keys', () => {
+  it('a record of any dialect has normalised keys', () => {
     expect(toDialectRecord({ ':psr/id': 1, Pur_Outcome: 2, 'success?': 3, 'a b': 4, 'a:b?c': 5 })).toEqual({
       'psr-id': 1,
       'pur-outcome': 2,

@@ -57,7 +57,7 @@ describe('the check of drafts', () => {
       expect([isEntryDraft(value), findDraftProblems(value)[0] === undefined]).toEqual([false, false]);
   });
 
-  it('names every fault with its path', () => {
+  it('the check of drafts names every fault with its path', () => {
     const bad = {
       ...opening('s-1'),
       claim: 'boast',

@@ -198,7 +198,7 @@ const MUTATIONS: readonly Mutation[] = [
 ];
 
 describe('the seven invariants of a thread', () => {
-  it('are met by every valid tree', () => {
+  it('the seven invariants of a thread are met by every valid tree', () => {
     fc.assert(
       fc.property(trees, (nodes) => {
         expect(check(nodes)).toEqual([]);
@@ -206,7 +206,7 @@ describe('the seven invariants of a thread', () => {
     );
   });
 
-  it.each(MUTATIONS)('report the fault $name and nothing else', ({ rule, make }) => {
+  it.each(MUTATIONS)('the seven invariants of a thread report the fault $name and nothing else', ({ rule, make }) => {
     fc.assert(
       fc.property(trees, fc.nat(), (nodes, at) => {
         const made = make(nodes, at);
@@ -217,11 +217,11 @@ describe('the seven invariants of a thread', () => {
     );
   });
 
-  it('have a mutation for each invariant', () => {
+  it('the seven invariants of a thread have a mutation for each invariant', () => {
     expect(new Set(MUTATIONS.map(({ rule }) => rule)).size).toBe(7);
   });
 
-  it('require a goal, so an empty set breaks them', () => {
+  it('the seven invariants of a thread require a goal, so an empty set breaks them', () => {
     expect(check([], { count: 0, participants: [] })).toEqual(['root ']);
   });
 });
@@ -289,7 +289,7 @@ describe('the report of a broken invariant', () => {
     expect(problemsOf(nodes, claims)).toEqual(problems),
   );
 
-  it('has counts, participants and an overall verdict', () => {
+  it('the report of a broken invariant has counts, participants and an overall verdict', () => {
     const nodes = [root, node('a', { inReplyTo: 'g', author: 'b' }), node('b', { author: 'a' })];
     expect(checkInvariants(nodes)).toMatchObject({ ok: false, count: 3, participants: ['a', 'b'] });
     expect(checkInvariants(nodes.slice(0, 2))).toEqual({

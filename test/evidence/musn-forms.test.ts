@@ -18,7 +18,7 @@ const issues = (more: object) => {
 };
 
 describe('the original JSON form of an entry', () => {
-  it('has the keys of MUSN, and none for an absent field', () => {
+  it('the original JSON form of an entry has the keys of MUSN, and none for an absent field', () => {
     const bare = draft({ id: 'x', peripheral: null, mode: null, body: null, tags: [] });
     expect(toEntryForm(bare)).toEqual({
       'evidence/id': 'x',
@@ -42,7 +42,7 @@ describe('the original JSON form of an entry', () => {
     expect(toEntryForm({ ...bare, ephemeral: false })).not.toHaveProperty('evidence/ephemeral?');
   });
 
-  it('has EDN keywords for types, claims and modes', () => {
+  it('the original JSON form of an entry has EDN keywords for types, claims and modes', () => {
     expect(
       printEntryForm(toEntryForm(draft({ id: 'x', patternId: 'a/b', body: 'edit', tags: ['t', 'two words'] }))),
     ).toBe(
@@ -92,7 +92,7 @@ describe('the original JSON form of an entry', () => {
     [{ 'evidence/author': { 'id/type': 'continuity' } }, [/^evidence\/author: /]],
     [{ 'evidence/author': null }, [/^evidence\/author: /]],
     [{ 'evidence/body': { a: Number.NaN } }, [/^evidence\/body\.a: /]],
-  ])('is refused with the path of the fault: %j', (more, expected) => {
+  ])('the original JSON form of an entry is refused with the path of the fault: %j', (more, expected) => {
     const found = issues(more);
     expect(found).toHaveLength(expected.length);
     for (const [at, words] of expected.entries())
@@ -119,7 +119,7 @@ describe('the original JSON form of an entry', () => {
 });
 
 describe('the activity log', () => {
-  it('is recognised by its keys', () => {
+  it('the activity log is recognised by its keys', () => {
     expect(
       [{ 'event/type': 'x' }, { agent: 'a', source: 's' }].map((value) => isActivityEvent(value as never)),
     ).toEqual([true, true]);
@@ -159,7 +159,7 @@ describe('the activity log', () => {
     ['hop', 'session/hop'],
     ['mode', 'session/mode'],
     ['stop', 'agent/interaction'],
-  ])('has the event %s as the entry %s', (event, type) =>
+  ])('the activity log has the event %s as the entry %s', (event, type) =>
     expect(toActivityEvent(draft({ id: 'x', body: { event } }))['event/type']).toBe(type),
   );
 
@@ -219,7 +219,7 @@ describe('an import plan', () => {
     expect(ids.slice(1)).toEqual(['a', 'b', 'late', 'child', 'fork', 'c']);
   });
 
-  it('has a root with the time of the oldest entry, its author, and an id from the text', () => {
+  it('an import plan has a root with the time of the oldest entry, its author, and an id from the text', () => {
     const { drafts } = plan([at('a', T2), at('b', T1, { 'evidence/author': 'first' }), at('c', T1)]);
     expect(drafts[0]).toMatchObject({ at: T1, author: 'first', tags: ['import'], claim: 'goal', type: 'coordination' });
     expect(drafts[0]?.id).toMatch(/^import-[0-9a-f]{32}$/);
@@ -232,7 +232,7 @@ describe('an import plan', () => {
     expect(new Set(ids).size).toBe(4);
   });
 
-  it('names each dropped field once, and each refused entry by its position', () => {
+  it('an import plan names each dropped field once, and each refused entry by its position', () => {
     expect(
       plan([
         { ...form(), x: 1 },
@@ -249,7 +249,7 @@ describe('an import plan', () => {
     expect(bad.ok ? [] : bad.problems.map(({ path }) => path)).toEqual(['[1].at', '[1].tags.1', '[2].evidence/at']);
   });
 
-  it('reads sets in a fixed order, and tagged forms only if they are texts', () => {
+  it('an import plan reads sets in a fixed order, and tagged forms only if they are texts', () => {
     const planned = (text: string) => planEvidenceImport(text, { sessionId: 's-1', source: 'log' });
     const head = '{:evidence/type :correction :evidence/author "a" :evidence/at "2026-01-29T12:00:00Z"';
     const tags = (text: string) => {

@@ -34,9 +34,11 @@ describe('a selection in its dialects', () => {
       { kind: 'psr', tool: 'psr-select', 'pattern-id': ':a', result: { 'pattern-id': 'a' } },
       { pattern: 'a' },
     ],
-  ])('is read from the form: %s', (_, value, read) => expect(readPsr(value)).toMatchObject(read));
+  ])('a selection in its dialects is read from the form: %s', (_, value, read) =>
+    expect(readPsr(value)).toMatchObject(read),
+  );
 
-  it('is not read from a value without a pattern or a gap', () => {
+  it('a selection in its dialects is not read from a value without a pattern or a gap', () => {
     const values: Json[] = [null, 1, 'a', [], {}, { query: 'q' }, { pattern: ' ' }];
     for (const value of values) expect(readPsr(value)).toBeNull();
   });
@@ -55,7 +57,7 @@ describe('an outcome in its dialects', () => {
     [{ held: false }, 'failed'],
     [{ status: 'worked' }, 'success'],
     [{ kind: 'pur', result: { 'success?': false } }, 'failed'],
-  ])('is read: %j is %s', (value, outcome) => expect(readPur(value)?.outcome).toBe(outcome));
+  ])('an outcome in its dialects is read: %j is %s', (value, outcome) => expect(readPur(value)?.outcome).toBe(outcome));
 
   it('keeps the gate’s verdict', () => {
     expect(
@@ -69,12 +71,12 @@ describe('an outcome in its dialects', () => {
     ).toMatchObject({ id: 'pur-1', psr: 'psr-1', held: false, criteria: { a: true }, predictionError: 0.5 });
   });
 
-  it('is not read from a value without a verdict', () => {
+  it('an outcome in its dialects is not read from a value without a verdict', () => {
     const values: Json[] = [null, 'success', {}, { outcome: 'splendid' }, { success: {} }];
     for (const value of values) expect(readPur(value)).toBeNull();
   });
 
-  it('reads its own form back', () => {
+  it('an outcome in its dialects reads its own form back', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...PATTERN_OUTCOMES),
@@ -145,9 +147,11 @@ describe('a review in its dialects', () => {
       { peripheral: 'reflect', par: { problem: 'p', approach: ['read'], result: 'r' } },
       { problem: 'p', approach: ['read'], result: 'r' },
     ],
-  ])('is read from the form: %s', (_, value, read) => expect(readPar(value)).toMatchObject(read));
+  ])('a review in its dialects is read from the form: %s', (_, value, read) =>
+    expect(readPar(value)).toMatchObject(read),
+  );
 
-  it('reads its own form back, and no other entry as a review', () => {
+  it('a review in its dialects reads its own form back, and no other entry as a review', () => {
     const own = readPar({ 'what-worked': ['w'], suggestions: ['s'] })!;
     expect(readPar(own)).toEqual(own);
     const values: Json[] = [null, 'x', [], {}, { result: 'r' }];
@@ -197,7 +201,7 @@ describe('the sum of several reviews', () => {
     expect(aggregatePars([par([], []), par(['b', 'a'], [])]).wrong.map(({ text }) => text)).toEqual(['a', 'b']);
   });
 
-  it('has for each pattern the selections, the inferred uses, the outcomes and the prediction errors', () => {
+  it('the sum of several reviews has for each pattern the selections, the inferred uses, the outcomes and the prediction errors', () => {
     const use = (pattern: string, count: number, inferred: boolean, outcome: string | null) => ({
       pattern,
       count,

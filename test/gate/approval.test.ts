@@ -29,11 +29,11 @@ describe('the hash of an approval request', () => {
     reason: 'r',
     view: { a: 1, b: 2 },
   };
-  it('does not depend on the order of keys', () => {
+  it('the hash of an approval request does not depend on the order of keys', () => {
     expect(approvalHash({ ...subject, view: { b: 2, a: 1 } })).toBe(approvalHash(subject));
     expect(approvalHash(subject)).toMatch(/^[0-9a-f]{64}$/);
   });
-  it('has a new version for each new title', () => {
+  it('the hash of an approval request has a new version for each new title', () => {
     const titles = Object.values(APPROVAL_FIELD_TITLES);
     expect({ version: APPROVAL_VERSION, titles }).toEqual({
       // biome-ignore format: docs/extend/approval.md changes this line
@@ -77,7 +77,7 @@ describe('an approval of a hop', () => {
       },
     });
   });
-  it('shows an object in an argument with its names, and an install command by its values', () => {
+  it('an approval of a hop shows an object in an argument with its names, and an install command by its values', () => {
     const transfers = [{ from: 'a', to: 'b' }];
     const install = [{ run: 'npm ci', hosts: 'from no host', scripts: 'with scripts of packages off' }];
     expect(approvalRows({ view: { args: { transfers, names: ['a', 'b'] }, install } })).toEqual([
@@ -103,13 +103,13 @@ describe('an approval of a hop', () => {
     ['one more file', { changes: { 'src/a.ts': 'a'.repeat(64), 'src/b.ts': null } }, {}],
     ['a finding', { findings: { 'src/a.ts': 'it is executable' } }, {}],
     ['the reason', {}, { reason: 'because' }],
-  ])('is not valid if %s differs from the approved one', (_name, some, request) => {
+  ])('an approval of a hop is not valid if %s differs from the approved one', (_name, some, request) => {
     const approval = grantFor(asked(viewOf(ready)).hash);
     expect(decide(contextOf(viewOf(ready)), { ...ship, approval }).ok).toBe(true);
     const other = decide(contextOf(viewOf({ ...ready, ...some })), { ...ship, ...request, approval });
     expect(other).toMatchObject({ ok: false, denial: { code: 'approval-invalid' } });
   });
-  it('is not requested while anything else is missing', () => {
+  it('an approval of a hop is not requested while anything else is missing', () => {
     for (const some of [
       { tests: { passed: false, count: 1, failed: 0 } },
       { fruits: {} },

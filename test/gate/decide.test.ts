@@ -59,7 +59,7 @@ describe('the gate’s decision', () => {
       visits: fc.constantFrom<{ readonly [peripheral: string]: number }>({}, { explore: 1 }),
     })
     .map((some) => viewOf(some));
-  it('is the same twice, changes nothing, uses no clock and always has a message', () => {
+  it('the gate’s decision is the same twice, changes nothing, uses no clock and always has a message', () => {
     const clock = Date.now;
     const codes = new Set<string>();
     Date.now = () => {
@@ -94,7 +94,7 @@ it('every denial code has a message, even without details', () => {
 });
 
 describe('validateHop', () => {
-  it('gives the decision of the real hop, for the agent unless it names another principal', () => {
+  it('validateHop gives the decision of the real hop, for the agent unless it names another principal', () => {
     const context = contextOf(viewOf({ visit: visitTo('chat') }));
     expect(validateHop(context, { to: 'explore', exit: 'hop-explore', reason: 'on' })).toMatchObject({
       ok: true,
@@ -128,7 +128,7 @@ describe('the mode gate', () => {
     expect(change(from, to, 'clock')).toBe(back);
     expect(change(from, to, 'agent', { reset: true })).toBe('mode-not-allowed');
   });
-  it('requires an approval for EXECUTE and a summary for leaving it, except for a reset', () => {
+  it('the mode gate requires an approval for EXECUTE and a summary for leaving it, except for a reset', () => {
     const decideMode = (from: Mode, to: Mode, more: object) =>
       decide(contextOf(viewOf({ mode: from })), { kind: 'mode', to, by: 'operator', ...more });
     expect(decideMode('diagnose', 'execute', {})).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
@@ -170,7 +170,7 @@ describe('the limits', () => {
     ['just before the deadline', inTest({ deadline: 1001 }), 'ok'],
     ['at the deadline', inTest({ deadline: 1000 }), 'limit-reached'],
     ['expired', inTest({ status: 'expired' }), 'limit-reached'],
-  ] as const)('allow or refuse a step %s', (_name, context, expected) => {
+  ] as const)('the limits allow or refuse a step %s', (_name, context, expected) => {
     expect(answer(context, read)).toBe(expected);
     expect(answer(context, { kind: 'stop', reason: 'enough', by: 'agent' })).toBe('ok');
     expect(answer(context, { kind: 'hop', to: 'reflect', exit: 'hop-reflect', reason: 'on', by: 'operator' })).toBe(
@@ -185,7 +185,7 @@ describe('unknown names', () => {
     const decision = decide(explore, request);
     return decision.ok ? null : decision.denial;
   };
-  it('are answered with the nearest known peripheral or tool', () => {
+  it('unknown names are answered with the nearest known peripheral or tool', () => {
     expect(denial({ kind: 'hop', to: 'eidt', reason: 'on', by: 'agent' })).toMatchObject({
       code: 'hop-not-allowed',
       message: 'there is no peripheral "eidt"',
@@ -194,14 +194,14 @@ describe('unknown names', () => {
     expect(denial({ kind: 'step', tool: 'gerp', args: {} })?.remedy).toContain('Did you mean grep?');
     expect(denial({ kind: 'step', tool: 'zzzzzzzz', args: {} })?.remedy).not.toContain('Did you mean');
   });
-  it('include the names of members that every object inherits', () => {
+  it('unknown names include the names of members that every object inherits', () => {
     expect(denial({ kind: 'hop', to: 'constructor', reason: 'on', by: 'agent' })?.code).toBe('hop-not-allowed');
     expect(denial({ kind: 'step', tool: 'constructor', args: {} })?.code).toBe('unknown-tool');
     expect(denial({ kind: 'stop', reason: 'x', by: 'agent', fruit: { constructor: 1 } as never })?.code).toBe(
       'invalid-fruit',
     );
   });
-  it('of agents are refused in a peripheral that lists its agents', () => {
+  it('unknown names of agents are refused in a peripheral that lists its agents', () => {
     const specs = {
       ...fixtureSpecs,
       peripherals: { ...fixtureSpecs.peripherals, chat: { ...fixtureSpecs.peripherals['chat']!, agents: ['keeper'] } },

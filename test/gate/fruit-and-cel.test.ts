@@ -10,7 +10,7 @@ const edit = fixtureSpecs.peripherals['edit']!;
 const withFruit = (fruit: PeripheralSpec['fruit']): PeripheralSpec => ({ ...edit, fruit });
 
 describe('prospectiveFruit', () => {
-  it('is null if nothing was observed', () => {
+  it('prospectiveFruit is null if nothing was observed', () => {
     expect(prospectiveFruit(fixtureSpecs.peripherals['test']!, {}, {})).toEqual({
       fruit: { result: null, 'test-count': null, failures: null },
       problems: [],
@@ -55,7 +55,7 @@ describe('prospectiveFruit', () => {
       'constructor',
     ]);
   });
-  it('lets the agent repeat an observed value but not change it', () => {
+  it('prospectiveFruit lets the agent repeat an observed value but not change it', () => {
     expect(prospectiveFruit(edit, { changes: 1 }, { changes: 1 }).problems).toEqual([]);
     expect(prospectiveFruit(edit, {}, { changes: 0 }).problems).toHaveLength(1);
   });
@@ -93,11 +93,11 @@ describe('a CEL condition', () => {
     ['1 / 0 == 1', false],
     ['((', false],
     ['', false],
-  ])('has the result of its rule: %s is %s', (rule, expected) => {
+  ])('a CEL condition has the result of its rule: %s is %s', (rule, expected) => {
     expect(evaluateRule(rule, facts)).toBe(expected);
     expect(evaluateRule(rule, facts)).toBe(expected);
   });
-  it('may spell a fruit field with _ instead of -', () => {
+  it('a CEL condition may spell a fruit field with _ instead of -', () => {
     expect(
       evaluateRule(
         "backpack.plan.first_step == 'a-b'",
@@ -108,7 +108,7 @@ describe('a CEL condition', () => {
   it.each([
     { 'max-amount': 10, max_amount: 5000 },
     { max_amount: 10, 'max-amount': 5000 },
-  ])('does not hold for %j, whose names are the same with _', (limits) => {
+  ])('a CEL condition does not hold for %j, whose names are the same with _', (limits) => {
     const facts = collectCelFacts(view, {}, { limits });
     expect(evaluateRule('args.limits.max_amount <= 500', facts)).toBe(false);
     expect(isCelRuleTrue('args.limits.max_amount <= 500', facts)).toBe(false);

@@ -129,7 +129,7 @@ describe('a mask', () => {
     ['/config/keys', 'config/keys', 'a/config/keys'],
     ['**/*.pem', 'a.pem a/b.pem a/b.PEM .x/b.pem', 'a.pem.txt pem'],
     ['*.{key,p12}', 'c/d.key .p12 a.P12', 'key a.keys'],
-  ])('with a pattern of the form %s hides exactly the paths that it names', (mask, hit, missed) => {
+  ])('a mask with a pattern of the form %s hides exactly the paths that it names', (mask, hit, missed) => {
     for (const path of hit.split(' ')) expect([path, isMaskedByConfig(path, [mask])]).toEqual([path, true]);
     for (const path of missed.split(' ')) expect([path, isMaskedByConfig(path, [mask])]).toEqual([path, false]);
   });
@@ -144,7 +144,7 @@ describe('a mask', () => {
     ['secrets/', 'SECRETS/a secrets./a secrets:x/a secrets~/a', 'secret/a'],
     ['ﬁ', 'fi FI', 'f'],
     ['a:b', 'a:b A:B', 'a a:c'],
-  ])('with a pattern of the form %s hides its paths in any spelling', (mask, hit, missed) => {
+  ])('a mask with a pattern of the form %s hides its paths in any spelling', (mask, hit, missed) => {
     for (const path of hit.split(' ')) expect([path, isMaskedByConfig(path, [mask])]).toEqual([path, true]);
     for (const path of missed.split(' ')) expect([path, isMaskedByConfig(path, [mask])]).toEqual([path, false]);
   });
@@ -161,7 +161,7 @@ describe('a mask', () => {
     [['secrets/', '!secrets', '*.key'], 'secrets/a.key', 'secrets secrets/a'],
     [['!a', 'a'], 'a a/b', 'b'],
   ])(
-    'in the list %j: the last matching pattern decides, and nothing in a masked folder is excepted',
+    'a mask in the list %j: the last matching pattern decides, and nothing in a masked folder is excepted',
     (masks, hit, missed) => {
       for (const path of hit.split(' ')) expect([path, isMaskedByConfig(path, masks)]).toEqual([path, true]);
       for (const path of missed.split(' ')) expect([path, isMaskedByConfig(path, masks)]).toEqual([path, false]);
@@ -176,7 +176,7 @@ describe('a mask', () => {
     for (const path of OPEN) expect([path, isMaskedByConfig(path, DEFAULT_MASKS)]).toEqual([path, false]);
   });
 
-  it('of a folder masks everything in it, at any depth', () => {
+  it('a mask of a folder masks everything in it, at any depth', () => {
     const name = fc.stringMatching(/^[a-z.][a-z0-9._-]{0,6}$/).filter((text) => text !== '.' && text !== '..');
     const masked = maskMatcher(['secrets/']);
     fc.assert(
@@ -186,7 +186,7 @@ describe('a mask', () => {
     );
   });
 
-  it('that is empty masks nothing, and without masks only git’s credentials are hidden', () => {
+  it('a mask that is empty masks nothing, and without masks only git’s credentials are hidden', () => {
     for (const mask of ['', '/', './', './/']) expect(maskMatcher([mask])('a')).toBe(false);
     expect(maskMatcher([])('a')).toBe(false);
     expect(maskMatcher(['*'])('')).toBe(false);
@@ -203,22 +203,25 @@ describe('a mask', () => {
     'GIT~1/config',
   ])('hides %s always', (path) => expect(isMaskedByConfig(path, [])).toBe(true));
   it.each(['config', 'git/config', '.git/HEAD', 'config/.git', '.git-credentials/a', 'a.git/config'])(
-    'does not hide %s',
+    'a mask does not hide %s',
     (path) => expect(isMaskedByConfig(path, [])).toBe(false),
   );
 });
 
 describe('the list of files that no tool may write', () => {
-  it('is unchanged', () =>
+  it('the list of files that no tool may write is unchanged', () =>
     expect(PROTECTED_FILE_NAMES.join(' ')).toBe(
       '.git .gitconfig .gitmodules .husky .hg .hgrc .hgsub .jj .sl .svn .bzr .claude .claude.json .codex .agents .mcp.json .cursor .cursorrules .windsurf .windsurfrules .gemini .opencode opencode.json opencode.jsonc .clinerules .cline .roo .roomodes .kilocode .kilocodemodes .continue .aider.conf.yml .aider.model.settings.yml .amazonq .augment .crush .crush.json crush.json .factory .goose .goosehints .junie .kiro .openhands .qwen .trae .copilot .vscode .idea .zed .fleet .devcontainer .devcontainer.json .exrc .nvimrc .nvim.lua .lvimrc .gdbinit .gdbearlyinit .lldbinit .rprofile .renviron .irbrc .pryrc .rdbgrc .byebugrc .ghci .iex.exs .ocamlinit .psqlrc .sqliterc .octaverc .perldb .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .xonshrc .inputrc .envrc .direnvrc .tmux.conf .screenrc .ripgreprc .curlrc .wgetrc .npmrc .yarnrc .yarnrc.yml .ssh .gnupg .pam_environment hopgate.yaml',
     ));
 
-  it.each([...PROTECTED_FILE_NAMES])('protects %s, at any depth, and everything in it', (name) => {
-    for (const path of [name, `a/${name}`, `${name}/a`, name.toUpperCase(), `${name}.`, `${name}::$DATA`, `${name} `])
-      expect([path, isWriteProtected(path)]).toEqual([path, true]);
-    for (const path of [`${name}x`, `x${name}`]) expect([path, isWriteProtected(path)]).toEqual([path, false]);
-  });
+  it.each([...PROTECTED_FILE_NAMES])(
+    'the list of files that no tool may write protects %s, at any depth, and everything in it',
+    (name) => {
+      for (const path of [name, `a/${name}`, `${name}/a`, name.toUpperCase(), `${name}.`, `${name}::$DATA`, `${name} `])
+        expect([path, isWriteProtected(path)]).toEqual([path, true]);
+      for (const path of [`${name}x`, `x${name}`]) expect([path, isWriteProtected(path)]).toEqual([path, false]);
+    },
+  );
 
   it.each([
     'HEAD',
@@ -249,7 +252,9 @@ describe('the list of files that no tool may write', () => {
     'a/.bin/hopgate',
     '...',
     'naïve',
-  ])('does not protect %s', (path) => expect(isWriteProtected(path)).toBe(false));
+  ])('the list of files that no tool may write does not protect %s', (path) =>
+    expect(isWriteProtected(path)).toBe(false),
+  );
 });
 
 it('a .git folder is recognised at any place and in any spelling', () => {

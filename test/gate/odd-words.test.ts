@@ -28,7 +28,7 @@ const ASKED: { readonly [what: string]: (odd: string) => Request } = {
 };
 
 describe.each(Object.entries(ASKED))('a refusal that quotes %s', (_what, request) => {
-  it('has a bounded length and still names the problem', () => {
+  it('a refusal that quotes an odd word has a bounded length and still names the problem', () => {
     const { message, remedy, about } = refusalOf(inside, request(LONG));
     expect(message.length).toBeLessThan(500);
     expect(remedy.length).toBeLessThan(1000);
@@ -71,7 +71,7 @@ describe('a move without a valid destination', () => {
     );
   });
 
-  it('with a misspelt mode is answered with the nearest one', () => {
+  it('a move without a valid destination with a misspelt mode is answered with the nearest one', () => {
     const { remedy } = refusalOf(inside, { kind: 'mode', to: 'exectue' as never, by: 'agent' });
     expect(remedy).toMatch(/^Did you mean execute\? Modes from diagnose:/);
   });

@@ -61,12 +61,15 @@ const ROWS: readonly [string, Requirement, Partial<RequirementFacts>, Partial<Re
 ];
 
 describe('a requirement', () => {
-  it.each(ROWS)('of the kind %s is met exactly if the facts say so', (_name, requirement, met, missed) => {
-    expect(isRequirementMet(requirement, facts(met))).toBe(true);
-    expect(isRequirementMet(requirement, facts(missed))).toBe(false);
-  });
+  it.each(ROWS)(
+    'a requirement of the kind %s is met exactly if the facts say so',
+    (_name, requirement, met, missed) => {
+      expect(isRequirementMet(requirement, facts(met))).toBe(true);
+      expect(isRequirementMet(requirement, facts(missed))).toBe(false);
+    },
+  );
 
-  it('is met by any one source of a set', () => {
+  it('a requirement is met by any one source of a set', () => {
     expect(isRequirementMet(source('from-edit', 'user-request'), facts({ by: 'operator', source: 'explore' }))).toBe(
       true,
     );
@@ -76,11 +79,11 @@ describe('a requirement', () => {
     expect(isRequirementMet(source(), facts({ by: 'operator', firstVisit: true }))).toBe(false);
   });
 
-  it('of a source is never met by an agent that is outside: agent-request needs a hop', () => {
+  it('a requirement of a source is never met by an agent that is outside: agent-request needs a hop', () => {
     expect(isRequirementMet(source('agent-request'), facts({ naturalClose: true }))).toBe(false);
   });
 
-  it('for a natural close applies only to the agent', () => {
+  it('a requirement for a natural close applies only to the agent', () => {
     expect(isRequirementMet({ kind: 'natural-close' }, facts({ by: 'operator' }))).toBe(true);
     expect(isRequirementMet({ kind: 'natural-close' }, facts({ atSessionClose: true }))).toBe(true);
   });
@@ -91,13 +94,13 @@ describe('a requirement', () => {
     expect(isRequirementMet({ kind: 'pattern', pattern: name, is: 'selected' }, nothing)).toBe(false);
   });
 
-  it('of an unknown kind throws', () => {
+  it('a requirement of an unknown kind throws', () => {
     expect(() => isRequirementMet({ kind: 'luck' } as unknown as Requirement, nothing)).toThrow('unknown requirement');
   });
 });
 
 describe('the unmet requirements', () => {
-  it('are all requirements that the facts do not meet, in order', () => {
+  it('the unmet requirements are all requirements that the facts do not meet, in order', () => {
     const requirements = ROWS.map(([, requirement]) => requirement);
     fc.assert(
       fc.property(fc.shuffledSubarray(requirements), fc.constantFrom(...ROWS), (some, [, , met]) => {
@@ -107,7 +110,7 @@ describe('the unmet requirements', () => {
     );
   });
 
-  it('of an empty list are none', () => expect(unmetRequirements([], nothing)).toEqual([]));
+  it('the unmet requirements of an empty list are none', () => expect(unmetRequirements([], nothing)).toEqual([]));
 });
 
 describe('describeRequirement', () => {

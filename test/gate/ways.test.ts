@@ -28,7 +28,7 @@ function allWays(set: SpecSet, from: string | null, to: string): WayLeg[][] {
 const cost = (way: readonly WayLeg[]) => way.reduce((sum, { needs }) => sum + needs.length, 0);
 
 describe('shortestWay', () => {
-  it('has the fewest steps, and among those the fewest needs', () => {
+  it('shortestWay has the fewest steps, and among those the fewest needs', () => {
     let found = 0;
     let far = 0;
     fc.assert(
@@ -86,25 +86,25 @@ describe('shortestWay', () => {
 });
 
 describe('the available actions', () => {
-  it('are empty in a closed session', () => {
+  it('the available actions are empty in a closed session', () => {
     expect(availableActions(fixtureSpecs, { ...at('edit'), closed: true })).toMatchObject({
       tools: [],
       hops: [],
       modes: [],
     });
   });
-  it('contain hops but no tools in an expired visit', () => {
+  it('the available actions contain hops but no tools in an expired visit', () => {
     const expired = availableActions(fixtureSpecs, viewOf({ visit: visitTo('test', { status: 'expired' }) }));
     expect(expired.tools).toEqual([]);
     expect(expired.hops.length).toBeGreaterThan(0);
   });
-  it('are the default starts in a new session, and later the peripherals that a closing session may enter', () => {
+  it('the available actions are the default starts in a new session, and later the peripherals that a closing session may enter', () => {
     const starts = (visits: { [id: string]: number }) =>
       availableActions(fixtureSpecs, viewOf({ visits })).hops.map(({ to }) => to);
     expect(starts({}).toSorted()).toEqual(['chat', 'explore']);
     expect(starts({ edit: 1 })).toEqual(['reflect']);
   });
-  it('include the tools that the mode allows', () => {
+  it('the available actions include the tools that the mode allows', () => {
     const tools = (mode: 'discuss' | 'diagnose' | 'execute') =>
       availableActions(fixtureSpecs, viewOf({ mode, visit: visitTo('edit') })).tools;
     expect(tools('discuss')).not.toContain('read');

@@ -16,7 +16,7 @@ describe('the check of write paths', () => {
     ['!*.lock|.', 'a', 'yarn.lock sub/Cargo.lock YARN.LOCK'],
     ['src/|!src/generated/**', 'src/a', 'src/generated src/generated/a docs/a'],
     ['src/|!vendor|src/vendor/own/', 'src/a', 'src/vendor/own/a'],
-  ])('with the patterns %s grants the listed paths and no others', (write, yes, no) => {
+  ])('the check of write paths with the patterns %s grants the listed paths and no others', (write, yes, no) => {
     const paths = write.split('|');
     const granted = (path: string) => writePathReason(path, paths) === null;
     expect(yes.split(' ').filter((path) => !granted(path))).toEqual([]);

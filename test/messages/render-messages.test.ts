@@ -20,7 +20,7 @@ const texts = fc.array(fc.oneof(pieces, fc.string({ unit: 'binary' })), { maxLen
 const RUNS = Number(process.env['HOPGATE_MESSAGE_RUNS'] ?? 5000);
 
 describe('a rendered message', () => {
-  it('is one line with its source and its text as a JSON string', () => {
+  it('a rendered message is one line with its source and its text as a JSON string', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const line = renderMessages([message(text)]);
@@ -34,7 +34,7 @@ describe('a rendered message', () => {
     );
   });
 
-  it('is shown once, and in the order of the inbox', () => {
+  it('a rendered message is shown once, and in the order of the inbox', () => {
     const [first, second] = [message('a'), message('b', { id: 'm-2', seq: 2 })];
     expect(renderMessages([second, first, second])).toBe(`${renderMessages([first])}\n${renderMessages([second])}`);
   });

@@ -18,7 +18,7 @@ describe('the limits of a grant', () => {
     ],
     [{ files: true }, { until: HOUR, files: ['src/a.ts', 'app/?id].tsx'] }],
     [{ files: ['.', '!dist/'] }, { until: HOUR, files: ['.', '!dist/'] }],
-  ])('are computed from the terms %j', (terms, limits) => {
+  ])('the limits of a grant are computed from the terms %j', (terms, limits) => {
     expect(toGrantLimits(terms, changed, 0)).toEqual(limits);
   });
 
@@ -41,13 +41,13 @@ describe('the limits of a grant', () => {
     ['yes 3x, 2h tests files', { verdict: 'yes', terms: { times: 3, minutes: 120, testsPass: true, files: true } }],
     ['y src/ *.md 5m', { verdict: 'yes', terms: { minutes: 5, files: ['src/', '*.md'] } }],
     ['yes please', { problem: expect.stringContaining('"please" is not a limit') as never }],
-  ])('are read from a typed answer: %j', (text, answer) => {
+  ])('the limits of a grant are read from a typed answer: %j', (text, answer) => {
     expect(parseTypedAnswer(text)).toEqual(answer);
   });
 });
 
 describe('a grant in an answer', () => {
-  it('reaches the session, and does not count if the answer was changed after it was signed', async () => {
+  it('a grant in an answer reaches the session, and does not count if the answer was changed after it was signed', async () => {
     const stateDir = stateFolder();
     const approver = pendingApprover({ stateDir, root: '/repo' });
     const answerWith = async () => {
@@ -70,7 +70,7 @@ describe('a grant in an answer', () => {
     expect(await approver.approve(requestOf())).toHaveProperty('pending');
   });
 
-  it('is revoked for good, by the first person', () => {
+  it('a grant in an answer is revoked for good, by the first person', () => {
     const stateDir = stateFolder();
     expect(whoRevokedGrant(stateDir, '../g')).toBeNull();
     revokeGrant(stateDir, '../g', 'mary');

@@ -84,11 +84,11 @@ describe.skipIf(CHROMIUM === undefined)(
       return { page, faults, scrub, answer: (of: string) => page.locator(`.${of} .big`).textContent() };
     }
 
-    it('has a script of at most 80 kB for a browser that unpacks gzip', () => {
+    it('the page in Chromium has a script of at most 80 kB for a browser that unpacks gzip', () => {
       expect(gzipSync(readFileSync(join(folder, 'page.js'))).length).toBeLessThan(80_000);
     });
 
-    it('shows the place of the session, its current call and what it waits for, at any entry', async () => {
+    it('the page in Chromium shows the place of the session, its current call and what it waits for, at any entry', async () => {
       const { page, faults, scrub, answer } = await show('one.html');
       expect(await answer('where')).toBe('test');
       expect(await answer('doing')).toBe('bash-test');
@@ -104,7 +104,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(faults).toEqual([]);
     });
 
-    it('can be an element of a foreign page, whose title, keys and size it leaves alone', async () => {
+    it('the page in Chromium can be an element of a foreign page, whose title, keys and size it leaves alone', async () => {
       writeFileSync(
         join(folder, 'foreign.html'),
         '<!doctype html><title>mine</title><div contenteditable>note</div><script type="module" src="page.js"></script>' +
@@ -160,7 +160,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(faults).toEqual([]);
     });
 
-    it('has only a few rows of a long session in the document', async () => {
+    it('the page in Chromium has only a few rows of a long session in the document', async () => {
       const { page, answer, scrub } = await show('long.html');
       expect(await page.locator('.row').count()).toBeLessThan(60);
       expect(await answer('where')).toBe('test');
@@ -170,7 +170,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.locator('.row.selected').waitFor();
     });
 
-    it('shows several sessions as a wall, and opens one of them', async () => {
+    it('the page in Chromium shows several sessions as a wall, and opens one of them', async () => {
       const { page, answer } = await show('many.html');
       expect(await page.locator('.card').count()).toBe(3);
       await page.getByRole('button', { name: /bob/ }).click();
@@ -178,7 +178,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await answer('where')).toBe('test');
     });
 
-    it('follows a session of a running server, asks its gate, and hops as the operator', async () => {
+    it('the page in Chromium follows a session of a running server, asks its gate, and hops as the operator', async () => {
       const served = await serveWorld({ 'src/a.js': 'export const a = 1;\n' });
       const { id, token } = await served.session();
       const move = (what: string, body: unknown) => served.ask(`POST /v1/sessions/${id}/${what}`, { token, body });
@@ -224,7 +224,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(faults).toEqual([]);
     });
 
-    it('stays logged in beside another page, logs in again with a new code, and shows the sessions that it can read', async () => {
+    it('the page in Chromium stays logged in beside another page, logs in again with a new code, and shows the sessions that it can read', async () => {
       const served = await serveWorld();
       const { id: unreadable } = await served.session();
       await served.session();
@@ -269,7 +269,7 @@ describe.skipIf(CHROMIUM === undefined)(
 
     // The test writes two thousand entries to a real disk.
     it.runIf(isDeep)(
-      'shows a long session of a server from its end, and its earlier rows when they are loaded',
+      'the page in Chromium shows a long session of a server from its end, and its earlier rows when they are loaded',
       async () => {
         const served = await serveWorld();
         const store = sqliteStore(join(ensureStateDir(served.root, served.env), 'evidence.db'));

@@ -67,7 +67,7 @@ describe('the transcript of Claude Code', () => {
     expect(readClaudeTranscript(agent).ran.map(({ id }) => id)).toEqual(['b']);
   });
 
-  it('is read on from the last position, and an unfinished line is left for later', () => {
+  it('the transcript of Claude Code is read on from the last position, and an unfinished line is left for later', () => {
     const next = line('assistant', { type: 'text', text: 'two' });
     writeFileSync(file, line('assistant', { type: 'text', text: 'one' }) + next.slice(0, 20));
     const first = readClaudeTranscript(file);
@@ -76,7 +76,7 @@ describe('the transcript of Claude Code', () => {
     expect(readClaudeTranscript(file, first.end).texts).toEqual(['two']);
   });
 
-  it('is empty if the file is missing or unreadable', () => {
+  it('the transcript of Claude Code is empty if the file is missing or unreadable', () => {
     expect(readClaudeTranscript(join(folder, 'none'))).toEqual({ texts: [], ran: [], end: 0 });
     writeFileSync(file, 'null\n[]\n{"message":7}\n{"message":{"role":"user","content":[null,4]}}\n');
     expect(readClaudeTranscript(file)).toMatchObject({ texts: [], ran: [] });

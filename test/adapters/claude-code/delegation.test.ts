@@ -97,7 +97,7 @@ async function verdicts(
 }
 
 describe('a sub-agent in a peripheral that its parent’s peripheral delegates to', () => {
-  it('has its own tools and scope if the delegation says so, and both sessions verify', async () => {
+  it('a sub-agent in a peripheral that its parent’s peripheral delegates to has its own tools and scope if the delegation says so, and both sessions verify', async () => {
     await begin('delegates: [{ to: work, within: own }, review]');
     expect((await write('src/b.js', {})).verdict).toBe('blocked');
     expect((await start('work')).verdict).not.toBe('blocked');
@@ -121,18 +121,21 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
   it.each([
     ['own', ['read', 'write', 'bash']],
     ['parent', ['read']],
-  ])('finds the tools of its delegation over its parent’s connection, within: %s', async (within, expected) => {
-    await begin(`delegates: [{ to: work, within: ${within} }]`);
-    await world.call('Read', { file_path: world.path('src/a.js') });
-    const { sessionId: session } = await world.record();
-    const caller = { env: world.env, pid: null };
-    const op = { op: 'tools', root: world.root, session } as const;
-    const answer = await carryOutAgentOp(world.host, caller, op, new AbortController().signal);
-    const { value } = answer as { readonly value: readonly AgentTool[] };
-    expect(value.flatMap(({ name, kind }) => (kind === 'tool' ? [name] : []))).toEqual(expected);
-  });
+  ])(
+    'a sub-agent in a peripheral that its parent’s peripheral delegates to finds the tools of its delegation over its parent’s connection, within: %s',
+    async (within, expected) => {
+      await begin(`delegates: [{ to: work, within: ${within} }]`);
+      await world.call('Read', { file_path: world.path('src/a.js') });
+      const { sessionId: session } = await world.record();
+      const caller = { env: world.env, pid: null };
+      const op = { op: 'tools', root: world.root, session } as const;
+      const answer = await carryOutAgentOp(world.host, caller, op, new AbortController().signal);
+      const { value } = answer as { readonly value: readonly AgentTool[] };
+      expect(value.flatMap(({ name, kind }) => (kind === 'tool' ? [name] : []))).toEqual(expected);
+    },
+  );
 
-  it('has only the tools that both peripherals allow if the delegation does not say `within: own`', async () => {
+  it('a sub-agent in a peripheral that its parent’s peripheral delegates to has only the tools that both peripherals allow if the delegation does not say `within: own`', async () => {
     await begin('delegates: [work]');
     await start('work');
     await world.sendEvent('SubagentStart', agent('work', 'a1'));
@@ -141,7 +144,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     expect((await verdicts()).flatMap(({ audit }) => audit.violations)).toEqual([]);
   });
 
-  it('has its parent’s mode, also after the parent’s mode changes', async () => {
+  it('a sub-agent in a peripheral that its parent’s peripheral delegates to has its parent’s mode, also after the parent’s mode changes', async () => {
     await begin('delegates: [{ to: work, within: own }]');
     await start('work');
     await world.sendEvent('SubagentStart', agent('work', 'a1'));
@@ -150,7 +153,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     expect((await write('src/c.js', agent('work', 'a1'))).reason).toContain('mode-forbids');
   });
 
-  it('starts once for each delegation, each in a session of its own', async () => {
+  it('a sub-agent in a peripheral that its parent’s peripheral delegates to starts once for each delegation, each in a session of its own', async () => {
     await begin('delegates: [{ to: work, within: own }]');
     await start('work');
     await start('work');
@@ -170,7 +173,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     expect([nested.verdict, nested.reason]).toEqual(['blocked', expect.stringContaining('nor start sub-agents')]);
   });
 
-  it('is refused if the parent’s peripheral does not delegate to it, and the refusal names the possible ones', async () => {
+  it('a sub-agent in a peripheral that its parent’s peripheral delegates to is refused if the parent’s peripheral does not delegate to it, and the refusal names the possible ones', async () => {
     await begin('delegates: [review]');
     const refused = await start('work');
     expect(refused.verdict).toBe('blocked');
@@ -181,7 +184,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     expect(await world.session(async (session) => session.state.peripheral, 'a1')).toBe('control');
   });
 
-  it('waits for the approval that the gates on its peripheral demand', async () => {
+  it('a sub-agent in a peripheral that its parent’s peripheral delegates to waits for the approval that the gates on its peripheral demand', async () => {
     await begin('delegates: [{ to: work, within: own }]', 'gates: { work: [{ approval: operator }] }\n');
     expect((await start('work')).reason).toContain('approval-required');
     const approver = { via: 'approver' as const, approve: async () => ({ by: 'mary' }) };
@@ -190,7 +193,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     expect((await verdicts()).flatMap(({ audit }) => audit.violations)).toEqual([]);
   });
 
-  it('works in its parent’s peripheral, whatever its name, where nothing is delegated', async () => {
+  it('a sub-agent in a peripheral that its parent’s peripheral delegates to works in its parent’s peripheral, whatever its name, where nothing is delegated', async () => {
     await begin('');
     expect((await start('work')).verdict).not.toBe('blocked');
     await world.sendEvent('SubagentStart', agent('work', 'a1'));
@@ -232,7 +235,7 @@ describe('the audit of a sub-agent', () => {
     expect(child).toBeTypeOf('string');
   });
 
-  it('finds a sub-agent that has more tools or scope than its delegation allows', async () => {
+  it('the audit of a sub-agent finds a sub-agent that has more tools or scope than its delegation allows', async () => {
     const found = await broken(altered('delegation', { within: 'parent' }));
     expect(found).toEqual(
       expect.arrayContaining([

@@ -47,7 +47,7 @@ describe.each([
     expect(again.out).toContain('Nothing to do');
   });
 
-  it('keeps existing settings, shows its changes, and removes only what it added', async () => {
+  it('hopgate install claude keeps existing settings, shows its changes, and removes only what it added', async () => {
     const file = join(config(), settings);
     const before =
       '{\n    "permissions": { "allow": ["Bash(ls)"] },\n    "disableAllHooks": true,\n    "model": "opus"\n}\n';
@@ -109,7 +109,7 @@ describe.each([
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(after);
   });
 
-  it('runs the user’s own status line behind hopgate’s, and restores it although other settings changed', async () => {
+  it('hopgate install claude runs the user’s own status line behind hopgate’s, and restores it although other settings changed', async () => {
     const file = join(config(), settings);
     const own = { type: 'command', command: `printf '%s' "it's \\n mine"`, padding: 2 };
     put(file, JSON.stringify({ statusLine: own }));
@@ -124,7 +124,7 @@ describe.each([
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ statusLine: own, model: 'opus' });
   });
 
-  it('leaves a skill of the user alone that has its name', async () => {
+  it('hopgate install claude leaves a skill of the user alone that has its name', async () => {
     const skill = join(config(), 'skills/hopgate/SKILL.md');
     put(skill, 'mine');
     expect(await hopgate('install', 'claude', '--scope', scope)).toMatchObject({
@@ -151,7 +151,7 @@ describe.each([
     expect(tree(config())).toEqual([settings, 'skills']);
   });
 
-  it('writes nothing with --dry-run, and shows what it would write', async () => {
+  it('hopgate install claude writes nothing with --dry-run, and shows what it would write', async () => {
     const ran = await hopgate('install', 'claude', '--scope', scope, '--dry-run');
     expect(ran.out).toContain('hooks.json');
     expect(existsSync(config())).toBe(false);
@@ -182,7 +182,7 @@ describe('hopgate install claude --scope project, below the root', () => {
   const guard = (folder: string) =>
     spawnSync('sh', [script()], { env: { CLAUDE_PROJECT_DIR: folder }, encoding: 'utf8' });
 
-  it('refuses every call if Claude Code reads its settings but not its plugin', async () => {
+  it('hopgate install claude --scope project below the root refuses every call if Claude Code reads its settings but not its plugin', async () => {
     await hopgate('install', 'claude', '--scope', 'project');
     const { hooks } = JSON.parse(readFileSync(settings(), 'utf8'));
     for (const event of ['UserPromptSubmit', 'PreToolUse'])
@@ -197,15 +197,18 @@ describe('hopgate install claude --scope project, below the root', () => {
     '{"hooks":{"PreToolUse":[{"hooks":[]}],"Stop":[]},"a":1}',
     '{\r\n  "a": {"hooks": 1}\r\n}\r\n',
     '{"hooks":7,"b":2}',
-  ])('keeps existing hooks, and restores them: %j', async (before) => {
-    put(settings(), before);
-    await hopgate('install', 'claude', '--scope', 'project');
-    const installed = readFileSync(settings(), 'utf8');
-    expect((await hopgate('install', 'claude', '--scope', 'project')).out).toContain('Nothing to do');
-    expect(installed).not.toBe(before);
-    await hopgate('uninstall', 'claude', '--scope', 'project');
-    expect(readFileSync(settings(), 'utf8')).toBe(before);
-  });
+  ])(
+    'hopgate install claude --scope project below the root keeps existing hooks, and restores them: %j',
+    async (before) => {
+      put(settings(), before);
+      await hopgate('install', 'claude', '--scope', 'project');
+      const installed = readFileSync(settings(), 'utf8');
+      expect((await hopgate('install', 'claude', '--scope', 'project')).out).toContain('Nothing to do');
+      expect(installed).not.toBe(before);
+      await hopgate('uninstall', 'claude', '--scope', 'project');
+      expect(readFileSync(settings(), 'utf8')).toBe(before);
+    },
+  );
 });
 
 it('an unknown client program is answered with the known ones', async () => {

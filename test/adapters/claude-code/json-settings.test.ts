@@ -24,7 +24,7 @@ describe('a change of one key of a settings file', () => {
     ['{ "b": 2, "k": false }', '{ "b": 2 }'],
     ['{\n  "a": 1,\n  "k": {"z": [1]},\n  "b": 2\n}\n', '{\n  "a": 1,\n  "b": 2\n}\n'],
     ['{\n  "a": "k"\n}\n', '{\n  "a": "k"\n}\n'],
-  ])('that removes the key turns %j into %j', (before, after) => {
+  ])('a change of one key of a settings file that removes the key turns %j into %j', (before, after) => {
     expect(setJsonKey(before, 'f', 'k', undefined)).toBe(after);
   });
 
@@ -47,7 +47,7 @@ describe('a change of one key of a settings file', () => {
   });
 
   it.each(['{', '[]', 'null', '// a comment\n{}', '{ "a": 1, }', '"x"'])(
-    'is refused if the file is %j, which the client cannot read either',
+    'a change of one key of a settings file is refused if the file is %j, which the client cannot read either',
     (text) => {
       expect(() => setJsonKey(text, '/home/me/.claude/settings.json', 'k', false)).toThrow('not readable as JSON');
     },

@@ -56,7 +56,7 @@ describe('a report of the operator’s acts and notes', () => {
     expect(context).toContain('You are now in: outside of any peripheral, mode discuss.');
   });
 
-  it('makes an agent that is about to stop continue once, so that it reads the report', async () => {
+  it('a report of the operator’s acts and notes makes an agent that is about to stop continue once, so that it reads the report', async () => {
     await note('one more thing');
     expect((await world.sendEvent('Stop')).goOn).toContain('- wrote to you: one more thing');
     expect((await world.sendEvent('Stop', { stop_hook_active: true })).goOn).toBeNull();

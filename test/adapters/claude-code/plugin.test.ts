@@ -46,13 +46,13 @@ describe('the plugin for Claude Code', () => {
     ]);
   });
 
-  it('starts the MCP server that joins the hooks’ session, and keeps its tools out of the tool search', () => {
+  it('the plugin for Claude Code starts the MCP server that joins the hooks’ session, and keeps its tools out of the tool search', () => {
     expect(JSON.parse(plugin('x')['.mcp.json'] ?? '')).toEqual({
       mcpServers: { [SERVER]: { command: '/bin/node', args: ['main.js', 'mcp', '--attach'], alwaysLoad: true } },
     });
   });
 
-  it('calls hopgate’s tools by Claude Code’s names in its slash commands', () => {
+  it('the plugin for Claude Code calls hopgate’s tools by Claude Code’s names in its slash commands', () => {
     for (const name of ['hop', 'mode', 'par', 'peripheral'])
       expect(plugin('x')[`commands/${name}.md`]).toContain(`mcp__plugin_hopgate_${SERVER}__`);
   });
@@ -81,7 +81,7 @@ describe('the script that starts the hook', () => {
     expect(ask('PreToolUse', printing(output))).toEqual({ status: 0, stdout: output, stderr: '' });
   });
 
-  it('passes on a refusal with its reason', () => {
+  it('the script that starts the hook passes on a refusal with its reason', () => {
     expect(ask('PreToolUse', 'echo no >&2; exit 2')).toEqual({ status: 2, stdout: '', stderr: 'no\n' });
   });
 
@@ -115,7 +115,7 @@ describe('the script that starts the hook', () => {
   );
 
   it.each(['Stop', 'SubagentStop', 'SessionEnd'])(
-    'does not block the agent at %s if the hook fails, and reports the failure',
+    'the script that starts the hook does not block the agent at %s if the hook fails, and reports the failure',
     (event) => {
       for (const answer of ['exit 1', 'exit 2', 'exec /nowhere/at-all']) {
         const result = ask(event, answer);

@@ -27,7 +27,7 @@ const args = (): readonly string[] => readFileSync(join(bin, 'args'), 'utf8').sp
 const env = (): string => readFileSync(join(bin, 'env'), 'utf8');
 
 describe('hopgate claude', () => {
-  it('starts the client with the plugin, the settings that enable its hooks, a session, and the user’s arguments', async () => {
+  it('hopgate claude starts the client with the plugin, the settings that enable its hooks, a session, and the user’s arguments', async () => {
     const ran = await on.run('claude', '--claude', fakeClaude('exit 7'), '-p', 'fix it', '--model', 'opus');
     const [plugin, folder = '', flag, settings = '', ...rest] = args();
     expect([plugin, flag]).toEqual(['--plugin-dir', '--settings']);
@@ -49,7 +49,7 @@ describe('hopgate claude', () => {
     expect(ran.err).toContain(`hopgate verify ${session}`);
   });
 
-  it('is the only client program in its session', async () => {
+  it('hopgate claude is the only client program in its session', async () => {
     const first = await on.run('claude', '--claude', fakeClaude('exit 0'));
     const [, session = ''] = /session (s-[\w-]+) in/.exec(first.err) ?? [];
     rmSync(join(bin, 'env'));
@@ -68,7 +68,7 @@ describe('hopgate claude', () => {
     expect((await on.run('claude', '--session', session, '--claude', here)).err).toContain(`session ${session} in`);
   });
 
-  it('works in the configured repository, whichever of its folders it was started in', async () => {
+  it('hopgate claude works in the configured repository, whichever of its folders it was started in', async () => {
     put(on.root, { 'hopgate.yaml': '', 'src/a.js': '' });
     commitAll(on.root);
     const client = fakeClaude(`pwd > ${join(bin, 'where')}; exit 7`);
@@ -107,7 +107,7 @@ describe('hopgate claude', () => {
     expect((await on.run('sessions')).out).not.toContain('s-');
   });
 
-  it('reports what hooks noticed in its conversations, and "hopgate sessions" reports it later', async () => {
+  it('hopgate claude reports what hooks noticed in its conversations, and "hopgate sessions" reports it later', async () => {
     const event =
       '{"session_id":"c","cwd":"%s","hook_event_name":"PreToolUse","tool_name":"TodoWrite","tool_use_id":"t","tool_input":{}}';
     const hook = `"$XDG_STATE_HOME/hopgate/bin/hook" claude-code`;
@@ -129,7 +129,7 @@ describe('hopgate claude', () => {
     expect(unknown.err).toContain('there is no session');
   });
 
-  it('writes one plugin folder, and repairs it if it was changed', async () => {
+  it('hopgate claude writes one plugin folder, and repairs it if it was changed', async () => {
     const claude = fakeClaude('exit 0');
     await on.run('claude', '--claude', claude);
     const [, first = ''] = args();
@@ -159,7 +159,7 @@ describe('hopgate claude', () => {
     expect(pinned).not.toHaveProperty('PATH');
   });
 
-  it('merges the user’s --settings with its own, which win', async () => {
+  it('hopgate claude merges the user’s --settings with its own, which win', async () => {
     const mine = '{"disableAllHooks":true,"model":"opus"}';
     await on.run('claude', '--claude', fakeClaude('exit 0'), '--settings', mine);
     expect(args().filter((word) => word === '--settings')).toHaveLength(1);
@@ -169,7 +169,7 @@ describe('hopgate claude', () => {
     expect(bad.err).toContain('--settings cannot be read');
   });
 
-  it('says how to install the client if it is missing', async () => {
+  it('hopgate claude says how to install the client if it is missing', async () => {
     const none = machine({}, { PATH: bin });
     const ran = await none.run('claude');
     expect(ran.code).toBe(1);
@@ -196,11 +196,11 @@ describe('the arguments of "hopgate claude"', () => {
     [['--resume'], null],
     [['-p', '--', '--continue'], null],
     [['-p', 'continue'], null],
-  ])('determine the continued conversation: %j', (words, continued) => {
+  ])('the arguments of "hopgate claude" determine the continued conversation: %j', (words, continued) => {
     expect(parseClaudeCommand(words).continued).toEqual(continued);
   });
 
-  it('belong to hopgate up to the first one that it does not know', () => {
+  it('the arguments of "hopgate claude" belong to hopgate up to the first one that it does not know', () => {
     expect(parseClaudeCommand(['--root', 'x', '--approve=execute,deploy', '-p', '--root', 'y'])).toMatchObject({
       root: 'x',
       approve: ['execute', 'deploy'],
@@ -221,11 +221,11 @@ describe('the arguments of "hopgate claude"', () => {
     ['--cloud'],
     ['mcp', 'list'],
     ['--bg'],
-  ])('are refused if they would disable the session’s protection: %j', (...words) => {
+  ])('the arguments of "hopgate claude" are refused if they would disable the session’s protection: %j', (...words) => {
     expect(() => parseClaudeCommand(words)).toThrow();
   });
 
-  it('are not read after --', () => {
+  it('the arguments of "hopgate claude" are not read after --', () => {
     expect(parseClaudeCommand(['-p', '--', '--bare']).args).toEqual(['-p', '--', '--bare']);
     for (const args of [['-dw'], ['-nw'], ['-pc', 'why'], ['-p', '-r', 'w']])
       expect(parseClaudeCommand(args).args).toEqual(args);

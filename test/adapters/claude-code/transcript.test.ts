@@ -59,7 +59,7 @@ const read = (path: string) =>
   native('Read', { file_path: world.path(path) }, { file: { filePath: world.path(path), content: 'one\n' } });
 
 describe('the transcript of a conversation', () => {
-  it('has each call once, whether native, over MCP, refused by the gate or the adapter, or without effects', async () => {
+  it('the transcript of a conversation has each call once, whether native, over MCP, refused by the gate or the adapter, or without effects', async () => {
     await world.sendEvent('UserPromptSubmit', { prompt: 'Fix a.js' });
     await callOwn('mode', { to: 'diagnose', reason: 'I look at explore first' });
     await (await read('src/a.js'))();
@@ -96,7 +96,7 @@ describe('the transcript of a conversation', () => {
     expect(await judged()).toEqual([]);
   });
 
-  it('links parallel calls to their entries, whichever ends first', async () => {
+  it('the transcript of a conversation links parallel calls to their entries, whichever ends first', async () => {
     await world.lead('explore', 'diagnose');
     const first = await read('src/a.js');
     const second = await read('README.md');
@@ -107,7 +107,7 @@ describe('the transcript of a conversation', () => {
     );
   });
 
-  it('has the result of a shell command that hopgate runs instead of the client', async () => {
+  it('the transcript of a conversation has the result of a shell command that hopgate runs instead of the client', async () => {
     await callOwn('mode', { to: 'diagnose', reason: 'I look at explore first' });
     const { input } = await world.call('Bash', { command: 'cat src/a.js' });
     const [, ticket = ''] = /run ([0-9a-f]{32}); exit;\n/.exec(String(input?.['command'])) ?? [];
@@ -151,7 +151,7 @@ describe('the transcript of a conversation', () => {
 });
 
 describe('the transcript of a sub-agent', () => {
-  it('is separate, includes calls over its parent’s connection, and ends when it stops', async () => {
+  it('the transcript of a sub-agent is separate, includes calls over its parent’s connection, and ends when it stops', async () => {
     await callOwn('mode', { to: 'diagnose', reason: 'I look at explore first' });
     await world.sendEvent('SubagentStart', child);
     await (await native('Read', { file_path: world.path('src/a.js') }, { file: {} }, child))();

@@ -39,7 +39,7 @@ describe('the options of a Codex thread', () => {
   const of = (peripheral: string | null, mode: 'discuss' | 'diagnose' | 'execute' | null = 'execute', scopes = {}) =>
     threadOptions(fixtureSpecs, { ...DEFAULT_PROJECT_CONFIG, scopes }, peripheral, '/repo', mode);
 
-  test('allow writing only if the peripheral writes, and only in its folders', () => {
+  test('the options of a Codex thread allow writing only if the peripheral writes, and only in its folders', () => {
     for (const peripheral of [null, 'explore', 'test', 'deploy', 'reflect', 'chat'])
       expect(of(peripheral)).toMatchObject({ sandboxMode: 'read-only', writableRoots: [] });
     expect(of('edit')).toMatchObject({
@@ -48,16 +48,16 @@ describe('the options of a Codex thread', () => {
     });
   });
 
-  test('allow no writing if the mode forbids acting', () => {
+  test('the options of a Codex thread allow no writing if the mode forbids acting', () => {
     expect(of('edit', 'diagnose').sandboxMode).toBe('read-only');
     expect(of('edit', null).sandboxMode).toBe('workspace-write');
   });
 
-  test('use the repository’s own paths instead of the spec’s', () => {
+  test('the options of a Codex thread use the repository’s own paths instead of the spec’s', () => {
     expect(of('edit', 'execute', { edit: ['lib/', './a/b'] }).writableRoots).toEqual(['/repo/lib', '/repo/a/b']);
   });
 
-  test('ask nobody, give no network, and hide masked files', () => {
+  test('the options of a Codex thread ask nobody, give no network, and hide masked files', () => {
     expect(of('edit')).toMatchObject({
       approvalPolicy: 'never',
       networkAccess: false,
@@ -68,7 +68,7 @@ describe('the options of a Codex thread', () => {
 });
 
 describe('the overrides of Codex’s configuration', () => {
-  test('let the profile read the root without masked files and write the scope', () => {
+  test('the overrides of Codex’s configuration let the profile read the root without masked files and write the scope', () => {
     const options = {
       ...threadOptions(
         fixtureSpecs,
@@ -106,7 +106,7 @@ describe('the overrides of Codex’s configuration', () => {
     });
   });
 
-  test('let only hopgate’s MCP server ask the person', () => {
+  test('the overrides of Codex’s configuration let only hopgate’s MCP server ask the person', () => {
     const options = threadOptions(fixtureSpecs, DEFAULT_PROJECT_CONFIG, 'edit', '/repo', 'execute');
     expect(parsed(sandboxOverrides(options, '/repo', true))).toMatchObject({
       approval_policy: {
@@ -121,7 +121,7 @@ describe('the overrides of Codex’s configuration', () => {
     });
   });
 
-  test('approve the server’s tools, and follow changes of the list', () => {
+  test('the overrides of Codex’s configuration approve the server’s tools, and follow changes of the list', () => {
     const { mcp_servers, features } = parsed(
       mcpOverrides({ command: 'node', args: ['a b'], env: { X: 'é' } }),
     ) as never as { mcp_servers: { hopgate: object }; features: object };
@@ -135,14 +135,14 @@ describe('the overrides of Codex’s configuration', () => {
     expect(features).toEqual({ mcp_tool_list_changed: true });
   });
 
-  test('register a hook for every event and every tool', () => {
+  test('the overrides of Codex’s configuration register a hook for every event and every tool', () => {
     const { hooks } = parsed(hookOverrides(codexHooks('hop'))) as never as { hooks: { [event: string]: object[] } };
     expect(Object.keys(hooks).sort()).toEqual([...CODEX_EVENTS].sort());
     for (const groups of Object.values(hooks))
       expect(groups).toEqual([{ hooks: [{ type: 'command', command: expect.any(String), timeout: 60 }] }]);
   });
 
-  test('list every trusted hook and every hook that must not run', () => {
+  test('the overrides of Codex’s configuration list every trusted hook and every hook that must not run', () => {
     expect(parsed([trustOverride({}, ['k'])])).toEqual({ hooks: { state: { k: { enabled: false } } } });
     expect(parsed([trustOverride({ '/<session-flags>/config.toml:stop:0:0': 'sha256:1' })])).toEqual({
       hooks: { state: { '/<session-flags>/config.toml:stop:0:0': { enabled: true, trusted_hash: 'sha256:1' } } },
@@ -166,13 +166,13 @@ describe('the shell command of a Codex hook', () => {
     ['is killed', `sh -c 'kill -9 $$'`],
     ['talks nonsense', `echo '{"hookSpecificOutput":'`],
     ['refuses without a word', 'exit 2'],
-  ])('refuses if it %s', (_, command) => {
+  ])('the shell command of a Codex hook refuses if it %s', (_, command) => {
     const { status, stderr } = run(command);
     expect(status).toBe(2);
     expect(stderr).toContain('hopgate');
   });
 
-  test('allows without output, refuses with a reason, and receives its input', () => {
+  test('the shell command of a Codex hook allows without output, refuses with a reason, and receives its input', () => {
     expect(run('cat > /dev/null')).toEqual({ status: 0, stdout: '', stderr: '' });
     expect(run(`sh -c 'read x; echo "no $x" >&2; exit 2'`)).toMatchObject({
       status: 2,
@@ -180,7 +180,7 @@ describe('the shell command of a Codex hook', () => {
     });
   });
 
-  test('does not keep an agent from stopping if it fails', () => {
+  test('the shell command of a Codex hook does not keep an agent from stopping if it fails', () => {
     for (const command of ['exit 1', 'exit 2', '/no/such/program']) expect(run(command, 'Stop').status).toBe(0);
   });
 

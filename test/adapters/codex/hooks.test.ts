@@ -15,7 +15,7 @@ const contextOf = (stdout: string): string =>
   (JSON.parse(stdout) as { hookSpecificOutput: { additionalContext: string } }).hookSpecificOutput.additionalContext;
 
 describe('a shell command', () => {
-  test('is refused with the name of hopgate’s tool that runs commands here', async () => {
+  test('a shell command is refused with the name of hopgate’s tool that runs commands here', async () => {
     const { session, call } = await world();
     await must(session.setMode({ to: 'diagnose' }));
     await must(session.start('explore'));
@@ -24,7 +24,7 @@ describe('a shell command', () => {
     expect(stderr).toContain(`mcp__${SERVER}__bash_readonly`);
   });
 
-  test('is refused and recorded with the gate’s remedy if no command may run', async () => {
+  test('a shell command is refused and recorded with the gate’s remedy if no command may run', async () => {
     const { session, call } = await world();
     await must(session.start('explore'));
     const { exit, stderr } = await call('Bash', { command: 'rm -rf .' });
@@ -37,7 +37,7 @@ describe('a shell command', () => {
 describe('a patch', () => {
   const update = patchOf('*** Update File: src/a.ts', '@@', '-a', '+b');
 
-  test('with one change to one file runs, and its result is recorded', async () => {
+  test('a patch with one change to one file runs, and its result is recorded', async () => {
     const { session, root, call, send } = await world();
     await toEdit(session);
     const before = await call('apply_patch', update, { tool_use_id: 'p' });
@@ -62,7 +62,7 @@ describe('a patch', () => {
     });
   });
 
-  test('names a finding about its change to the model', async () => {
+  test('a patch names a finding about its change to the model', async () => {
     const { session, root, call, send } = await world();
     await toEdit(session);
     const add = patchOf('*** Add File: src/a.test.ts', "+test.skip('a', () => {});");
@@ -81,7 +81,7 @@ describe('a patch', () => {
     });
   });
 
-  test('is recorded as failed if it fails', async () => {
+  test('a patch is recorded as failed if it fails', async () => {
     const { session, call, send } = await world();
     await toEdit(session);
     await call('apply_patch', update, { tool_use_id: 'p' });
@@ -98,7 +98,7 @@ describe('a patch', () => {
     });
   });
 
-  test('of a new file counts as a write', async () => {
+  test('a patch of a new file counts as a write', async () => {
     const { session, call } = await world();
     await toEdit(session);
     expect((await call('apply_patch', patchOf('*** Add File: src/b.ts', '+one', '+two'))).exit).toBe(0);
@@ -157,7 +157,7 @@ describe('a patch', () => {
     expect((await bodies(session)).some(({ event }) => event === 'intent')).toBe(false);
   });
 
-  test('in a read-only run is refused with the name of the tool that works', async () => {
+  test('a patch in a read-only run is refused with the name of the tool that works', async () => {
     const { session, call } = await world();
     await toEdit(session);
     const { exit, stderr } = await call('apply_patch', update, {}, { HOPGATE_CODEX_SANDBOX: 'read-only' });
@@ -165,7 +165,7 @@ describe('a patch', () => {
     expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining(instead) });
   });
 
-  test('has paths relative to Codex’s working folder', async () => {
+  test('a patch has paths relative to Codex’s working folder', async () => {
     const { session, root, call } = await world();
     await toEdit(session);
     const answer = await call(
@@ -196,14 +196,14 @@ describe('a tool of Codex other than the shell and apply_patch', () => {
   test.each([
     ...[`mcp__${SERVER}__read`, `mcp__${SERVER}__hop`, 'spawn_agent', 'update_plan'],
     ...['collaborationspawn_agent', 'collaborationwait_agent', 'clocksleep', 'functions.request_user_input_async'],
-  ])('is allowed: %s', async (tool) => {
+  ])('a tool of Codex other than the shell and apply_patch is allowed: %s', async (tool) => {
     const { session, call } = await world();
     await must(session.start('explore'));
     expect(await call(tool, {})).toEqual({ exit: 0, stdout: '', stderr: '' });
   });
 
   test.each(['nobody_knows', 'collaborationnobody_knows', `clockmcp__${SERVER}__read`])(
-    'is refused and recorded: %s',
+    'a tool of Codex other than the shell and apply_patch is refused and recorded: %s',
     async (tool) => {
       const { session, call } = await world();
       await must(session.start('explore'));
@@ -214,7 +214,7 @@ describe('a tool of Codex other than the shell and apply_patch', () => {
   );
 
   test.each(['web_search', 'write_stdin', 'mcp__other__read', 'mcp__hopgate2__read'])(
-    'is refused with the error in its input: %s',
+    'a tool of Codex other than the shell and apply_patch is refused with the error in its input: %s',
     async (tool) => {
       const { session, call } = await world();
       await must(session.setMode({ to: 'diagnose' }));
@@ -230,15 +230,18 @@ describe('a tool of Codex other than the shell and apply_patch', () => {
   test.each([
     ['view_image', { path: '~/a.png' }],
     ['apply_patch', { command: '*** Begin Patch\n*** Add File: ~/a.js\n+a\n*** End Patch' }],
-  ])('is refused if Codex reads its path from the home folder: %s', async (tool, input) => {
-    const { session, call } = await world();
-    await must(session.setMode({ to: 'diagnose' }));
-    await must(session.start('explore'));
-    const { exit, stderr } = await call(tool, input);
-    expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining('home folder') });
-  });
+  ])(
+    'a tool of Codex other than the shell and apply_patch is refused if Codex reads its path from the home folder: %s',
+    async (tool, input) => {
+      const { session, call } = await world();
+      await must(session.setMode({ to: 'diagnose' }));
+      await must(session.start('explore'));
+      const { exit, stderr } = await call(tool, input);
+      expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining('home folder') });
+    },
+  );
 
-  test('that reads an image is judged as a file read', async () => {
+  test('a tool of Codex other than the shell and apply_patch that reads an image is judged as a file read', async () => {
     const { session, call } = await world();
     await must(session.setMode({ to: 'diagnose' }));
     await must(session.start('explore'));
@@ -253,7 +256,7 @@ describe('a tool of Codex other than the shell and apply_patch', () => {
 describe('a sub-agent', () => {
   const sub = { agent_id: 'sub-1', agent_type: 'default' };
 
-  test('cannot hop', async () => {
+  test('a sub-agent cannot hop', async () => {
     const { session, call } = await world();
     await must(session.start('explore'));
     expect(await call(`mcp__${SERVER}__hop`, {}, sub)).toMatchObject({
@@ -263,14 +266,14 @@ describe('a sub-agent', () => {
     expect((await call(`mcp__${SERVER}__status`, {}, sub)).exit).toBe(0);
   });
 
-  test('is bound by its own envelope even if its parent’s would allow the call', async () => {
+  test('a sub-agent is bound by its own envelope even if its parent’s would allow the call', async () => {
     const { session, call } = await world();
     await toEdit(session);
     expect((await call(`mcp__${SERVER}__edit`, { path: 'src/a.ts', old: 'a', new: 'b' })).exit).toBe(0);
     expect((await call(`mcp__${SERVER}__edit`, { path: 'src/a.ts', old: 'a', new: 'b' }, sub)).exit).toBe(2);
   });
 
-  test('is also bound by its parent’s envelope', async () => {
+  test('a sub-agent is also bound by its parent’s envelope', async () => {
     const { session, host, call, send } = await world();
     await must(session.start('explore'));
     await send({ hook_event_name: 'SubagentStart', ...sub });
@@ -334,7 +337,7 @@ describe('the hook at the end of a Codex turn', () => {
     expect(await turn('write', { path: 'src/x.js', content: 'z' })).toBe('');
   });
 
-  test('asks with a call that succeeds: it has the fields that the visit must state and the mode that the hop needs', async () => {
+  test('the hook at the end of a Codex turn asks with a call that succeeds: it has the fields that the visit must state and the mode that the hop needs', async () => {
     const { edit } = fixtureSpecs.peripherals;
     const stated = { kind: 'stated', type: 'string', optional: false } as const;
     const specs = {

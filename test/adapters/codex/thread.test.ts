@@ -71,7 +71,7 @@ describe('a thread of the SDK', () => {
     }
   });
 
-  test('made from overrides can write only the folders of the scope', async () => {
+  test('a thread of the SDK made from overrides can write only the folders of the scope', async () => {
     const { path, calls } = fakeCodex();
     const { session, root } = await stage({ config: { scopes: { edit: ['lib/'] } } });
     await must(session.setMode({ to: 'diagnose' }));
@@ -120,7 +120,7 @@ describe('a thread of the SDK', () => {
     expect(calls().length).toBeGreaterThanOrEqual(1);
   });
 
-  test('is continued by its id for a session that another process holds', async () => {
+  test('a thread of the SDK is continued by its id for a session that another process holds', async () => {
     const { path, calls } = fakeCodex();
     const { session, root } = await stage();
     await must(session.start('explore'));

@@ -364,15 +364,15 @@ const notMeant = Object.entries(NOT_MEANT).flatMap(([peripheral, texts]) =>
 );
 
 describe('a sentence of an agent', () => {
-  it.each(meant)('in %s means %s: %s', (peripheral, exit, text) => {
+  it.each(meant)('a sentence of an agent in %s means %s: %s', (peripheral, exit, text) => {
     expect(detectExit(fixtureSpecs, peripheral, text)).toMatchObject({ exit, reason: expect.any(String) });
   });
 
-  it.each(notMeant)('in %s means no exit: %s', (peripheral, text) => {
+  it.each(notMeant)('a sentence of an agent in %s means no exit: %s', (peripheral, text) => {
     expect(detectExit(fixtureSpecs, peripheral, text)).toBeNull();
   });
 
-  it('is tested for every exit of every peripheral', () => {
+  it('a sentence of an agent is tested for every exit of every peripheral', () => {
     const known = new Set(meant.map(([peripheral, exit]) => `${peripheral} ${exit}`));
     for (const { from, exit } of fixtureSpecs.edges) expect(known).toContain(`${from} ${exit}`);
     expect(meant.length + notMeant.length).toBeGreaterThan(200);
@@ -380,7 +380,7 @@ describe('a sentence of an agent', () => {
 });
 
 describe('a detected exit', () => {
-  it('has its possible destinations and the agent’s sentence', () => {
+  it('a detected exit has its possible destinations and the agent’s sentence', () => {
     expect(detectExit(fixtureSpecs, 'test', 'I ran them. All tests pass. Good.')).toEqual({
       exit: 'pass',
       to: ['deploy', 'reflect'],
@@ -388,13 +388,13 @@ describe('a detected exit', () => {
       confidence: 'high',
     });
   });
-  it('has low confidence if the sentence is hedged', () => {
+  it('a detected exit has low confidence if the sentence is hedged', () => {
     expect(detectExit(fixtureSpecs, 'explore', 'I think I found the target.')).toMatchObject({ confidence: 'low' });
   });
-  it('is the one that leads to the named destination if no exit has that name', () => {
+  it('a detected exit is the one that leads to the named destination if no exit has that name', () => {
     expect(detectExit(fixtureSpecs, 'test', 'I hop to deploy.')).toMatchObject({ exit: 'pass', to: ['deploy'] });
   });
-  it('is the last one mentioned', () => {
+  it('a detected exit is the last one mentioned', () => {
     expect(
       detectExit(
         fixtureSpecs,
@@ -406,14 +406,14 @@ describe('a detected exit', () => {
       exit: 'hop-edit',
     });
   });
-  it('is absent if a sentence names two exits', () => {
+  it('a detected exit is absent if a sentence names two exits', () => {
     expect(detectExit(fixtureSpecs, 'explore', 'I hop to edit or I hop to reflect.')).toBeNull();
   });
   it('belongs to the current peripheral', () => {
     expect(detectExit(fixtureSpecs, 'discipline', 'All tests pass.')).toBeNull();
     expect(detectExit(fixtureSpecs, 'nowhere', 'All tests pass.')).toBeNull();
   });
-  it('is found after long output', () => {
+  it('a detected exit is found after long output', () => {
     const output = `\`\`\`\n${'2 tests failed\n'.repeat(5000)}\`\`\`\n`;
     expect(detectExit(fixtureSpecs, 'test', `${output}The tests are flaky.`)).toMatchObject({ exit: 'flaky' });
   });
@@ -439,7 +439,9 @@ describe('an exit of another spec set', () => {
     ['escalate', 'I escalate.'],
     ['hop-on-call', 'Hop to on-call.'],
     ['review-done', 'The review is done.'],
-  ])('is detected: %s: %s', (exit, text) => expect(detectExitAmong(exits, text)).toMatchObject({ exit }));
+  ])('an exit of another spec set is detected: %s: %s', (exit, text) =>
+    expect(detectExitAmong(exits, text)).toMatchObject({ exit }),
+  );
   it.each([
     'The root cause is not found.',
     'We have not found the root cause.',
@@ -449,7 +451,7 @@ describe('an exit of another spec set', () => {
     'An approved list of hosts is used.',
     'Is the review done?',
     'How do I escalate?',
-  ])('is not detected: %s', (text) => expect(detectExitAmong(exits, text)).toBeNull());
+  ])('an exit of another spec set is not detected: %s', (text) => expect(detectExitAmong(exits, text)).toBeNull());
 });
 
 describe('detectExit on any text', () => {

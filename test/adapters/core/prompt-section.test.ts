@@ -49,7 +49,7 @@ describe.each(PLACES)('the prompt section in %s', (place) => {
     expect(Buffer.byteLength(promptSection(session))).toBeLessThan(2500);
   });
 
-  it('contains the same facts as its data', async () => {
+  it('the prompt section contains the same facts as its data', async () => {
     const session = await at(place);
     const now = situation(session);
     expect(now.location).toMatchObject({ peripheral: place, mode: 'execute', status: 'active', visit: 1 });
@@ -82,7 +82,7 @@ describe.each(PLACES)('the prompt section in %s', (place) => {
 });
 
 describe('a prompt section', () => {
-  it('equals its recorded snapshot', async () => {
+  it('a prompt section equals its recorded snapshot', async () => {
     const { session } = await stage({ config, results: { 'bash-test': testRun('fail') } });
     await lead(session, 'test');
     await must(session.step({ tool: 'bash-test' }));
@@ -130,7 +130,7 @@ describe('a prompt section', () => {
     });
   });
 
-  it('shows the remaining limits, and no tools if they are used up', async () => {
+  it('a prompt section shows the remaining limits, and no tools if they are used up', async () => {
     const { session, clock } = await stage({ config });
     await lead(session, 'test');
     await must(session.step({ tool: 'bash-test' }));
@@ -161,7 +161,7 @@ describe('a prompt section', () => {
     expect(text).not.toMatch(/[\u2028\u202e]/);
   });
 
-  it('has a bounded size for any spec set, number of files or backpack', async () => {
+  it('a prompt section has a bounded size for any spec set, number of files or backpack', async () => {
     const tools = Object.fromEntries(
       Array.from({ length: 500 }, (_, n) => [`tool-${n}`, { ...fixtureSpecs.tools['read'], id: `tool-${n}` }]),
     ) as typeof fixtureSpecs.tools;

@@ -72,22 +72,25 @@ describe('Claude Code’s tools', () => {
       { url: 'https://example.com/' },
     ],
   ];
-  it.each(rows)('turn %s %j into a %s %s without losing a field', (name, input, how, tool, args) => {
-    const action = claude(name, input);
-    expect(calls(action)).toEqual([[how, tool, args]]);
-    const [step] = action.kind === 'steps' ? action.steps : [];
-    // Every given value is in the arguments or in the fields next to them.
-    expect(Object.keys(step?.args ?? {}).length + Object.keys(step?.extra ?? {}).length).toBe(
-      Object.keys(input).length,
-    );
-  });
+  it.each(rows)(
+    'Claude Code’s tools turn %s %j into a %s %s without losing a field',
+    (name, input, how, tool, args) => {
+      const action = claude(name, input);
+      expect(calls(action)).toEqual([[how, tool, args]]);
+      const [step] = action.kind === 'steps' ? action.steps : [];
+      // Every given value is in the arguments or in the fields next to them.
+      expect(Object.keys(step?.args ?? {}).length + Object.keys(step?.extra ?? {}).length).toBe(
+        Object.keys(input).length,
+      );
+    },
+  );
 
-  it('keep arguments that hopgate’s tool has no parameter for', () => {
+  it('Claude Code’s tools keep arguments that hopgate’s tool has no parameter for', () => {
     const action = claude('Grep', { pattern: 'a', output_mode: 'content', '-A': 2 });
     expect(action).toMatchObject({ steps: [{ args: { pattern: 'a' }, extra: { output_mode: 'content', '-A': 2 } }] });
   });
 
-  it('make an absolute path inside the root relative, and leave one outside for the gate to refuse', () => {
+  it('Claude Code’s tools make an absolute path inside the root relative, and leave one outside for the gate to refuse', () => {
     expect(claude('Read', { file_path: '/repo' })).toMatchObject({ steps: [{ args: { path: '.' } }] });
     expect(claude('Read', { file_path: '/repository/a' })).toMatchObject({
       steps: [{ args: { path: '/repository/a' } }],
@@ -101,7 +104,7 @@ describe('Claude Code’s tools', () => {
     expect(claude('Read', { file_path: 'a.ts' }, below)).toMatchObject({ steps: [{ args: { path: 'src/a.ts' } }] });
   });
 
-  it('run several edits of a file as one call, which hopgate records as one step each', () => {
+  it('Claude Code’s tools run several edits of a file as one call, which hopgate records as one step each', () => {
     const edits = [
       { old_string: 'a', new_string: 'b' },
       { old_string: 'c', new_string: 'd', replace_all: true },
@@ -135,7 +138,7 @@ describe('Claude Code’s tools', () => {
     });
   });
 
-  it('become a step that the gate refuses if the tool is not available', async () => {
+  it('Claude Code’s tools become a step that the gate refuses if the tool is not available', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     const [step] = calls(claude('Write', { file_path: 'src/a.ts', content: '' }, at('explore')));
@@ -161,12 +164,15 @@ describe('the translation of a shell call', () => {
     ['reflect', 'ls', 'bash', { command: 'ls' }],
     [null, 'ls', 'bash', { command: 'ls' }],
   ];
-  it.each(rows)('in %s turns "%s" into a call of %s', (peripheral, command, tool, args) => {
-    expect(calls(claude('Bash', { command }, at(peripheral)))).toEqual([['contained', tool, args]]);
-    expect(calls(codex('Bash', { command }, at(peripheral)))).toEqual([['contained', tool, args]]);
-  });
+  it.each(rows)(
+    'the translation of a shell call in %s turns "%s" into a call of %s',
+    (peripheral, command, tool, args) => {
+      expect(calls(claude('Bash', { command }, at(peripheral)))).toEqual([['contained', tool, args]]);
+      expect(calls(codex('Bash', { command }, at(peripheral)))).toEqual([['contained', tool, args]]);
+    },
+  );
 
-  it('in a custom peripheral uses the command tool that the parameters’ roles identify', () => {
+  it('the translation of a shell call in a custom peripheral uses the command tool that the parameters’ roles identify', () => {
     const kubectl = { ...fixtureSpecs.tools['bash-git'], id: 'run-kubectl' } as (typeof fixtureSpecs.tools)[string];
     const notes = {
       ...fixtureSpecs.tools['bash'],
@@ -247,7 +253,7 @@ describe('apply_patch', () => {
 +y
 *** End Patch`;
 
-  it('becomes an action for each file that it changes', () => {
+  it('apply_patch becomes an action for each file that it changes', () => {
     const action = codex('apply_patch', { command: patch });
     expect(calls(action)).toEqual([
       ['native', 'write', { path: 'src/new.ts', content: 'one\ntwo\n' }],
@@ -271,7 +277,7 @@ describe('apply_patch', () => {
     expect(codex('apply_patch', patch)).toEqual(action);
   });
 
-  it('is refused if it cannot be read', () => {
+  it('apply_patch is refused if it cannot be read', () => {
     expect(codex('apply_patch', { command: 'rm -rf' })).toMatchObject({
       kind: 'unmapped',
       why: expect.stringContaining('line 1'),
@@ -281,7 +287,7 @@ describe('apply_patch', () => {
 });
 
 describe('hopgate’s own MCP tools', () => {
-  it('are recognised by the exact name of the server', () => {
+  it('hopgate’s own MCP tools are recognised by the exact name of the server', () => {
     const prefix = 'mcp__hopgate__';
     for (const provider of CLIENT_PROVIDERS) {
       expect(calls(act(provider, `${prefix}read`, { path: 'a' }))).toEqual([['hopgate', 'read', { path: 'a' }]]);
@@ -302,7 +308,7 @@ describe('hopgate’s own MCP tools', () => {
     }
   });
 
-  it('are not recognised on a server with a similar name', () => {
+  it('hopgate’s own MCP tools are not recognised on a server with a similar name', () => {
     expect(claude('mcp__hopgate_2__read', {})).toMatchObject({ kind: 'unmapped' });
     const context = at('edit', { own: claudePluginServerName('hopgate_k3') });
     for (const server of [
@@ -316,12 +322,12 @@ describe('hopgate’s own MCP tools', () => {
     expect(calls(claude('mcp__plugin_hopgate_hopgate_k3__read', {}, context))).toEqual([['hopgate', 'read', {}]]);
   });
 
-  it('do not include unknown tools, whose names belong to a longer server name', () => {
+  it('hopgate’s own MCP tools do not include unknown tools, whose names belong to a longer server name', () => {
     for (const tool of ['x__read', '_read', 'Read', 'evil', ''])
       expect(claude(`mcp__hopgate__${tool}`, {}), tool).toMatchObject({ kind: 'unmapped' });
   });
 
-  it('include no resource reads, because any server can have the same name', () => {
+  it('hopgate’s own MCP tools include no resource reads, because any server can have the same name', () => {
     const context = at('edit', { own: claudePluginServerName('hopgate_k3') });
     for (const server of ['plugin:hopgate:hopgate_k3', 'hopgate', 'hopgate_k3', 'plugin_hopgate_hopgate_k3'])
       expect(claude('ReadMcpResourceTool', { server, uri: 'x' }, context).kind, server).toBe('unmapped');
@@ -345,13 +351,13 @@ describe('tools of other MCP servers', () => {
       },
     },
   };
-  it('are run by hopgate if a spec binds them', () => {
+  it('tools of other MCP servers are run by hopgate if a spec binds them', () => {
     for (const name of ['mcp__files__read_file', 'mcp__plugin_mine_files__read_file'])
       expect(calls(claude(name, { filePath: 'a' }, at('edit', { specs })))).toEqual([
         ['contained', 'fs-read', { path: 'a' }],
       ]);
   });
-  it('are refused otherwise', () => {
+  it('tools of other MCP servers are refused otherwise', () => {
     expect(claude('mcp__files__read_file', {})).toEqual({
       kind: 'unmapped',
       why: 'belongs to an MCP server that no spec names',
@@ -379,9 +385,12 @@ describe('the table of client tools', () => {
   it.each(['WebSearch', 'Monitor', 'CronCreate', 'EnterWorktree'])('refuses %s with a reason', (name) => {
     expect(claude(name, {})).toEqual({ kind: 'unmapped', why: expect.any(String) });
   });
-  it.each(['Teleport', '', 'read', 'bash', '__proto__', 'constructor', 'toString'])('does not know "%s"', (name) => {
-    for (const provider of CLIENT_PROVIDERS) expect(act(provider, name, {})).toEqual({ kind: 'unmapped', why: null });
-  });
+  it.each(['Teleport', '', 'read', 'bash', '__proto__', 'constructor', 'toString'])(
+    'the table of client tools does not know "%s"',
+    (name) => {
+      for (const provider of CLIENT_PROVIDERS) expect(act(provider, name, {})).toEqual({ kind: 'unmapped', why: null });
+    },
+  );
   it('keeps the names of the two clients apart', () => {
     expect(claude('apply_patch', {})).toMatchObject({ kind: 'unmapped' });
     expect(codex('Read', { file_path: 'a' })).toMatchObject({ kind: 'unmapped' });
@@ -399,7 +408,7 @@ describe('the table knows every tool of the real clients', () => {
       .split(' ')
       .map((name): [Provider, string] => ['codex', name]),
   ];
-  it.each(offered)('of %s: %s has an entry', (provider, name) => {
+  it.each(offered)('the table of the real clients’ tools of %s: %s has an entry', (provider, name) => {
     const action = act(provider, name, {});
     if (action.kind === 'unmapped') expect(action.why).not.toBeNull();
   });
@@ -441,7 +450,7 @@ describe('any input', () => {
     fc.array(fc.dictionary(keys, fc.anything())).map((edits) => ({ edits, file_path: 'a' })),
     fc.string().map((text) => JSON.parse(`{"__proto__": ${JSON.stringify(text)}, "file_path": "x"}`) as unknown),
   );
-  it('is answered, and never makes the agent an operator', () => {
+  it('any input is answered, and never makes the agent an operator', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...CLIENT_PROVIDERS),
@@ -461,7 +470,7 @@ describe('any input', () => {
       { numRuns: 2000 },
     );
   });
-  it('may be huge', () => {
+  it('any input may be huge', () => {
     const input = { file_path: 'a'.repeat(1 << 20), old_string: 'b'.repeat(1 << 22), new_string: '' };
     expect(claude('Edit', input)).toMatchObject({ kind: 'steps' });
   });

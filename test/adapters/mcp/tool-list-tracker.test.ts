@@ -27,7 +27,7 @@ describe('an answer after a change of the tools', () => {
     expect(await waited(tracker, () => tracker.listed())).toBe(130);
   });
 
-  it('does not count a list from before the change', async () => {
+  it('an answer after a change of the tools does not count a list from before the change', async () => {
     const tracker = new ToolListTracker();
     tracker.listed();
     expect(await waited(tracker)).toBe(500);
@@ -57,7 +57,7 @@ describe('an answer after a change of the tools', () => {
     expect(notify).toHaveBeenCalledOnce();
   });
 
-  it('is not delayed after a cancelled call', async () => {
+  it('an answer after a change of the tools is not delayed after a cancelled call', async () => {
     const tracker = new ToolListTracker();
     for (let turn = 0; turn < 3; turn += 1) {
       const cancel = new AbortController();

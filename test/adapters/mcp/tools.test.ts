@@ -51,7 +51,7 @@ describe('the list of tools', () => {
     expect(await reaching()).toEqual(['web-fetch']);
   });
 
-  it('has a title for people and a schema for models', async () => {
+  it('the list of tools has a title for people and a schema for models', async () => {
     const world = await agentWorld('explore');
     const client = await connected(hostOf(agentSession(await world.open())));
     const tool = (await client.listTools()).tools.find(({ name }) => name === 'bash-readonly');
@@ -63,7 +63,7 @@ describe('the list of tools', () => {
 });
 
 describe.each(ERAS)('a change of the tools (%s)', (era) => {
-  it('is notified before the answer, and the list is already new', async () => {
+  it('a change of the tools is notified before the answer, and the list is already new', async () => {
     const world = await agentWorld('explore');
     const notified: (readonly string[])[] = [];
     const client = await connected(hostOf(agentSession(await world.open()), { relistMs: 60_000 }), {
@@ -76,7 +76,7 @@ describe.each(ERAS)('a change of the tools (%s)', (era) => {
     expect(text).toContain('tools open: read.');
   });
 
-  it('is not notified without a change', async () => {
+  it('a change of the tools is not notified without a change', async () => {
     const world = await agentWorld('explore');
     const notified: (readonly string[])[] = [];
     const client = await connected(hostOf(agentSession(await world.open())), {
@@ -89,7 +89,7 @@ describe.each(ERAS)('a change of the tools (%s)', (era) => {
     expect(read.text).not.toContain('Tools open now');
   });
 
-  it('is notified to every client of the session', async () => {
+  it('a change of the tools is notified to every client of the session', async () => {
     const world = await agentWorld('explore');
     const host = hostOf(agentSession(await world.open()));
     const mover = await connected(host, { era });
@@ -101,14 +101,14 @@ describe.each(ERAS)('a change of the tools (%s)', (era) => {
 });
 
 describe('a client that does not list again', () => {
-  it('still gets an answer with the available tools', async () => {
+  it('a client that does not list again still gets an answer with the available tools', async () => {
     const world = await agentWorld('explore');
     const client = await connected(hostOf(agentSession(await world.open()), { relistMs: 20 }));
     const { text } = await call(client, 'hop', { to: 'edit', exit: 'found-target', reason: 'there' });
     expect(text).toContain('tools open: read');
   });
 
-  it('is refused an outdated tool with the way there, and the refusal is recorded', async () => {
+  it('a client that does not list again is refused an outdated tool with the way there, and the refusal is recorded', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const client = await connected(hostOf(agentSession(session), { relistMs: 20 }));
@@ -194,7 +194,7 @@ describe('the content for a model', () => {
     expect((await call(client, 'shot')).result.content).toEqual([{ type: 'text', text: 'upstream-error: it broke' }]);
   });
 
-  it('repeats data as text, because clients show the model only one of them', async () => {
+  it('the content for a model repeats data as text, because clients show the model only one of them', async () => {
     const world = await agentWorld('edit');
     const client = await connected(hostOf(agentSession(await world.open()), { relistMs: 0 }));
     const structured = async (name: string, input: object) =>

@@ -83,7 +83,7 @@ describe('reading a transcript', () => {
 });
 
 describe('a transcript file', () => {
-  it('is continued at its end, also by another process', () => {
+  it('a transcript file is continued at its end, also by another process', () => {
     const file = transcriptPath(folder(), 's-1');
     const clock = { now: () => Date.UTC(2026, 0, 1) };
     const said = (text: string) => ({ kind: 'said', source: 'agent', channel: 'text', text }) as const;
@@ -101,13 +101,13 @@ describe('a transcript file', () => {
     expect(problems.map(({ line }) => line)).toEqual([2]);
   });
 
-  it('stays in its folder for any session id', () => {
+  it('a transcript file stays in its folder for any session id', () => {
     for (const id of ['../../evil', '', '.', 'a/b', 'x'.repeat(300), '\u0000'])
       expect(transcriptPath('/state', id)).toMatch(/^\/state\/transcripts\/[0-9a-f]{64}\.jsonl$/);
     expect(transcriptPath('/state', 's-1')).toBe('/state/transcripts/s-1.jsonl');
   });
 
-  it('never stops the work if it cannot be written', () => {
+  it('a transcript file never stops the work if it cannot be written', () => {
     const dir = folder();
     writeFileSync(join(dir, 'transcripts'), '');
     const errors: unknown[] = [];
@@ -137,7 +137,7 @@ describe('a recorded session', () => {
     expect(await recorded.wants(execute)).toEqual(await plain.wants(execute));
   });
 
-  it('records the available tools once until they change', async () => {
+  it('a recorded session records the available tools once until they change', async () => {
     const { session } = await stage();
     const items = new Items();
     const agent = recordTranscript(agentSession(session), items);

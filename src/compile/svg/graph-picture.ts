@@ -88,7 +88,7 @@ function exitOf(exit: string, requirements: readonly Requirement[]): PictureExit
   return {
     name: exit,
     observed,
-    needs: drawnNeeds.map((need) => ({ mark: markOf(need), words: describeRequirement(need) })),
+    needs: drawnNeeds.map((need) => ({ mark: MARK_OF_NEED[need.kind], words: describeRequirement(need) })),
   };
 }
 
@@ -116,26 +116,15 @@ function effectOf({ tools }: SpecSet, peripheral: PeripheralSpec): ToolEffect | 
   return (['act', 'simulate', 'observe', 'coordinate'] as const).find((effect) => effects.has(effect)) ?? null;
 }
 
-function markOf(need: Requirement): NeedMark {
-  switch (need.kind) {
-    case 'approval':
-      return 'approval';
-    case 'source':
-    case 'principal':
-      return 'operator';
-    case 'natural-close':
-      return 'close';
-    case 'fruit':
-      return 'observed';
-    case 'pattern':
-      return 'pattern';
-    case 'agent':
-      return 'agent';
-    case 'condition':
-    case 'when':
-    case 'summary':
-      return 'condition';
-    default:
-      throw new Error(`unknown requirement ${JSON.stringify(need satisfies never)}`);
-  }
-}
+const MARK_OF_NEED: { readonly [kind in Requirement['kind']]: NeedMark } = {
+  approval: 'approval',
+  source: 'operator',
+  principal: 'operator',
+  'natural-close': 'close',
+  fruit: 'observed',
+  pattern: 'pattern',
+  agent: 'agent',
+  condition: 'condition',
+  when: 'condition',
+  summary: 'condition',
+};

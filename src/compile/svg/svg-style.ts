@@ -1,76 +1,55 @@
 const SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 const MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 
-type Colours = { readonly [name in keyof typeof LIGHT]: string };
-
-const LIGHT = {
-  page: '#ffffff',
-  box: '#ffffff',
-  line: '#d0d7de',
-  text: '#1f2328',
-  soft: '#59636e',
-  faint: '#8b949e',
-  arrow: '#6e7781',
-  label: '#f6f8fa',
-  observe: '#0969da',
-  act: '#bc4c00',
-  coordinate: '#8250df',
-  simulate: '#1b7c83',
-  none: '#8b949e',
-  gate: '#9a6700',
-  'gate-label': '#fff8e5',
-  held: '#1a7f37',
-  here: '#1a7f37',
-  'here-box': '#eafbee',
-};
-const DARK: Colours = {
-  page: '#0d1117',
-  box: '#161b22',
-  line: '#3d444d',
-  text: '#f0f6fc',
-  soft: '#9da7b3',
-  faint: '#7d8590',
-  arrow: '#8b949e',
-  label: '#1c2128',
-  observe: '#58a6ff',
-  act: '#f0883e',
-  coordinate: '#bc8cff',
-  simulate: '#76e3ea',
-  none: '#7d8590',
-  gate: '#e3b341',
-  'gate-label': '#2b2414',
-  held: '#3fb950',
-  here: '#3fb950',
-  'here-box': '#12261a',
-};
+/** The colours by name: on a light page, and on a dark one. */
+const COLOURS = {
+  page: ['#ffffff', '#0d1117'],
+  box: ['#ffffff', '#161b22'],
+  line: ['#d0d7de', '#3d444d'],
+  text: ['#1f2328', '#f0f6fc'],
+  soft: ['#59636e', '#9da7b3'],
+  faint: ['#8b949e', '#7d8590'],
+  arrow: ['#6e7781', '#8b949e'],
+  label: ['#f6f8fa', '#1c2128'],
+  observe: ['#0969da', '#58a6ff'],
+  act: ['#bc4c00', '#f0883e'],
+  coordinate: ['#8250df', '#bc8cff'],
+  simulate: ['#1b7c83', '#76e3ea'],
+  none: ['#8b949e', '#7d8590'],
+  gate: ['#9a6700', '#e3b341'],
+  'gate-label': ['#fff8e5', '#2b2414'],
+  held: ['#1a7f37', '#3fb950'],
+  here: ['#1a7f37', '#3fb950'],
+  'here-box': ['#eafbee', '#12261a'],
+} as const;
 
 /** The rules with colours. Without CSS variables, because librsvg and other viewers do not know them. */
-const colours = (of: Colours): readonly (readonly [selectors: string, rule: string])[] => [
-  ['text', `fill:${of.text}`],
-  ['.page', `fill:${of.page};stroke:${of.line}`],
-  ['.box', `fill:${of.box};stroke:${of.line}`],
-  ['.purpose,.words,.small', `fill:${of.soft}`],
+const colours = (shade: 0 | 1): readonly (readonly [selectors: string, rule: string])[] => [
+  ['text', `fill:${COLOURS.text[shade]}`],
+  ['.page', `fill:${COLOURS.page[shade]};stroke:${COLOURS.line[shade]}`],
+  ['.box', `fill:${COLOURS.box[shade]};stroke:${COLOURS.line[shade]}`],
+  ['.purpose,.words,.small', `fill:${COLOURS.soft[shade]}`],
   ...(['observe', 'act', 'coordinate', 'simulate', 'none'] as const).map(
-    (effect) => [`.${effect} .tools,.${effect} .strip,.${effect} .dot`, `fill:${of[effect]}`] as const,
+    (effect) => [`.${effect} .tools,.${effect} .strip,.${effect} .dot`, `fill:${COLOURS[effect][shade]}`] as const,
   ),
-  ['.rule', `stroke:${of.line}`],
-  ['.arrow', `stroke:${of.arrow}`],
-  ['.head', `fill:${of.arrow}`],
-  ['.label', `fill:${of.label};stroke:${of.line}`],
-  ['.gated .arrow,.bar', `stroke:${of.gate}`],
-  ['.gated .head,.mark.approval .full', `fill:${of.gate}`],
-  ['.gated .label', `fill:${of['gate-label']};stroke:${of.gate}`],
-  ['.mark', `stroke:${of.soft}`],
-  ['.mark .full', `fill:${of.soft}`],
-  ['.mark.approval', `stroke:${of.gate}`],
-  ['.mark.approval .full', `fill:${of.gate}`],
-  ['.mark.condition,.mark.observed', `stroke:${of.held}`],
-  ['.mark.observed .full', `fill:${of.held}`],
-  ['.outside', `fill:${of.faint}`],
-  ['.around', `stroke:${of.faint}`],
-  ['.here .box,.here.around', `stroke:${of.here};fill:${of['here-box']}`],
-  ['.you', `fill:${of.here}`],
-  ['.you-text', `fill:${of.page}`],
+  ['.rule', `stroke:${COLOURS.line[shade]}`],
+  ['.arrow', `stroke:${COLOURS.arrow[shade]}`],
+  ['.head', `fill:${COLOURS.arrow[shade]}`],
+  ['.label', `fill:${COLOURS.label[shade]};stroke:${COLOURS.line[shade]}`],
+  ['.gated .arrow,.bar', `stroke:${COLOURS.gate[shade]}`],
+  ['.gated .head,.mark.approval .full', `fill:${COLOURS.gate[shade]}`],
+  ['.gated .label', `fill:${COLOURS['gate-label'][shade]};stroke:${COLOURS.gate[shade]}`],
+  ['.mark', `stroke:${COLOURS.soft[shade]}`],
+  ['.mark .full', `fill:${COLOURS.soft[shade]}`],
+  ['.mark.approval', `stroke:${COLOURS.gate[shade]}`],
+  ['.mark.approval .full', `fill:${COLOURS.gate[shade]}`],
+  ['.mark.condition,.mark.observed', `stroke:${COLOURS.held[shade]}`],
+  ['.mark.observed .full', `fill:${COLOURS.held[shade]}`],
+  ['.outside', `fill:${COLOURS.faint[shade]}`],
+  ['.around', `stroke:${COLOURS.faint[shade]}`],
+  ['.here .box,.here.around', `stroke:${COLOURS.here[shade]};fill:${COLOURS['here-box'][shade]}`],
+  ['.you', `fill:${COLOURS.here[shade]}`],
+  ['.you-text', `fill:${COLOURS.page[shade]}`],
 ];
 
 /** All rules are scoped to `.hop-graph`, so that the picture can be embedded in a page. */
@@ -103,7 +82,7 @@ const SHAPES: readonly (readonly [selectors: string, rule: string])[] = [
 
 export const SVG_STYLE = `.hop-graph{font-family:${SANS};color-scheme:light dark}
 ${scopedRules(SHAPES)}
-${scopedRules(colours(LIGHT))}
+${scopedRules(colours(0))}
 @media(prefers-color-scheme:dark){
-${scopedRules(colours(DARK))}
+${scopedRules(colours(1))}
 }`;

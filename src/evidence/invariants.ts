@@ -74,7 +74,7 @@ export function checkInvariants(entries: Iterable<LinkedEntry>, claims: ThreadCl
     before = entry;
   }
   if (before === null) violations.push({ rule: 'root', entryId: '', message: 'there are no entries, so no goal' });
-  violations.push(...checkClaims(claims, count, authors, lastId));
+  checkClaims(claims, count, authors, (rule, message) => violations.push({ rule, entryId: lastId, message }));
   return { ok: violations.length === 0, violations, count, participants: [...authors] };
 }
 
@@ -110,29 +110,13 @@ function checkClaims(
   { participants, count: claimed }: ThreadClaims,
   count: number,
   authors: ReadonlySet<string>,
-  lastId: string,
-): InvariantViolation[] {
-  const violations: InvariantViolation[] = [];
+  broken: ReportBroken,
+): void {
   if (claimed !== undefined && claimed !== count)
-    violations.push({
-      rule: 'entry-count',
-      entryId: lastId,
-      message: `${claimed} entries are claimed, but there are ${count}`,
-    });
-  if (participants === undefined) return violations;
-  const missing = [...authors].filter((author) => !participants.includes(author));
-  const idle = participants.filter((author) => !authors.has(author));
-  for (const author of missing)
-    violations.push({
-      rule: 'author-tracking',
-      entryId: lastId,
-      message: `${author} wrote an entry and is not a participant`,
-    });
-  for (const author of idle)
-    violations.push({
-      rule: 'author-tracking',
-      entryId: lastId,
-      message: `${author} is a participant and wrote no entry`,
-    });
-  return violations;
+    broken('entry-count', `${claimed} entries are claimed, but there are ${count}`);
+  if (participants === undefined) return;
+  for (const author of authors)
+    if (!participants.includes(author)) broken('author-tracking', `${author} wrote an entry and is not a participant`);
+  for (const author of participants)
+    if (!authors.has(author)) broken('author-tracking', `${author} is a participant and wrote no entry`);
 }

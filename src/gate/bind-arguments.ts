@@ -22,33 +22,27 @@ export function bindCallArguments(tool: ToolSpec, args: unknown): BoundArguments
   for (const name of Object.keys(named.args)) {
     if (!tool.parameters.some((parameter) => parameter.name === name)) {
       const names = tool.parameters.map((parameter) => parameter.name).join(', ') || 'none';
-      return {
-        ok: false,
-        argument: name,
-        problem: `${tool.id} has no parameter "${excerpt(name, 100)}" (it has: ${names})`,
-      };
+      return refuse(name, `${tool.id} has no parameter "${excerpt(name, 100)}" (it has: ${names})`);
     }
   }
   for (const parameter of tool.parameters) {
     const value = named.args[parameter.name];
     if (value === undefined) {
-      if (parameter.required) return { ok: false, argument: parameter.name, problem: `"${parameter.name}" is missing` };
+      if (parameter.required) return refuse(parameter.name, `"${parameter.name}" is missing`);
       continue;
     }
     const problem = valueProblem(value, parameter.schema);
-    if (problem) return { ok: false, argument: parameter.name, problem: `"${parameter.name}" ${problem}` };
+    if (problem) return refuse(parameter.name, `"${parameter.name}" ${problem}`);
   }
   return named;
 }
 
+const refuse = (argument: string | null, problem: string): BoundArguments => ({ ok: false, argument, problem });
+
 function argumentsByName(tool: ToolSpec, args: unknown): BoundArguments {
   if (Array.isArray(args)) {
     if (args.length > tool.parameters.length) {
-      return {
-        ok: false,
-        argument: null,
-        problem: `${tool.id} takes at most ${plural(tool.parameters.length, 'argument')}, not ${args.length}`,
-      };
+      return refuse(null, `${tool.id} takes at most ${plural(tool.parameters.length, 'argument')}, not ${args.length}`);
     }
     const pairs = tool.parameters.flatMap(({ name }, index) =>
       args[index] === undefined || args[index] === null ? [] : [[name, args[index] as Json] as const],
@@ -56,11 +50,10 @@ function argumentsByName(tool: ToolSpec, args: unknown): BoundArguments {
     return { ok: true, args: Object.fromEntries(pairs) };
   }
   if (!isObject(args))
-    return {
-      ok: false,
-      argument: null,
-      problem: 'args must be an object with parameter names as keys, or a list in the order of the parameters',
-    };
+    return refuse(
+      null,
+      'args must be an object with parameter names as keys, or a list in the order of the parameters',
+    );
   const present = Object.entries(args as CallArguments).filter(
     ([name, value]) => value !== undefined && (value !== null || takesNull(tool, name)),
   );

@@ -12,55 +12,41 @@ export const INBOX_RESOURCE_URI = 'hopgate://inbox';
 /** The resources whose content changes with each call. */
 export const CHANGING_RESOURCE_URIS = [SESSION_URI, THREAD_URI, CONSTRAINTS_URI] as const;
 
+type ReadableResource = Resource & { readonly text: () => Promise<string> };
+
+const jsonResource = (uri: string, name: string, title: string, read: () => Promise<unknown>): ReadableResource => ({
+  uri,
+  name,
+  title,
+  mimeType: 'application/json',
+  text: async () => escapeInvisibleInJson(JSON.stringify(await read(), null, 2)),
+});
+
 /** Serves the session's resources. Returns a function that notifies the client that a resource has changed. */
 export function serveResources(server: Server, { session, reading }: McpOptions): (uri: string) => void {
-  const status: Resource & { text: () => Promise<string> } = {
-    uri: SESSION_URI,
-    name: 'session',
-    title: 'The state of the session',
-    mimeType: 'application/json',
-    text: async () => JSON.stringify(await session.status(), null, 2),
-  };
-  const more: readonly (typeof status)[] = reading
-    ? [
-        {
-          uri: THREAD_URI,
-          name: 'thread',
-          title: 'What has happened in the session',
-          mimeType: 'text/plain',
-          text: () => reading.thread(),
-        },
-        {
-          uri: SPEC,
-          name: 'spec',
-          title: 'The spec set that the session is pinned to',
-          mimeType: 'application/json',
-          text: async () => JSON.stringify(await reading.spec(), null, 2),
-        },
-        {
-          uri: CONSTRAINTS_URI,
-          name: 'constraints',
-          title: 'The limits here',
-          mimeType: 'application/json',
-          text: async () => {
-            const { peripheral, available } = await session.status();
-            const bounds = peripheral === null ? { peripheral, available } : await reading.constraints(peripheral);
-            return JSON.stringify(bounds, null, 2);
+  const all: readonly ReadableResource[] = [
+    jsonResource(SESSION_URI, 'session', 'The state of the session', () => session.status()),
+    ...(reading
+      ? [
+          {
+            uri: THREAD_URI,
+            name: 'thread',
+            title: 'What has happened in the session',
+            mimeType: 'text/plain',
+            text: () => reading.thread(),
           },
-        },
-        {
-          uri: INBOX_RESOURCE_URI,
-          name: 'inbox',
-          title: 'The messages that the agent has not read',
-          mimeType: 'application/json',
-          text: async () =>
-            escapeInvisibleInJson(
-              JSON.stringify({ messages: await reading.inbox(), note: HOW_TO_ANSWER_NOTE }, null, 2),
-            ),
-        },
-      ]
-    : [];
-  const all = [status, ...more];
+          jsonResource(SPEC, 'spec', 'The spec set that the session is pinned to', () => reading.spec()),
+          jsonResource(CONSTRAINTS_URI, 'constraints', 'The limits here', async () => {
+            const { peripheral, available } = await session.status();
+            return peripheral === null ? { peripheral, available } : reading.constraints(peripheral);
+          }),
+          jsonResource(INBOX_RESOURCE_URI, 'inbox', 'The messages that the agent has not read', async () => ({
+            messages: await reading.inbox(),
+            note: HOW_TO_ANSWER_NOTE,
+          })),
+        ]
+      : []),
+  ];
   const find = (uri: string) => {
     const found = all.find((resource) => resource.uri === uri);
     if (found) return found;

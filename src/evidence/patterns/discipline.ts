@@ -16,48 +16,17 @@ interface DisciplineTool {
   readonly does: 'selects' | 'settles' | null;
 }
 
+const OF_SESSION = { subject: 'session', repliesTo: 'visit', does: null } as const;
+const SETTLES = { subject: 'pattern', repliesTo: 'selection', does: 'settles' } as const;
+const SELECTS = { subject: 'pattern', repliesTo: 'visit', does: 'selects' } as const;
+
 /** The tools that select patterns and record their outcomes. Any peripheral of a spec set may offer them. */
 export const DISCIPLINE_TOOLS: { readonly [tool: string]: DisciplineTool } = {
-  'psr-search': {
-    type: 'pattern-selection',
-    claim: 'question',
-    tag: 'psr',
-    subject: 'session',
-    repliesTo: 'visit',
-    does: null,
-  },
-  'psr-select': {
-    type: 'pattern-selection',
-    claim: 'goal',
-    tag: 'psr',
-    subject: 'pattern',
-    repliesTo: 'visit',
-    does: 'selects',
-  },
-  'pur-update': {
-    type: 'pattern-outcome',
-    claim: 'evidence',
-    tag: 'pur',
-    subject: 'pattern',
-    repliesTo: 'selection',
-    does: 'settles',
-  },
-  'pur-mark-pivot': {
-    type: 'correction',
-    claim: 'correction',
-    tag: 'pivot',
-    subject: 'pattern',
-    repliesTo: 'selection',
-    does: 'settles',
-  },
-  'par-punctuate': {
-    type: 'reflection',
-    claim: 'conclusion',
-    tag: 'par',
-    subject: 'session',
-    repliesTo: 'visit',
-    does: null,
-  },
+  'psr-search': { type: 'pattern-selection', claim: 'question', tag: 'psr', ...OF_SESSION },
+  'psr-select': { type: 'pattern-selection', claim: 'goal', tag: 'psr', ...SELECTS },
+  'pur-update': { type: 'pattern-outcome', claim: 'evidence', tag: 'pur', ...SETTLES },
+  'pur-mark-pivot': { type: 'correction', claim: 'correction', tag: 'pivot', ...SETTLES },
+  'par-punctuate': { type: 'reflection', claim: 'conclusion', tag: 'par', ...OF_SESSION },
 };
 
 /** Syntax of a pattern id: `read-before-edit`, `agent/scope-before-action`. */

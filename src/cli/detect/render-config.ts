@@ -63,75 +63,62 @@ export function renderProjectConfig(
   { certain, possible, caches, shown }: ProposedConfigParts = NOTHING,
   style: QuoteStyle = {},
 ): string {
-  const inStyle = (key: string, value: unknown, reasons: readonly string[] = []) =>
-    renderKey(style, key, value, reasons);
+  /** A setting; as a comment with an example, if nothing was detected. */
+  const setting = (key: string, value: unknown, example: unknown = null, reasons: readonly string[] = []) =>
+    value === null ? commentOut(renderKey(style, key, example)) : renderKey(style, key, value, reasons);
   const because = (found: readonly { readonly because: string }[]) => found.map((command) => command.because);
-  return [
+  const ways = test.length === 0 ? null : test.map(({ run, report }) => ({ run: withArguments(run), report }));
+  const deploys = deploy.length === 0 ? null : Object.fromEntries(deploy.map(({ name, run }) => [name, run]));
+  const parts = [
     '---',
     section(
       'How hopgate works in this repository. No agent can write this file; after a\nchange, trust it with "hopgate trust".\n\n' +
         'The spec set: "default" (the one that comes with hopgate), or a folder of this\nrepository.',
-      inStyle('specs', 'default'),
+      setting('specs', 'default'),
     ),
     section(
       'The files that an agent may change here, instead of the paths in the spec of a\nperipheral.',
-      edit.length === 0 ? commentOut(inStyle('scopes', { edit: ['src/', 'docs/'] })) : inStyle('scopes', { edit }),
+      setting('scopes', edit.length === 0 ? null : { edit }, { edit: ['src/', 'docs/'] }),
     ),
     section(
       'How this repository is tested: the only commands that bash-test runs. "report"\nsays where the counts come from: tap (the output), {junit: path} (a file that\nthe run leaves), or none (the exit status only). A word "{args}" marks where\nan agent may add arguments.',
-      test.length === 0
-        ? commentOut(inStyle('test', [{ run: ['npm', 'test'], report: 'tap' }]))
-        : inStyle(
-            'test',
-            test.map(({ run, report }) => ({ run: withArguments(run), report })),
-            because(test),
-          ),
+      setting('test', ways, [{ run: ['npm', 'test'], report: 'tap' }], because(test)),
     ),
-    ...(certain.length === 0
-      ? []
-      : [section('Programs of yours that commands here start; the sandbox shows them.', inStyle('programs', certain))]),
-    ...(possible.length === 0
-      ? []
-      : [
-          section(
-            'Names in scripts here that are also programs of yours. If commands start them,\nadd them to "programs".',
-            commentOut(inStyle('programs', [...certain, ...possible])),
-          ),
-        ]),
-    ...(caches.length === 0
-      ? []
-      : [
-          section(
-            'Caches: a folder of the home folder that the test runs of a session share,\nand folders of yours that every command may read.',
-            inStyle('cache', caches),
-          ),
-        ]),
+    certain.length > 0 &&
+      section('Programs of yours that commands here start; the sandbox shows them.', setting('programs', certain)),
+    possible.length > 0 &&
+      section(
+        'Names in scripts here that are also programs of yours. If commands start them,\nadd them to "programs".',
+        setting('programs', null, [...certain, ...possible]),
+      ),
+    caches.length > 0 &&
+      section(
+        'Caches: a folder of the home folder that the test runs of a session share,\nand folders of yours that every command may read.',
+        setting('cache', caches),
+      ),
     section(
       'How it is shipped: the only commands besides git that the deploy peripheral\nruns, by name.',
-      deploy.length === 0
-        ? commentOut(inStyle('deploy', { staging: ['./deploy.sh', 'staging'] }))
-        : inStyle('deploy', Object.fromEntries(deploy.map(({ name, run }) => [name, run])), because(deploy)),
+      setting('deploy', deploys, { staging: ['./deploy.sh', 'staging'] }, because(deploy)),
     ),
     section(
       'The remote and the branch that deploy pushes to. [main, "agent/*"] adds\nbranches that an agent creates.',
-      git === null ? commentOut(inStyle('git', { remote: 'origin', branch: 'main' })) : inStyle('git', git),
+      setting('git', git, { remote: 'origin', branch: 'main' }),
     ),
     section(
       'The hosts that web-fetch may ask; none unless listed ("*.example.com" covers\nsubdomains).',
-      inStyle('web', { allow: [] }),
+      setting('web', { allow: [] }),
     ),
     section(
       'Files that no tool shows or changes. "default" is the list of files that\nusually hold secrets; "!" makes an exception.',
-      shown.length === 0
-        ? commentOut(inStyle('mask', ['default', 'secrets/', '!test/fixtures/**']))
-        : inStyle('mask', ['default', ...shown]),
+      setting('mask', shown.length === 0 ? null : ['default', ...shown], ['default', 'secrets/', '!test/fixtures/**']),
     ),
     section(
       'Further folders that the sandbox shows read-only, such as a toolchain in your\nhome folder.',
-      inStyle('toolchains', []),
+      setting('toolchains', []),
     ).trimEnd(),
     '',
-  ].join('\n');
+  ];
+  return parts.filter((part) => part !== false).join('\n');
 }
 
 /** Test runners that accept files or filters as further arguments. */

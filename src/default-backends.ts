@@ -58,11 +58,11 @@ export function defaultBackends(
       (await import('./tools/session-log.ts')).sessionLogBackend(store),
     ),
     onFirstUse('environment', ['alfworld-action'], async () => {
-      const [{ worldBackend }, { homeWorld }] = await Promise.all([
+      const [{ worldBackend }, { householdWorld }] = await Promise.all([
         import('./tools/world/world-backend.ts'),
         import('./world/home-world.ts'),
       ]);
-      return worldBackend(homeWorld);
+      return worldBackend(householdWorld);
     }),
     onFirstUse('messages', ['bell', 'whistle'], async () =>
       (await import('./tools/messages/messages-backend.ts')).messagesBackend(store),

@@ -24,7 +24,7 @@ import type { SessionPin } from './session/pin.ts';
 import type { Session } from './session/session.ts';
 import { describeSimilarName } from './spec/names.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
-import { timeOrderedId } from './stores/time-ordered-id.ts';
+import { makeTimeOrderedId } from './stores/time-ordered-id.ts';
 import type { SessionSpans } from './telemetry/index.ts';
 import { checkPathsBeforeRun } from './tools/judge-paths.ts';
 
@@ -90,7 +90,8 @@ function assertOptionNames(options: OpenOptions): void {
 }
 
 export const randomIds: IdGenerator = {
-  next: (kind) => (kind === 'writer' ? nameLeaseHolder(`w-${timeOrderedId()}`) : `${kind[0]}-${timeOrderedId()}`),
+  next: (kind) =>
+    kind === 'writer' ? nameLeaseHolder(`w-${makeTimeOrderedId()}`) : `${kind[0]}-${makeTimeOrderedId()}`,
 };
 
 /** The ids of {@link randomIds}, except the session's id. */

@@ -1,4 +1,4 @@
-import type { AgencySwitches, EnvelopeSwitch } from '../spec/agency/agency-types.ts';
+import type { AgencySwitch, AgencySwitches } from '../spec/agency/agency-types.ts';
 import type { Json } from '../spec/types.ts';
 
 export interface AgentTask {
@@ -15,7 +15,7 @@ export interface AgentTask {
 export interface AgentDriver {
   readonly name: string;
   /** The switches (files, shell, network) that this driver cannot set as the envelope demands. */
-  readonly unenforceable: (tools: AgencySwitches) => readonly EnvelopeSwitch[];
+  readonly unenforceable: (tools: AgencySwitches) => readonly AgencySwitch[];
   /**
    * Starts the agent once and returns its text.
    *
@@ -39,5 +39,5 @@ export class AgentFailed extends Error {
 }
 
 /** The switches that are off but ineffective, because `shell` is on: a command can read files and use the network. */
-export const switchesOpenedByShell = ({ fs, shell, http }: AgencySwitches): readonly EnvelopeSwitch[] =>
+export const switchesOpenedByShell = ({ fs, shell, http }: AgencySwitches): readonly AgencySwitch[] =>
   shell ? [...(fs ? [] : (['fs'] as const)), ...(http ? [] : (['http'] as const))] : [];

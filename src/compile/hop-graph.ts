@@ -1,6 +1,6 @@
 import { requirementsOfEdge, startRequirements } from '../gate/requirements/edge-requirements.ts';
 import type { Requirement } from '../gate/requirements/requirement.ts';
-import { edgesFrom } from '../spec/edges-from.ts';
+import { edgesFromPeripheral } from '../spec/edges-from.ts';
 import type { PeripheralSpec, SpecSet } from '../spec/types.ts';
 import { envelopeOf } from './envelope.ts';
 import { guardedTransition, tagsProperty } from './guarded-transition.ts';
@@ -53,7 +53,7 @@ function withSourcesOfStarts(need: Requirement): Requirement {
 
 function hops(specs: SpecSet, { id }: PeripheralSpec): { [event: string]: TransitionJson } {
   const on: { [event: string]: TransitionJson } = {};
-  for (const edge of edgesFrom(specs, id)) {
+  for (const edge of edgesFromPeripheral(specs, id)) {
     const event = `${edge.exit}.${edge.to}`;
     if (Object.hasOwn(on, event)) throw new Error(`${id} has two edges "${event}"`);
     on[event] = guardedTransition(id, edge.to, requirementsOfEdge(specs, edge));

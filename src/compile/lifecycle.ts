@@ -1,5 +1,5 @@
 import { exitRequirements } from '../gate/requirements/edge-requirements.ts';
-import { edgesFrom } from '../spec/edges-from.ts';
+import { edgesFromPeripheral } from '../spec/edges-from.ts';
 import { recordsIntent } from '../spec/policy/tool-effects.ts';
 import type { PeripheralSpec, SpecSet } from '../spec/types.ts';
 import { envelopeOf } from './envelope.ts';
@@ -14,7 +14,7 @@ import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
  */
 export function compileLifecycle(specs: Pick<SpecSet, 'tools' | 'edges'>, peripheral: PeripheralSpec): MachineJson {
   const { id, purpose, tools, limits, exits } = peripheral;
-  const opened = new Set(edgesFrom(specs, id).map(({ exit }) => exit));
+  const opened = new Set(edgesFromPeripheral(specs, id).map(({ exit }) => exit));
   const ends: { [event: string]: TransitionJson } = {
     ...Object.fromEntries(
       exits

@@ -1,4 +1,4 @@
-import { edgesFrom } from '../spec/edges-from.ts';
+import { edgesFromPeripheral } from '../spec/edges-from.ts';
 import { effectsOfMode } from '../spec/mode-way.ts';
 import { getOwn } from '../spec/names.ts';
 import type { Edge, Mode, SpecSet } from '../spec/types.ts';
@@ -99,7 +99,7 @@ export function availableActions(specs: SpecSet, view: SessionView): Available {
       ? []
       : peripheral === null
         ? startablePeripherals(specs, view).map((to) => inMode(specs, view, toStartLeg(specs, to)))
-        : edgesFrom(specs, peripheral).map((edge) => inMode(specs, view, toHopLeg(specs, view, edge))),
+        : edgesFromPeripheral(specs, peripheral).map((edge) => inMode(specs, view, toHopLeg(specs, view, edge))),
     modes: view.closed ? [] : modesFrom(specs, view.mode),
   };
 }

@@ -1,6 +1,6 @@
 import { valueOfLazy } from '../base/lazy.ts';
 import { excerpt } from '../base/text.ts';
-import { edgesFrom } from '../spec/edges-from.ts';
+import { edgesFromPeripheral } from '../spec/edges-from.ts';
 import { getOwn } from '../spec/names.ts';
 import { fieldsReportedByTools } from '../spec/reported-fields.ts';
 import { findDelegationEdge } from '../spec/resolve/derive-edges.ts';
@@ -187,7 +187,9 @@ export function needsWorkingTree(
   if (request.kind === 'start') return dependsOnTree(specs, startRequirements(specs, to), to);
   return (
     from !== undefined &&
-    edgesFrom(specs, from).some((edge) => edge.to === to && dependsOnTree(specs, requirementsOfEdge(specs, edge), to))
+    edgesFromPeripheral(specs, from).some(
+      (edge) => edge.to === to && dependsOnTree(specs, requirementsOfEdge(specs, edge), to),
+    )
   );
 }
 

@@ -1,5 +1,5 @@
 import { isBlank } from '../base/text.ts';
-import { edgesFrom } from '../spec/edges-from.ts';
+import { edgesFromPeripheral } from '../spec/edges-from.ts';
 import type { Edge } from '../spec/types.ts';
 import type { Fruit } from './fruit.ts';
 import { makeDenial } from './make-denial.ts';
@@ -13,7 +13,7 @@ import { shortestWay } from './ways/shortest-way.ts';
 export function findEdge(context: GateContext, request: HopRequest, from: string, fruit: Fruit): Edge | Refusal {
   const { specs, view } = context;
   const { to, exit } = request;
-  const edges = edgesFrom(specs, from).filter((edge) => edge.to === to);
+  const edges = edgesFromPeripheral(specs, from).filter((edge) => edge.to === to);
   const candidates = edges.map((edge) => edge.exit);
   const notAllowed = () =>
     makeDenial(context, 'hop-not-allowed', { from, to, exit: exit ?? null }, shortestWay(specs, view, new Set([to])));

@@ -1,7 +1,7 @@
-import { edgesFrom } from '../spec/edges-from.ts';
+import { edgesFromPeripheral } from '../spec/edges-from.ts';
 import { findSimilarName, getOwn } from '../spec/names.ts';
 import { CHECK_PASSED_VALUE, checkFieldOfCondition } from '../spec/reported-fields.ts';
-import { type Edge, type PeripheralSpec, type Principal, TESTS_PASSED } from '../spec/types.ts';
+import { type Edge, type PeripheralSpec, type Principal, TESTS_PASSED_CONDITION } from '../spec/types.ts';
 import { describeNeed } from './available-actions.ts';
 import type { Fruit } from './fruit.ts';
 import { makeDenial } from './make-denial.ts';
@@ -26,7 +26,7 @@ export function refuseUnknownPeripheral(context: GateContext, to: string): Refus
 }
 
 export function refuseExit(context: GateContext, edge: Edge, why: string, remedy?: string): Refusal {
-  const candidates = edgesFrom(context.specs, edge.from)
+  const candidates = edgesFromPeripheral(context.specs, edge.from)
     .filter(({ to }) => to === edge.to)
     .map(({ exit }) => exit);
   return makeDenial(context, 'exit-not-met', {
@@ -59,7 +59,7 @@ export function exitRemedy(
   options: { readonly by: Principal; readonly fruit: Fruit },
 ): string {
   const { specs, view } = context;
-  const open = edgesFrom(specs, view.visit?.peripheral ?? '').filter((edge) => {
+  const open = edgesFromPeripheral(specs, view.visit?.peripheral ?? '').filter((edge) => {
     const target = specs.peripherals[edge.to];
     if (!target || refuseByMode(context, target)) return false;
     const requirements = requirementsOfEdge(specs, edge);
@@ -115,7 +115,7 @@ export function refuseEntry(
 
 export function refuseCondition(context: GateContext, target: PeripheralSpec, requirement: Requirement): Refusal {
   const { tests } = context.view;
-  const isTests = requirement.kind === 'condition' && requirement.name === TESTS_PASSED;
+  const isTests = requirement.kind === 'condition' && requirement.name === TESTS_PASSED_CONDITION;
   const why =
     isTests && tests.stale !== undefined
       ? `tests-passed does not hold any more (${tests.stale})`

@@ -7,7 +7,7 @@ import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { evidenceFileIn } from '../project/state-dir.ts';
 import { readSessionOpenBody, readStoredPin, type SessionPin } from '../session/pin.ts';
-import { type Arrivals, openArrivalOrder } from '../stores/arrival-order.ts';
+import { type ArrivalOrder, openArrivalOrder } from '../stores/arrival-order.ts';
 import { ApiError, unknownSessionError } from './api-error.ts';
 
 export interface RepositoryEvidence {
@@ -16,7 +16,7 @@ export interface RepositoryEvidence {
   readonly stateDir: string;
   /** The store. A failed write ends a store, so the next access opens it again. */
   readonly store: EvidenceStore;
-  readonly arrivals: Arrivals;
+  readonly arrivals: ArrivalOrder;
 }
 
 /** A session of any repository: its summary, its repository and its root. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Requester, Role } from './access/tokens.ts';
+import type { Requester, TokenRole } from './access/tokens.ts';
 import type { ApiError } from './api-error.ts';
 import { HashSchema, NameSchema } from './schemas.ts';
 import type { ServerServices } from './services.ts';
@@ -52,7 +52,7 @@ export interface HttpRoute {
   readonly id: string;
   readonly summary: string;
   /** `public`: no token is needed. A session's agent reaches only addresses of its own session. */
-  readonly for: readonly Role[] | 'public';
+  readonly for: readonly TokenRole[] | 'public';
   readonly path: z.ZodObject | undefined;
   readonly query: z.ZodObject | undefined;
   readonly body: z.ZodType | undefined;

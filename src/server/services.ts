@@ -5,7 +5,7 @@ import { agencyFolder, openAgencyNode } from '../agency/open-node.ts';
 import type { Env } from '../base/user-folders.ts';
 import type { SessionHost } from '../daemon/session-host.ts';
 import { type A2aHandler, openA2aHandler } from './a2a/a2a-handler.ts';
-import { Logins } from './access/logins.ts';
+import { BrowserLogins } from './access/logins.ts';
 import { nodeIdOfUser, type Requester, Tokens, tokenFolder } from './access/tokens.ts';
 import { EvidenceOfAllRepositories } from './all-evidence.ts';
 import { ApiError } from './api-error.ts';
@@ -39,7 +39,7 @@ export interface ServerServices {
   readonly frames: FrameCache;
   readonly feed: NewEntryNotifier;
   readonly tokens: Tokens;
-  readonly logins: Logins;
+  readonly logins: BrowserLogins;
   /** Runs agents, here and on other nodes. */
   readonly agency: AgencyNode;
   readonly dialIns: DialIns;
@@ -73,7 +73,7 @@ export function makeServerServices(
     readers: new SessionReaders(allEvidence),
     frames: new FrameCache(allEvidence, new GraphCache(join(tokenFolder(env), 'graphs'))),
     tokens: new Tokens(parts.env),
-    logins: new Logins(),
+    logins: new BrowserLogins(),
     agency,
     dialIns,
     mail: new NodeMail(allEvidence),

@@ -12,11 +12,11 @@ import type { SessionState } from './state/session-state.ts';
 import { toStoredFold } from './state/stored-state.ts';
 
 /** The time in milliseconds after which a lease expires unless its writer renews it. */
-export const LEASE_MS = 30_000;
+export const SESSION_LEASE_MS = 30_000;
 /** The number of entries after which the state is stored again, so that resuming a long session folds few entries. */
 const STORE_STATE_EVERY = 1_000;
 
-export interface WriterParts {
+export interface SessionWriterParts {
   readonly store: EvidenceStore;
   readonly clock: Clock;
   readonly ids: IdGenerator;
@@ -34,7 +34,7 @@ export interface WriterParts {
  * that became durable. It catches up with what other writers appended before it took the lease.
  */
 export class SessionWriter {
-  readonly #parts: WriterParts;
+  readonly #parts: SessionWriterParts;
   readonly #holder: string;
   #state: SessionState;
   #lease: Lease | null = null;
@@ -46,7 +46,7 @@ export class SessionWriter {
   /** The number of unfinished calls of `keepLeaseDuring`. */
   #running = 0;
 
-  constructor(parts: WriterParts, state: SessionState) {
+  constructor(parts: SessionWriterParts, state: SessionState) {
     this.#parts = parts;
     this.#holder = parts.ids.next('writer');
     this.#state = state;
@@ -81,7 +81,7 @@ export class SessionWriter {
   async takeLease(): Promise<void> {
     const { store, clock } = this.#parts;
     if (this.#lease && this.#lease.until > clock.now()) return;
-    this.#lease = await store.acquire(this.#state.facts.sessionId, this.#holder, LEASE_MS);
+    this.#lease = await store.acquire(this.#state.facts.sessionId, this.#holder, SESSION_LEASE_MS);
     await this.catchUp();
   }
 
@@ -98,7 +98,7 @@ export class SessionWriter {
       new StoreError('lease-expired', `another writer took session ${facts.sessionId} over in the middle of a call`, {
         cause,
       });
-    const lease = await store.acquire(facts.sessionId, this.#holder, LEASE_MS).catch((error) => {
+    const lease = await store.acquire(facts.sessionId, this.#holder, SESSION_LEASE_MS).catch((error) => {
       throw error instanceof StoreError && error.code === 'session-busy' ? lost(error) : error;
     });
     if ((await store.head(facts.sessionId)).hash !== head.hash) {
@@ -126,7 +126,7 @@ export class SessionWriter {
     }
     try {
       const stored = await store.append(lease, this.#state.head, drafts);
-      this.#lease = { ...lease, until: clock.now() + LEASE_MS };
+      this.#lease = { ...lease, until: clock.now() + SESSION_LEASE_MS };
       for (const [index, { entry }] of stored.entries())
         this.#advanceTo({ ...(states[index] ?? ahead), head: { seq: entry.seq, hash: entry.hash } }, entry);
       await this.#storeState(lease);
@@ -150,7 +150,7 @@ export class SessionWriter {
   /** Awaits `work`, which may outlast the lease, and renews the lease meanwhile. */
   async keepLeaseDuring<T>(work: () => Promise<T>): Promise<T> {
     // One timer serves all running calls, and stops itself after the last one.
-    this.#renewal ??= setInterval(() => this.#renew(), LEASE_MS / 3).unref();
+    this.#renewal ??= setInterval(() => this.#renew(), SESSION_LEASE_MS / 3).unref();
     this.#running += 1;
     try {
       return await work();
@@ -165,7 +165,7 @@ export class SessionWriter {
       this.#renewal = undefined;
       return;
     }
-    this.#parts.store.acquire(this.#state.facts.sessionId, this.#holder, LEASE_MS).then(
+    this.#parts.store.acquire(this.#state.facts.sessionId, this.#holder, SESSION_LEASE_MS).then(
       (lease) => {
         this.#lease = lease;
       },

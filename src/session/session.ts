@@ -31,7 +31,13 @@ import type { SessionParts } from './calls/session-parts.ts';
 import { takeStep } from './calls/step.ts';
 import { makeHop, startVisit, stopVisit } from './calls/visit.ts';
 import { NativeSteps } from './native/native-steps.ts';
-import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native/native-ticket.ts';
+import type {
+  AdmitCallResult,
+  ConcludeCallResult,
+  NativeCall,
+  NativeCallOutcome,
+  NativeTicket,
+} from './native/native-ticket.ts';
 import { readUnreadMessages, recordMessagesRead, recordNewMessages } from './session-messages.ts';
 import { type SessionStatus, sessionStatusOf } from './session-status.ts';
 import type { SessionWriter } from './session-writer.ts';
@@ -228,7 +234,7 @@ export class Session {
    *
    * @throws Error if the tool's backend cannot watch such a run (see {@link ToolBackend.native}).
    */
-  admit(call: NativeCall): Promise<AdmitResult> {
+  admit(call: NativeCall): Promise<AdmitCallResult> {
     return this.#native.admit(call);
   }
 
@@ -237,7 +243,7 @@ export class Session {
    * late (after the visit, or after its intent was interrupted) is not recorded: the evidence already says that it is
    * unknown.
    */
-  conclude(ticket: NativeTicket, outcome: NativeOutcome): Promise<ConcludeResult> {
+  conclude(ticket: NativeTicket, outcome: NativeCallOutcome): Promise<ConcludeCallResult> {
     return this.#native.conclude(ticket, outcome);
   }
 

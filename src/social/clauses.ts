@@ -5,7 +5,7 @@ const FULL_WORDS: { readonly [word: string]: string } = {
 const CHAT = new RegExp(String.raw`(?<![\w'/.-])(?:${Object.keys(FULL_WORDS).join('|')})(?![\w'/-]|\.\w)`, 'g');
 
 /** Matches the heading of a list of the sender's own work: "my plan for today:". */
-export const OWN_WORK_HEADING =
+export const OWN_WORK_HEADING_PATTERN =
   /^(?:my|our) (?:\w+ )?(?:plan|plans|list|checklist|to-?do(?: list)?|agenda|tasks|next steps?)\b[^:]*:/;
 
 /** The word that replaces quoted text and code. */
@@ -38,7 +38,9 @@ export function splitIntoClauses(text: string): readonly string[] {
     .replace(CHAT, (word) => FULL_WORDS[word]!)
     .split(/(?<=[.!?…])\s+|[;\n]+|\s[-–—]+\s|,\s+(?=(?:and|but|then|so|or|otherwise)\b)/u)
     .flatMap((sentence) =>
-      (OWN_WORK_HEADING.test(sentence) ? [sentence] : sentence.split(/(?<=\w):\s+(?!\/\/)(?=\S)/)).map(trimClause),
+      (OWN_WORK_HEADING_PATTERN.test(sentence) ? [sentence] : sentence.split(/(?<=\w):\s+(?!\/\/)(?=\S)/)).map(
+        trimClause,
+      ),
     )
     .filter((clause) => /[\p{L}\p{N}+]/u.test(clause));
 }

@@ -48,10 +48,10 @@ const RUN: { readonly [id in SocialStageId]: Run } = { presence, authenticate, m
  *
  * @example
  * const ann = { transport: 'cli', principal: 'operator', name: 'ann' } as const;
- * await sendSocial(services, ann, { id: 'm-1', to: 'agent:codex', payload: 'Status?' });
+ * await sendSocialMessage(services, ann, { id: 'm-1', to: 'agent:codex', payload: 'Status?' });
  * // { ok: true, talk: 'coordination', outcome: { type: 'coordination-complete', … }, … }
  */
-export async function sendSocial(
+export async function sendSocialMessage(
   services: SocialServices,
   connection: SenderConnection,
   incoming: IncomingMessage,

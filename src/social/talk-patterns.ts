@@ -1,5 +1,5 @@
 import type { ToolEffect } from '../spec/types.ts';
-import { OWN_WORK_HEADING } from './clauses.ts';
+import { OWN_WORK_HEADING_PATTERN } from './clauses.ts';
 
 /**
  * A rule about one clause of a message. `asks`: the effect that the clause asks for. Without `asks`, the group `rest`
@@ -168,7 +168,7 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
       /^(?:i'd|we'd|i would|we would) (?:\w+ly )?appreciate (?:a|an|some)(?! (?:\w+ )?(?:answer|reply|response|call|comment|estimate|hint|heads|opinion|explanation|word|feedback|advice|help|message|ping|update|vote))\b/,
   }),
   ...asking('coordinate', {
-    'own-list': OWN_WORK_HEADING,
+    'own-list': OWN_WORK_HEADING_PATTERN,
   }),
   ...asking('act', {
     'want-a-thing':

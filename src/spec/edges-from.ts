@@ -3,7 +3,7 @@ import type { Edge } from './types.ts';
 const indexes = new WeakMap<readonly Edge[], ReadonlyMap<string, readonly Edge[]>>();
 
 /** The edges that lead out of a peripheral, in the order of the set. Cached, because every decision needs them. */
-export function edgesFrom({ edges }: { readonly edges: readonly Edge[] }, from: string): readonly Edge[] {
+export function edgesFromPeripheral({ edges }: { readonly edges: readonly Edge[] }, from: string): readonly Edge[] {
   let index = indexes.get(edges);
   if (!index) {
     index = Map.groupBy(edges, (edge) => edge.from);

@@ -7,7 +7,7 @@ export interface ModeChange {
 }
 
 /** The modes of a gate: the initial one, then those that its transitions reach by distance, then the others. */
-export function modesOf({ initial, transitions, effects }: ModeGateSpec): readonly Mode[] {
+export function modesOfGate({ initial, transitions, effects }: ModeGateSpec): readonly Mode[] {
   const modes = Object.keys(effects).sort();
   const found = new Set([initial]);
   for (const from of found) for (const leg of transitions) if (leg.from === from) found.add(leg.to);
@@ -16,7 +16,7 @@ export function modesOf({ initial, transitions, effects }: ModeGateSpec): readon
 
 /** The mode that allows the most effects; among equals the first one. */
 export const modeWithMostEffects = (modeGate: ModeGateSpec): Mode =>
-  modesOf(modeGate).reduce((best, mode) =>
+  modesOfGate(modeGate).reduce((best, mode) =>
     effectsOfMode(modeGate, mode).length > effectsOfMode(modeGate, best).length ? mode : best,
   );
 
@@ -45,7 +45,7 @@ export function shortestModePath(
 }
 
 /** The nearest mode that allows all of these effects; null if none does, or if there is no mode gate. */
-export function nearestModeFor(specs: SpecSet, from: Mode | null, effects: readonly ToolEffect[]): Mode | null {
+export function nearestModeWithEffects(specs: SpecSet, from: Mode | null, effects: readonly ToolEffect[]): Mode | null {
   const { modeGate } = specs;
   if (!modeGate || from === null) return null;
   const way = shortestModePath(specs, from, (mode) =>

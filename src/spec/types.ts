@@ -6,7 +6,7 @@ export type * from './project-types.ts';
 
 export type { Json };
 
-/** The name of a mode of the mode gate; gate.yaml names them. See `modesOf`. */
+/** The name of a mode of the mode gate; gate.yaml names them. See `modesOfGate`. */
 export type Mode = string;
 
 /** The origins of a request. Only the session's owner can act as operator; the clock raises deadlines. */
@@ -238,7 +238,7 @@ export interface Edge {
 }
 
 /** The built-in entry condition: a passing test fruit in this session, newer than the last change. */
-export const TESTS_PASSED = 'tests-passed';
+export const TESTS_PASSED_CONDITION = 'tests-passed';
 
 export type PeripheralOrMode =
   | { readonly kind: 'peripheral'; readonly peripheral: string }

@@ -9,7 +9,7 @@ interface Arrival {
 }
 
 /** Reads the order in which the entries of a store became durable, whichever process wrote them. */
-export interface Arrivals {
+export interface ArrivalOrder {
   /** The entries that arrived after the entry number `nth`, at most `limit` of them. */
   after(nth: number, limit: number): readonly Arrival[];
   /** The number of the newest entry; 0 if the store is empty. */
@@ -18,7 +18,7 @@ export interface Arrivals {
 }
 
 /** Opens a store's file to read the order in which its entries arrived. The file must exist. */
-export function openArrivalOrder(file: string): Arrivals {
+export function openArrivalOrder(file: string): ArrivalOrder {
   const db = new (loadNodeSqlite().DatabaseSync)(file, { readOnly: true });
   db.exec('PRAGMA busy_timeout = 1000; PRAGMA trusted_schema = OFF');
   const after = db.prepare(

@@ -10,7 +10,7 @@ let pool = Buffer.alloc(0);
  * Returns a UUID v7 that sorts after every earlier one of this process, so that an index grows at its end. The random
  * bytes come from Node, because uuid's default loads WebCrypto.
  */
-export function timeOrderedId(): string {
+export function makeTimeOrderedId(): string {
   if (pool.length === 0) pool = randomBytes(64 * 16);
   const random = pool.subarray(0, 16);
   pool = pool.subarray(16);

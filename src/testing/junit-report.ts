@@ -1,4 +1,4 @@
-export interface TestResult {
+export interface JunitTestResult {
   readonly group: string;
   readonly name: string;
   readonly seconds: number;
@@ -16,7 +16,7 @@ const inXml = (text: string): string =>
     .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd');
 
 /** A JUnit XML report, with one `testsuite` for each group. */
-export function junitReport(results: readonly TestResult[]): string {
+export function writeJunitReport(results: readonly JunitTestResult[]): string {
   const suites = [...Map.groupBy(results, ({ group }) => group)].map(([group, tests]) => {
     const failures = tests.filter(({ failure }) => failure !== null).length;
     const seconds = tests.reduce((sum, test) => sum + test.seconds, 0).toFixed(3);

@@ -33,7 +33,7 @@ export function addFindingsToEffect(
 }
 
 /** The field of a result that lists the findings of effects; empty if there are none. */
-export function findingsField(effects: readonly ObservedEffect[]): { readonly findings?: Json } {
+export function fieldWithFindings(effects: readonly ObservedEffect[]): { readonly findings?: Json } {
   const found = findingsOfEffects(effects);
   return found.length === 0 ? {} : { findings: found.map((finding) => ({ ...finding })) };
 }

@@ -4,8 +4,8 @@ import type { GateContext, HopRequest, StartRequest } from '../gate/request.ts';
 import { requirementsOfEdge, startRequirements } from '../gate/requirements/edge-requirements.ts';
 import { describeRequirement, type Requirement, unmetRequirements } from '../gate/requirements/requirement.ts';
 import { collectRequirementFacts } from '../gate/requirements/requirement-facts.ts';
-import { edgesFrom } from '../spec/edges-from.ts';
-import { type Edge, type Json, type Principal, TESTS_PASSED } from '../spec/types.ts';
+import { edgesFromPeripheral } from '../spec/edges-from.ts';
+import { type Edge, type Json, type Principal, TESTS_PASSED_CONDITION } from '../spec/types.ts';
 import type { HopOption, UnmetHopRequirement } from './view-state.ts';
 
 /**
@@ -18,7 +18,9 @@ export function judgedHopOptions(context: GateContext, passedBefore: boolean): r
   const { specs, view } = context;
   if (view.closed) return [];
   if (view.visit)
-    return edgesFrom(specs, view.visit.peripheral).map((edge) => hopOptionOfEdge(context, edge, passedBefore));
+    return edgesFromPeripheral(specs, view.visit.peripheral).map((edge) =>
+      hopOptionOfEdge(context, edge, passedBefore),
+    );
   return Object.keys(specs.peripherals).flatMap((to) => {
     const option = judgeHopOption(
       context,
@@ -34,7 +36,7 @@ export function judgedHopOptions(context: GateContext, passedBefore: boolean): r
 /** A cache key for {@link judgedHopOptions}; null if a rule may read any counter, which each entry changes. */
 export function cacheKeyOfHopOptions({ specs, view }: GateContext, passedBefore: boolean): string | null {
   const { visit } = view;
-  const edges = visit ? edgesFrom(specs, visit.peripheral) : [];
+  const edges = visit ? edgesFromPeripheral(specs, visit.peripheral) : [];
   const needs = edges.flatMap((edge) => requirementsOfEdge(specs, edge));
   const starts = visit ? [] : Object.keys(specs.peripherals).flatMap((to) => startRequirements(specs, to));
   if ([...needs, ...starts].some(isRule)) return null;
@@ -48,7 +50,7 @@ export function cacheKeyOfHopOptions({ specs, view }: GateContext, passedBefore:
 }
 
 const isRule = (need: Requirement): boolean =>
-  need.kind === 'when' || (need.kind === 'condition' && need.name !== TESTS_PASSED);
+  need.kind === 'when' || (need.kind === 'condition' && need.name !== TESTS_PASSED_CONDITION);
 const presentFields = (fields: { readonly [field: string]: Json }): readonly string[] =>
   Object.keys(fields).filter((field) => fields[field] !== null);
 
@@ -84,7 +86,7 @@ function judgeHopOption(
 const NEEDS: readonly string[] = ['exit-not-met', 'entry-not-met', 'condition-failed', 'agent-not-allowed'];
 
 function missingOf({ view }: GateContext, need: Requirement, passedBefore: boolean): UnmetHopRequirement {
-  if (need.kind !== 'condition' || need.name !== TESTS_PASSED) return { words: describeRequirement(need) };
+  if (need.kind !== 'condition' || need.name !== TESTS_PASSED_CONDITION) return { words: describeRequirement(need) };
   if (view.tests.stale !== undefined) return { words: `tests are stale: ${view.tests.stale}` };
   if (view.tests.failed > 0) return { words: 'tests fail' };
   if (passedBefore) return { words: 'tests are stale', stale: true };

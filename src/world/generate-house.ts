@@ -1,7 +1,7 @@
 import { OBJECT_CLASSES_BY_ABILITY, OPENABLE_RECEPTACLES, RECEPTACLE_CONTENTS } from './alfred-classes.ts';
 import {
-  AGENT_NAME,
   CHANGING_PREDICATES,
+  HOUSE_AGENT_NAME,
   type House,
   playerNamesOfObjects,
   TASK_TYPES,
@@ -92,7 +92,7 @@ function drawHouse(options: HouseOptions, random: SeededRandom): House | null {
   for (const kind of counts.keys())
     for (const inside of RECEPTACLE_CONTENTS[kind] ?? [])
       if (kindsHere.has(inside)) facts.push(['cancontain', `${kind.toLowerCase()}type`, `${inside.toLowerCase()}type`]);
-  facts.push(['atlocation', AGENT_NAME, start]);
+  facts.push(['atlocation', HOUSE_AGENT_NAME, start]);
   for (const { kind, id } of objects) {
     const places = [...receptacles.entries()].filter(([, place]) => mayStartIn(kind, place.kind, task));
     if (places.length === 0) return null;
@@ -104,7 +104,7 @@ function drawHouse(options: HouseOptions, random: SeededRandom): House | null {
     wording: options.wording ?? 'current',
     task,
     named: {
-      agent: [AGENT_NAME],
+      agent: [HOUSE_AGENT_NAME],
       object: objects.map(({ id }) => id),
       receptacle: receptacles.map(({ id }) => id),
       location: [...new Set([...locations, start])],

@@ -5,7 +5,7 @@ import { TASK_TYPES } from './house.ts';
 import { type HouseChoice, HouseholdEnvironment } from './household-environment.ts';
 
 /** The household world in this process, for peripherals whose config names no server. */
-export const homeWorld = {
+export const householdWorld = {
   /** Opens the household that `seed`, `task`, `wording` and `asks` in the peripheral's config describe. */
   open(settings: { readonly [key: string]: unknown }): HouseholdEnvironment {
     const { seed, task: type, wording, asks } = settings;

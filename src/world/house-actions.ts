@@ -129,6 +129,6 @@ const HELP: readonly (readonly [string, string])[] = [
 ];
 
 /** The answer to `help`. As in ALFWorld, one row has two blanks less than the others. */
-export const HELP_TEXT = `\nAvailable commands:\n${HELP.map(
+export const HOUSEHOLD_HELP_TEXT = `\nAvailable commands:\n${HELP.map(
   ([usage, purpose]) => `  ${usage.padEnd(usage.startsWith('move') ? 32 : 34)}${purpose}\n`,
 ).join('')}`;

@@ -53,7 +53,7 @@ export const CHANGING_PREDICATES: ReadonlySet<string> = new Set(
   ),
 );
 
-export const AGENT_NAME = 'agent1';
+export const HOUSE_AGENT_NAME = 'agent1';
 
 /**
  * The names that a player sees, by the ids of a house: the class and a number. Ids in ascending order get descending

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { AGENT_NAME, type House, playerNamesOfObjects } from './house.ts';
+import { HOUSE_AGENT_NAME, type House, playerNamesOfObjects } from './house.ts';
 import {
-  HELP_TEXT,
   HOUSE_ACTIONS,
+  HOUSEHOLD_HELP_TEXT,
   type HouseAction,
   NOTHING_HAPPENS_TEXT,
   OLD_WORDING_HOUSE_ACTIONS,
@@ -95,7 +95,7 @@ export class Household {
 
   /** The name of the object in the agent's hands; null if they are empty. */
   carried(): string | null {
-    const [carried] = this.#fluents.after('holds', AGENT_NAME);
+    const [carried] = this.#fluents.after('holds', HOUSE_AGENT_NAME);
     return carried === undefined ? null : this.#name(carried);
   }
 
@@ -143,7 +143,7 @@ export class Household {
     const at = this.#situation();
     const ready = new Map<string, ReadyCommand>();
     for (const action of this.#actions)
-      for (const bindings of solveFormula(action.when, at, { '?a': AGENT_NAME })) {
+      for (const bindings of solveFormula(action.when, at, { '?a': HOUSE_AGENT_NAME })) {
         const command = this.#fill(action.command, bindings);
         if (!ready.has(command)) ready.set(command, { action, bindings });
       }
@@ -178,11 +178,11 @@ export class Household {
       case '{look}':
         return this.#look();
       case '{inventory}': {
-        const held = this.#listed(this.#fluents.after('holds', AGENT_NAME));
+        const held = this.#listed(this.#fluents.after('holds', HOUSE_AGENT_NAME));
         return held.length ? `You are carrying: ${listNames(held, 'a ')}.` : 'You are not carrying anything.';
       }
       case '{help}':
-        return HELP_TEXT;
+        return HOUSEHOLD_HELP_TEXT;
     }
     const text = action.answer.replace(/\{(r|o):state\}/, (_, name: string) => {
       const id = bindings[`?${name}`]!;
@@ -192,7 +192,7 @@ export class Household {
   }
 
   #look(): string {
-    const [here = ''] = this.#fluents.after('atlocation', AGENT_NAME);
+    const [here = ''] = this.#fluents.after('atlocation', HOUSE_AGENT_NAME);
     const near = this.#listed(this.#statics.before('receptacleatlocation', here));
     if (near.length) return `You are facing the ${listNames(near)}. Next to it, you see nothing.`;
     const all = this.#listed([...this.#statics.pairs('receptacleatlocation')].map(([receptacle]) => receptacle));

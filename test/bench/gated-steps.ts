@@ -4,7 +4,7 @@ import { createSession } from '../../src/session/create-session.ts';
 import type { Session } from '../../src/session/session.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
-import { timeOrderedId } from '../../src/stores/time-ordered-id.ts';
+import { makeTimeOrderedId } from '../../src/stores/time-ordered-id.ts';
 import { type Pace, paceOf } from './pace.ts';
 
 const specs = await loadSpecs('default');
@@ -24,7 +24,7 @@ export async function exploringAt(store: EvidenceStore, root: string): Promise<S
     {
       store,
       clock: Date,
-      ids: { next: (kind) => `${kind[0]}-${timeOrderedId()}` },
+      ids: { next: (kind) => `${kind[0]}-${makeTimeOrderedId()}` },
       backends: [reader],
       approver: null,
     },

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Logins } from '../../src/server/access/logins.ts';
+import { BrowserLogins } from '../../src/server/access/logins.ts';
 import { ROLES_WITH_TOKEN_FILE, roleTokenFile } from '../../src/server/access/tokens.ts';
 import { MAX_REQUEST_BODY } from '../../src/server/create-app.ts';
 import { ROUTES } from '../../src/server/routes.ts';
@@ -196,7 +196,7 @@ describe('a login', () => {
     expect((await enter()).status).toBe(200);
     expect((await enter()).json.error.code).toBe('login-failed');
     let now = 0;
-    const logins = new Logins(() => now);
+    const logins = new BrowserLogins(() => now);
     const late = logins.issueCode();
     now = 60_000;
     expect(logins.begin(late)).toBeNull();

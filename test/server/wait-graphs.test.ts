@@ -4,7 +4,7 @@ import { checkMessage, sendBell } from '../../src/messages/send-message.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { MessageStore } from '../../src/ports/message-store.ts';
 import type { EvidenceOfAllRepositories } from '../../src/server/all-evidence.ts';
-import { MailSchema, type NodeMailBody } from '../../src/server/messages/mail-schema.ts';
+import { type NodeMailBody, NodeMailSchema } from '../../src/server/messages/mail-schema.ts';
 import { type MailPositions, NO_MAIL_POSITIONS, NodeMail } from '../../src/server/messages/node-mail.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { depth } from '../depth.ts';
@@ -22,7 +22,7 @@ interface Asked {
   readonly to: string;
 }
 
-const asSent = (mail: object): NodeMailBody => MailSchema.parse(JSON.parse(JSON.stringify(mail)));
+const asSent = (mail: object): NodeMailBody => NodeMailSchema.parse(JSON.parse(JSON.stringify(mail)));
 const keyOf = ({ machine, address }: Party): string => `${machine}/${address}`;
 
 /** Machines in this process that all exchange mail. Each calls the others by names of its own. */

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { type Body, toBody } from '../../src/evidence/bodies.ts';
-import type { NativeOutcome, NativeTicket } from '../../src/session/native/native-ticket.ts';
+import type { NativeCallOutcome, NativeTicket } from '../../src/session/native/native-ticket.ts';
 import type { Session } from '../../src/session/session.ts';
 import { sha256Hex } from '../../src/tools/content-effect.ts';
 import { workspaceBackend } from '../../src/tools/workspace/workspace-backend.ts';
 import { must, type Stage, stage } from './sessions.ts';
 
-const DONE: NativeOutcome = { status: 'ok', result: { path: 'src/a.ts' } };
+const DONE: NativeCallOutcome = { status: 'ok', result: { path: 'src/a.ts' } };
 const readA = { tool: 'read', args: { path: 'src/a.ts' } };
 const editA = { tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } };
 const writeB = { tool: 'write', args: { path: 'src/b.ts', content: 'b\n' } };
@@ -90,7 +90,11 @@ describe('an acting call that another program runs', () => {
   it('an acting call that another program runs changes nothing if the other program reports a failure', async () => {
     const at = await editing();
     const ticket = await admitted(at.session, editA);
-    const failed: NativeOutcome = { status: 'failed', code: 'client-error', message: 'String to replace not found' };
+    const failed: NativeCallOutcome = {
+      status: 'failed',
+      code: 'client-error',
+      message: 'String to replace not found',
+    };
     expect(await at.session.conclude(ticket, failed)).toMatchObject({ recorded: true });
     expect((await bodies(at.session)).at(-1)).toMatchObject({ outcome: { status: 'failed' }, effects: [] });
   });

@@ -7,7 +7,7 @@ import { idsWithSession, openSession } from '../../src/open-session.ts';
 import { type EvidenceStore, StoreError } from '../../src/ports/evidence-store.ts';
 import type { Session } from '../../src/session/session.ts';
 import { readSocialOutcome } from '../../src/social/message-evidence.ts';
-import { sendSocial } from '../../src/social/pipeline.ts';
+import { sendSocialMessage } from '../../src/social/pipeline.ts';
 import type { SenderConnection, SocialServices } from '../../src/social/pipeline-types.ts';
 import { pipelineDiagram } from '../../src/social/social-stages.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
@@ -65,7 +65,7 @@ const connectionOf = (principal: SenderConnection['principal']): SenderConnectio
       : operator;
 let ids = 0;
 const sent = (payload: Json, connection = operator, to: string | null = `session:${recipient.id}`, id = `m-${ids++}`) =>
-  sendSocial(services, connection, { id, to, payload });
+  sendSocialMessage(services, connection, { id, to, payload });
 
 async function reach(mode: string): Promise<void> {
   if (mode !== 'discuss') expect((await recipient.setMode({ to: 'diagnose' })).ok).toBe(true);
@@ -247,7 +247,7 @@ describe('a store that fails', () => {
       for (let nth = 0; ; nth += depth(4, 1)) {
         const id = `m-${who.replaceAll(' ', '-')}-${nth}`;
         const at = failing(nth);
-        const send = (through: SocialServices) => sendSocial(through, connection(), { id, to: to(), payload });
+        const send = (through: SocialServices) => sendSocialMessage(through, connection(), { id, to: to(), payload });
         const failed = await send(at.services);
         if (at.called() <= nth) break;
         expect(failed).toMatchObject({ ok: false, code: 'store-failed', reason: 'cannot write: the disk is full' });

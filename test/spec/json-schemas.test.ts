@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { relativePathProblem } from '../../src/spec/path-patterns.ts';
 import { jsonSchemas } from '../../src/spec/schema/json-schemas.ts';
-import { RelativePath, WritePaths } from '../../src/spec/schema/path-schema.ts';
+import { RelativePathSchema, WritePathsSchema } from '../../src/spec/schema/path-schema.ts';
 
 const SHIPPED = [
   ...['gate', 'tools', 'scopes'].map((name) => ({ file: `specs/${name}.yaml`, schema: `${name}.schema.json` })),
@@ -46,7 +46,7 @@ describe.each(Object.keys(jsonSchemas()))('the JSON Schema %s', (name) => {
 });
 
 it('an editor finds the paths that the loader would refuse', () => {
-  const pattern = new RegExp(RelativePath.meta()?.['pattern'] as string, 'u');
+  const pattern = new RegExp(RelativePathSchema.meta()?.['pattern'] as string, 'u');
   const relative = fc.string({ unit: fc.constantFrom('a', '.', '/', '\\', '~', ' ', ':'), maxLength: 6 });
   fc.assert(
     fc.property(relative, (path) => {
@@ -57,12 +57,12 @@ it('an editor finds the paths that the loader would refuse', () => {
 });
 
 it('an editor accepts every write path that the loader accepts', () => {
-  const schema = z.toJSONSchema(WritePaths) as { items: { pattern: string } };
+  const schema = z.toJSONSchema(WritePathsSchema) as { items: { pattern: string } };
   const pattern = new RegExp(schema.items.pattern, 'u');
   const written = fc.string({ unit: fc.constantFrom('a', '.', '/', '!', '*', '~', ' ', '{', ','), maxLength: 6 });
   fc.assert(
     fc.property(written, (path) => {
-      if (WritePaths.safeParse(['.', path]).success) expect([path, pattern.test(path)]).toEqual([path, true]);
+      if (WritePathsSchema.safeParse(['.', path]).success) expect([path, pattern.test(path)]).toEqual([path, true]);
     }),
     { numRuns: 1000 },
   );

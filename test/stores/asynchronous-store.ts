@@ -32,7 +32,7 @@ import {
   sessionFactsOfEntry,
   summariseSession,
 } from '../../src/stores/rules/session-summary.ts';
-import { timeOrderedId } from '../../src/stores/time-ordered-id.ts';
+import { makeTimeOrderedId } from '../../src/stores/time-ordered-id.ts';
 
 /** The value of a row of each table, which the database stores as JSON text. */
 interface Values {
@@ -102,7 +102,7 @@ class Tables {
   }
 }
 
-const addNote = (tables: Tables, note: OperatorNote) => tables.put('notes', timeOrderedId(), note);
+const addNote = (tables: Tables, note: OperatorNote) => tables.put('notes', makeTimeOrderedId(), note);
 
 /**
  * An evidence store over any database with transactions. Queries, lists and erasure read whole tables. It has no

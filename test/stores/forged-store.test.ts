@@ -10,7 +10,7 @@ import { MerkleFrontier, merkleLeafOfEntry } from '../../src/evidence/merkle.ts'
 import { newSealKey, signChainHead } from '../../src/evidence/seal.ts';
 import { sendBell } from '../../src/messages/send-message.ts';
 import { resumeSession } from '../../src/session/create-session.ts';
-import { sendSocial } from '../../src/social/pipeline.ts';
+import { sendSocialMessage } from '../../src/social/pipeline.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
@@ -61,7 +61,7 @@ beforeAll(async () => {
   await messages!.addNode('laptop');
   const services = { store, messages: messages!, now: () => clock.now(), opener: null };
   const cli = { transport: 'cli', principal: 'operator', name: 'operator' } as const;
-  await must(sendSocial(services, cli, { id: 'm-social', to: 'person:ann', payload: 'Who owns the deploy?' }));
+  await must(sendSocialMessage(services, cli, { id: 'm-social', to: 'person:ann', payload: 'Who owns the deploy?' }));
   const whistle = on.session.step({ tool: 'whistle', args: { to: 'operator', text: 'first', seconds: 60 } });
   const [asked] = await vi.waitUntil(() => messages!.inbox('person:operator').then((all) => all.length > 0 && all));
   const answer = { ...draft, act: 'answer', id: 'm-answer', from: 'person:operator', ref: asked!.id } as const;

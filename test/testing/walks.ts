@@ -4,7 +4,7 @@ import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { ToolReport } from '../../src/ports/tool-backend.ts';
 import { createSession, resumeSession } from '../../src/session/create-session.ts';
 import type { Session } from '../../src/session/session.ts';
-import { LEASE_MS } from '../../src/session/session-writer.ts';
+import { SESSION_LEASE_MS } from '../../src/session/session-writer.ts';
 import type { Edge, Json, Mode } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { countingIds } from '../../src/testing/doubles/counting-ids.ts';
@@ -187,8 +187,8 @@ const stop: Act = async (model, { session }, tally) => {
 };
 
 const killAndResume: Act = async (model, real, tally) => {
-  real.clock.advance(LEASE_MS + 1);
-  passed(model, (LEASE_MS + 1) / 60_000);
+  real.clock.advance(SESSION_LEASE_MS + 1);
+  passed(model, (SESSION_LEASE_MS + 1) / 60_000);
   real.session = await (real.twist.resume ?? ((_session, again) => again()))(real.session, real.reopen);
   tally.counts.resumes++;
 };

@@ -17,7 +17,7 @@ import { shellBackend } from '../../src/tools/shell/shell-backend.ts';
 import { webBackend } from '../../src/tools/web/web-backend.ts';
 import { workspaceBackend } from '../../src/tools/workspace/workspace-backend.ts';
 import { worldBackend } from '../../src/tools/world/world-backend.ts';
-import { homeWorld } from '../../src/world/home-world.ts';
+import { householdWorld } from '../../src/world/home-world.ts';
 import { type ContractCase, ENVELOPE, toolBackendContract, toolCall } from '../contracts/tool-backend.ts';
 import { conversation, opening } from '../evidence/drafts.ts';
 
@@ -33,7 +33,7 @@ it('each backend is loaded for exactly the tools that it serves', () => {
     gitBackend(sandbox),
     webBackend(),
     sessionLogBackend(store),
-    worldBackend(homeWorld),
+    worldBackend(householdWorld),
     messagesBackend(store),
     agencyBackend(store, () => ({})),
     disciplineBackend(store),
@@ -149,7 +149,7 @@ toolBackendContract(
 toolBackendContract(
   'environment',
   () => ({
-    backend: worldBackend(homeWorld),
+    backend: worldBackend(householdWorld),
     effect: 'simulate',
     cases: [command('alfworld-action', { action: 'look' })],
   }),

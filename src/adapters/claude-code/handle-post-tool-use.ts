@@ -1,4 +1,4 @@
-import type { NativeOutcome } from '../../session/native/native-ticket.ts';
+import type { NativeCallOutcome } from '../../session/native/native-ticket.ts';
 import { describeFindings } from '../core/describe-findings.ts';
 import { entryIdsOrNull, toolCallItem, toolResultItem } from '../core/transcript/transcript-items.ts';
 import { takeNewMessagesText } from '../core/turn-messages.ts';
@@ -46,17 +46,17 @@ export async function handlePostToolUse(at: HookEventContext<ClaudeToolEvent>): 
 /** hopgate's tools whose answers describe the situation to the model. */
 const SITUATION_TOOLS = ['hop', 'mode', 'status'];
 
-const outcomeOf = ({ event, record }: HookEventContext<ClaudeToolEvent>, tool: string): NativeOutcome =>
+const outcomeOf = ({ event, record }: HookEventContext<ClaudeToolEvent>, tool: string): NativeCallOutcome =>
   event.name === 'PostToolUseFailure'
     ? toNativeFailure(event.fields['error'])
     : toNativeOutcome(tool, event.fields['tool_response'], record.conversation.root);
 
-const reportOf = (outcome: NativeOutcome) =>
+const reportOf = (outcome: NativeCallOutcome) =>
   outcome.status === 'ok'
     ? { status: outcome.status, text: JSON.stringify(outcome.result) }
     : { status: outcome.status, text: outcome.message };
 
-const CHANGED: NativeOutcome = {
+const CHANGED: NativeCallOutcome = {
   status: 'failed',
   code: 'call-changed',
   message: 'another hook of the client changed this call after it was allowed; the call that ran is unknown',

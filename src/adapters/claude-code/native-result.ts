@@ -1,14 +1,14 @@
 import { relative } from 'node:path';
 import { fieldsOf, textOf } from '../../base/json.ts';
 import { isPathWithin } from '../../base/paths.ts';
-import type { NativeOutcome } from '../../session/native/native-ticket.ts';
+import type { NativeCallOutcome } from '../../session/native/native-ticket.ts';
 import type { Json } from '../../spec/types.ts';
 
 /** Length to which each text of a result is cut, in characters. */
 const MAX_TEXT = 200_000;
 
 /** The client's result of a call, in the same shape as the result of the corresponding hopgate tool. */
-export function toNativeOutcome(tool: string, response: unknown, root: string): NativeOutcome {
+export function toNativeOutcome(tool: string, response: unknown, root: string): NativeCallOutcome {
   const fields = fieldsOf(response as Json);
   const path = (name: string) => relativePath(root, textOf(fields[name]));
   switch (tool) {
@@ -40,13 +40,13 @@ export function toNativeOutcome(tool: string, response: unknown, root: string): 
   }
 }
 
-export const toNativeFailure = (error: unknown): NativeOutcome => ({
+export const toNativeFailure = (error: unknown): NativeCallOutcome => ({
   status: 'failed',
   code: 'client-error',
   message: boundedText(textOf(error) ?? 'the client gave no reason') ?? '',
 });
 
-function okOutcomeOf(result: { readonly [name: string]: Json | undefined }): NativeOutcome {
+function okOutcomeOf(result: { readonly [name: string]: Json | undefined }): NativeCallOutcome {
   const reported = Object.entries(result).filter(([, value]) => value !== undefined && value !== null);
   return { status: 'ok', result: Object.fromEntries(reported) as { [name: string]: Json } };
 }

@@ -1,4 +1,4 @@
-import type { NativeOutcome, NativeTicket } from '../../session/native/native-ticket.ts';
+import type { NativeCallOutcome, NativeTicket } from '../../session/native/native-ticket.ts';
 import { describeFindings } from '../core/describe-findings.ts';
 import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
 import { entryIdsOrNull, toolResultItem } from '../core/transcript/transcript-items.ts';
@@ -27,7 +27,7 @@ export async function concludeCodexCall(
 }
 
 /** The outcome of a call. Codex reports a patch as a text that begins with an exit code. */
-function outcomeOf(response: unknown): NativeOutcome {
+function outcomeOf(response: unknown): NativeCallOutcome {
   if (typeof response !== 'string') return { status: 'ok', result: { by: 'codex' } };
   const output = response.slice(0, MAX_TEXT);
   const exit = /^Exit code: (-?\d+)/.exec(response)?.[1];

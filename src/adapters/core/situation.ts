@@ -2,7 +2,7 @@ import type { Fields } from '../../base/json.ts';
 import type { Denial, WayLeg } from '../../gate/denial.ts';
 import { branchPatterns } from '../../gate/scope/branch-patterns.ts';
 import type { Session } from '../../session/session.ts';
-import { nearestModeFor } from '../../spec/mode-way.ts';
+import { nearestModeWithEffects } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Json, Mode } from '../../spec/types.ts';
 import { type Constraints, describeConstraints } from './describe-constraints.ts';
@@ -172,7 +172,7 @@ const isOnlyHere = ({ specs, state }: Session, field: string): boolean =>
 function modeAt({ specs, state }: Session, peripheral: string): Mode | null {
   const tools = getOwn(specs.peripherals, peripheral)?.tools ?? [];
   const effects = tools.flatMap((id) => getOwn(specs.tools, id)?.effect ?? []);
-  const mode = nearestModeFor(specs, state.mode, effects);
+  const mode = nearestModeWithEffects(specs, state.mode, effects);
   return mode === state.mode ? null : mode;
 }
 

@@ -1,5 +1,5 @@
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
-import type { AgencySwitches, EnvelopeSwitch } from '../../spec/agency/agency-types.ts';
+import type { AgencySwitch, AgencySwitches } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed, switchesOpenedByShell } from '../agent-driver.ts';
 import { runAgentProgram } from './start-program.ts';
 
@@ -13,7 +13,7 @@ export interface AgentProgramOptions {
 }
 
 /** The tools of Claude Code that each switch makes available. */
-const CLAUDE_TOOLS: { readonly [key in EnvelopeSwitch]: readonly string[] } = {
+const CLAUDE_TOOLS: { readonly [key in AgencySwitch]: readonly string[] } = {
   fs: ['Read', 'Glob', 'Grep', 'Edit', 'Write'],
   shell: ['Bash'],
   http: ['WebFetch', 'WebSearch'],
@@ -51,7 +51,7 @@ export function claudeCodeDriver({ program, cwd, model, env }: AgentProgramOptio
 }
 
 const toolsOf = (tools: AgencySwitches): readonly string[] =>
-  (Object.keys(CLAUDE_TOOLS) as EnvelopeSwitch[]).flatMap((key) => (tools[key] ? CLAUDE_TOOLS[key] : []));
+  (Object.keys(CLAUDE_TOOLS) as AgencySwitch[]).flatMap((key) => (tools[key] ? CLAUDE_TOOLS[key] : []));
 
 function resultIn(output: string): string {
   const fields = fieldsOf(parseJson(output));

@@ -1,5 +1,5 @@
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
-import type { EnvelopeSwitch } from '../../spec/agency/agency-types.ts';
+import type { AgencySwitch } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
 import type { AgentProgramOptions } from './claude-code-driver.ts';
 import { runAgentProgram } from './start-program.ts';
@@ -11,7 +11,7 @@ const TOOL_FEATURES = ['shell_tool', 'multi_agent', 'apps', 'plugins', 'hooks', 
 export function codexDriver({ program, cwd, model, env }: AgentProgramOptions): AgentDriver {
   return {
     name: 'codex',
-    unenforceable: (tools) => (Object.keys(tools) as EnvelopeSwitch[]).filter((key) => tools[key]),
+    unenforceable: (tools) => (Object.keys(tools) as AgencySwitch[]).filter((key) => tools[key]),
     async run({ instructions, prompt, signal }) {
       const output = await runAgentProgram({
         program,

@@ -1,13 +1,13 @@
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
 import { readResponseText } from '../../base/read-text-up-to.ts';
-import { type AgencySwitches, ENVELOPE_SWITCHES, type EnvelopeSwitch } from '../../spec/agency/agency-types.ts';
+import { AGENCY_SWITCHES, type AgencySwitch, type AgencySwitches } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
 
 interface HttpAgent {
   readonly url: string;
   readonly token: string | null;
   /** The switches that the agent really keeps off, as the operator states. */
-  readonly honours: readonly EnvelopeSwitch[];
+  readonly honours: readonly AgencySwitch[];
 }
 
 const MAX_BYTES = 4 << 20;
@@ -19,7 +19,7 @@ const MAX_BYTES = 4 << 20;
 export function httpDriver({ url, token, honours }: HttpAgent): AgentDriver {
   return {
     name: 'http',
-    unenforceable: (tools: AgencySwitches) => ENVELOPE_SWITCHES.filter((key) => !tools[key] && !honours.includes(key)),
+    unenforceable: (tools: AgencySwitches) => AGENCY_SWITCHES.filter((key) => !tools[key] && !honours.includes(key)),
     async run({ signal, ...task }) {
       let answer: Response;
       let text: string;

@@ -1,4 +1,4 @@
-import { edgesFrom } from '../../spec/edges-from.ts';
+import { edgesFromPeripheral } from '../../spec/edges-from.ts';
 import type { Edge, SpecSet } from '../../spec/types.ts';
 import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 
@@ -30,7 +30,7 @@ export function findEdgesToReview(
     );
     const isBound = path.some((edge) => edge.from === peripheral && costOf(edge) > MAX_PLAIN);
     if (isBound) whole.add(peripheral);
-    for (const edge of isBound ? [...path, ...edgesFrom(specs, peripheral)] : path) {
+    for (const edge of isBound ? [...path, ...edgesFromPeripheral(specs, peripheral)] : path) {
       edges.add(edge);
       peripherals.add(edge.to);
     }
@@ -54,7 +54,7 @@ function cheapestPath(
     const { cost, way: path } = costs.get(nearest)!;
     if (nearest !== from && isEnd(nearest)) return path;
     open.delete(nearest);
-    for (const edge of edgesFrom(specs, nearest)) {
+    for (const edge of edgesFromPeripheral(specs, nearest)) {
       const next = cost + costOf(edge) + (used.has(edge.to) ? 0 : 0.5);
       if (next >= (costs.get(edge.to)?.cost ?? Number.POSITIVE_INFINITY)) continue;
       costs.set(edge.to, { cost: next, way: [...path, edge] });

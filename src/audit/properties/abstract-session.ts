@@ -4,7 +4,7 @@ import { getOwn } from '../../spec/names.ts';
 import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import { checkFieldOfCondition } from '../../spec/reported-fields.ts';
 import { findDelegationEdge } from '../../spec/resolve/derive-edges.ts';
-import { type Edge, type Mode, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
+import { type Edge, type Mode, type PeripheralSpec, type SpecSet, TESTS_PASSED_CONDITION } from '../../spec/types.ts';
 import { canRuleHold, ruleReadsFact, stringLiteralsInRule } from './can-rule-hold.ts';
 
 /** A session's state for properties: agent, peripheral, mode, and the last test results for the current code. */
@@ -125,7 +125,7 @@ export class AbstractMoveFinder {
   }
 
   #condition(state: AbstractState, name: string): boolean {
-    if (name === TESTS_PASSED) return state.passed;
+    if (name === TESTS_PASSED_CONDITION) return state.passed;
     // The backend of a tool that reports the field may report any value.
     const field = checkFieldOfCondition(this.#specs, name);
     if (field !== undefined) return this.#reported.has(field);

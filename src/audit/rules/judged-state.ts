@@ -1,6 +1,6 @@
 import { getOwn } from '../../spec/names.ts';
 import { checkFieldOfCondition } from '../../spec/reported-fields.ts';
-import { type Principal, TESTS_PASSED } from '../../spec/types.ts';
+import { type Principal, TESTS_PASSED_CONDITION } from '../../spec/types.ts';
 import { type AuditState, type StateBeforeStop, testFactsOf } from './audit-state.ts';
 import { isCelRuleTrue } from './audited-cel.ts';
 import type { Fields } from './compare-json.ts';
@@ -49,7 +49,7 @@ export function stateMeetsRule(
 }
 
 export function doesConditionHold(judged: JudgedState, name: string): boolean {
-  if (name === TESTS_PASSED) return testFactsOf(judged.state).passed;
+  if (name === TESTS_PASSED_CONDITION) return testFactsOf(judged.state).passed;
   const check = checkFieldOfCondition(judged.state.pinned.specs, name);
   if (check !== undefined) return judged.state.checks.has(check);
   const rule = getOwn(judged.state.pinned.specs.conditions, name);

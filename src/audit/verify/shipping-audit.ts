@@ -1,6 +1,6 @@
 import { getOwn } from '../../spec/names.ts';
 import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
-import { TESTS_PASSED } from '../../spec/types.ts';
+import { TESTS_PASSED_CONDITION } from '../../spec/types.ts';
 import type { AuditedPin, AuditState } from '../rules/audit-state.ts';
 import { isConfiguredBranch } from '../rules/commands/audited-branches.ts';
 import { type Fields, fieldsOf, shortJson, textOf } from '../rules/compare-json.ts';
@@ -21,9 +21,9 @@ export class ShippingAudit {
   checkEntry(state: AuditState, to: string, tree: Fields | undefined): void {
     this.#tree = tree ?? null;
     const conditions = getOwn(state.pinned.specs.peripherals, to)?.entry.conditions ?? [];
-    if (!tree || !conditions.includes(TESTS_PASSED) || textOf(tree['id']) === state.tested) return;
+    if (!tree || !conditions.includes(TESTS_PASSED_CONDITION) || textOf(tree['id']) === state.tested) return;
     const message = `the tree was ${shortJson(tree['id'])}, the last test run was of ${shortJson(state.tested)}`;
-    this.#report.violation('condition', `${TESTS_PASSED}, for the current files`, message, NEEDS_HISTORY);
+    this.#report.violation('condition', `${TESTS_PASSED_CONDITION}, for the current files`, message, NEEDS_HISTORY);
   }
 
   /** Judges the shipped tree that a tool reports. */

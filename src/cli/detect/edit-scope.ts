@@ -1,5 +1,5 @@
 import { compileGlob } from '../../base/glob.ts';
-import { WritePaths } from '../../spec/schema/path-schema.ts';
+import { WritePathsSchema } from '../../spec/schema/path-schema.ts';
 import { isTestFile, TEST_FILE_PATTERNS } from '../../spec/test-files.ts';
 import { detectMakefileDeploys } from './makefile.ts';
 import type { ProjectFileReader } from './project-file-reader.ts';
@@ -199,7 +199,7 @@ const excluded = (patterns: readonly string[]): readonly string[] =>
 const asWritePath = (path: string): string => (path.startsWith('!') ? `./${path}` : path);
 
 /** False for names that no write path can express, such as `a(b|c)`. */
-const isValid = (path: string): boolean => WritePaths.safeParse(['.', path]).success;
+const isValid = (path: string): boolean => WritePathsSchema.safeParse(['.', path]).success;
 
 /** The names in a folder of the scope; `''` is the root. */
 interface Listing {

@@ -1,5 +1,11 @@
 import { formatEntrySource, getOwn } from '../../spec/names.ts';
-import { type Edge, type ModeTransition, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
+import {
+  type Edge,
+  type ModeTransition,
+  type PeripheralSpec,
+  type SpecSet,
+  TESTS_PASSED_CONDITION,
+} from '../../spec/types.ts';
 import type { Requirement } from './requirement.ts';
 
 /** The exit that only the operator can use. */
@@ -66,7 +72,7 @@ export function dependsOnTree(specs: SpecSet, requirements: readonly Requirement
     if (requirement.kind === 'approval') return ships;
     if (requirement.kind === 'when') return MENTIONS_TESTS.test(requirement.cel);
     if (requirement.kind !== 'condition') return false;
-    return requirement.name === TESTS_PASSED || MENTIONS_TESTS.test(specs.conditions[requirement.name] ?? '');
+    return requirement.name === TESTS_PASSED_CONDITION || MENTIONS_TESTS.test(specs.conditions[requirement.name] ?? '');
   });
 }
 

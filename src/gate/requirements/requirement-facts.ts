@@ -1,5 +1,5 @@
 import { checkFieldOfCondition } from '../../spec/reported-fields.ts';
-import { type Json, type Principal, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
+import { type Json, type Principal, type SpecSet, TESTS_PASSED_CONDITION } from '../../spec/types.ts';
 import type { Fruit } from '../fruit.ts';
 import type { SessionView } from '../session-view.ts';
 import { type CelFacts, evaluateRule } from './evaluate-rule.ts';
@@ -59,7 +59,7 @@ export function collectRequirementFacts(
       const { name } = requirement;
       const rule = specs.conditions[name];
       const check = checkFieldOfCondition(specs, name);
-      if (name === TESTS_PASSED) conditions[name] = view.tests.passed;
+      if (name === TESTS_PASSED_CONDITION) conditions[name] = view.tests.passed;
       else if (check !== undefined) conditions[name] = view.checks?.includes(check) ?? false;
       else conditions[name] = rule !== undefined && holds(rule);
     }

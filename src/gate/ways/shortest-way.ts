@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
-import { edgesFrom } from '../../spec/edges-from.ts';
+import { edgesFromPeripheral } from '../../spec/edges-from.ts';
 import { effectsOfMode, type ModeChange } from '../../spec/mode-way.ts';
 import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
 import type { Edge, Mode, SpecSet, ToolEffect } from '../../spec/types.ts';
@@ -78,7 +78,7 @@ function search(
   };
   const movesOf = ({ peripheral, mode }: ReturnType<typeof partsOf>): readonly Move[] => {
     const changes = modeLegs.filter(({ from }) => from === mode);
-    const edges = peripheral === null ? [] : edgesFrom(specs, peripheral);
+    const edges = peripheral === null ? [] : edgesFromPeripheral(specs, peripheral);
     return [
       ...changes.map((change) => ({ to: stateOf(peripheral, change.to), by: { change } })),
       ...edges

@@ -19,7 +19,7 @@ interface Login {
  * page key, which the page keeps and sends as a header. A request needs both: a browser sends the cookie to every port
  * of this machine, so that a cookie alone proves nothing. Several pages of one browser share its cookie.
  */
-export class Logins {
+export class BrowserLogins {
   readonly #codes = new Map<string, number>();
   #logins: Login[] = [];
   readonly #now: () => number;
@@ -68,5 +68,4 @@ export class Logins {
   }
 }
 
-/** Lifetime of the cookie, in seconds. */
-export const LOGIN_SECONDS = LOGIN_MS / 1000;
+export const LOGIN_COOKIE_SECONDS = LOGIN_MS / 1000;

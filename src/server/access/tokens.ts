@@ -21,7 +21,7 @@ export type Requester =
   | { readonly role: FileRole }
   | { readonly role: 'session'; readonly session: string }
   | { readonly role: 'node'; readonly node: string };
-export type Role = Requester['role'];
+export type TokenRole = Requester['role'];
 
 const DERIVED_TOKEN = /^hopgate-(session|node)-([A-Za-z0-9_-]{1,400})\.([0-9a-f]{64})$/;
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { fieldsOf } from '../../base/json.ts';
-import { MailSchema, type NodeMailBody, type UndeliveredMessage } from './mail-schema.ts';
+import { type NodeMailBody, NodeMailSchema, type UndeliveredMessage } from './mail-schema.ts';
 import { type MailPositions, NO_MAIL_POSITIONS, type NodeMail } from './node-mail.ts';
 
 /** Interval in milliseconds for polling the stores for mail, because any process can send. */
@@ -24,8 +24,8 @@ interface ExchangeOptions {
   readonly onChange?: (problem: string | null) => void;
 }
 
-const Refusals = z.object({ refusals: MailSchema.shape.refusals });
-export const MailAnswerSchema = z.object({ mail: MailSchema, after: z.string() });
+const Refusals = z.object({ refusals: NodeMailSchema.shape.refusals });
+export const MailAnswerSchema = z.object({ mail: NodeMailSchema, after: z.string() });
 
 /**
  * Exchanges messages with a node that has an address, until the signal is aborted. This side makes the connections for

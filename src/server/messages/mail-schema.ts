@@ -9,7 +9,7 @@ export const MAX_WAITS_PER_MAIL = 1_000;
 /** Maximum duration of a wait in mail, in milliseconds. */
 export const MAX_MAIL_WAIT_MS = 86_400_000;
 
-export const NodeName = z.string().regex(/^[\w.:-]{1,100}$/, 'use letters, digits, ".", ":", "_" and "-"');
+export const NodeNameSchema = z.string().regex(/^[\w.:-]{1,100}$/, 'use letters, digits, ".", ":", "_" and "-"');
 
 const OwnId = z.string().regex(/^[^@\s]{1,300}@$/, 'is not an id that the sending node gave');
 const OwnName = z.string().regex(/^[^@\s]{1,300}$/, 'is not a name of this node');
@@ -20,7 +20,7 @@ const RemainingMs = z.number().min(0).max(MAX_MAIL_WAIT_MS);
  * Mail between two nodes. A name that ends with `@` belongs to the sending node, one without `@` to the receiving node,
  * and one with `@<node>` to a third.
  */
-export const MailSchema = z.strictObject({
+export const NodeMailSchema = z.strictObject({
   messages: z
     .array(
       z.strictObject({
@@ -65,5 +65,5 @@ export const MailSchema = z.strictObject({
       .max(MAX_WAITS_PER_MAIL),
   ).describe('The tokens of these waits, and of the waits for their waiters, on any machine. Only with "waits".'),
 });
-export type NodeMailBody = z.output<typeof MailSchema>;
+export type NodeMailBody = z.output<typeof NodeMailSchema>;
 export type UndeliveredMessage = NodeMailBody['refusals'][number];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LOGIN_COOKIE } from '../access/login-names.ts';
-import { LOGIN_SECONDS } from '../access/logins.ts';
+import { LOGIN_COOKIE_SECONDS } from '../access/logins.ts';
 import { ROLES_THAT_READ_ALL, ROLES_WITH_TOKEN_FILE } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
@@ -65,7 +65,7 @@ const login = defineRoute('POST /v1/login', {
         'the code was used or has expired',
         'Run "hopgate serve --open" again for a new one.',
       );
-    const cookie = `${LOGIN_COOKIE}=${begun.cookie}; Path=/; Max-Age=${LOGIN_SECONDS}; HttpOnly; SameSite=Strict`;
+    const cookie = `${LOGIN_COOKIE}=${begun.cookie}; Path=/; Max-Age=${LOGIN_COOKIE_SECONDS}; HttpOnly; SameSite=Strict`;
     return Response.json({ page: begun.page }, { headers: { 'Set-Cookie': cookie } });
   },
 });

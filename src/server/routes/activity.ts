@@ -6,7 +6,7 @@ import { isEntryForm, readEntryForm } from '../../evidence/musn/entry-form.ts';
 import { aggregatePars } from '../../evidence/patterns/aggregate-pars.ts';
 import { type Par, readReviewInEntry } from '../../evidence/patterns/par.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
-import { timeOrderedId } from '../../stores/time-ordered-id.ts';
+import { makeTimeOrderedId } from '../../stores/time-ordered-id.ts';
 import { ROLES_THAT_READ_ALL, ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
@@ -47,7 +47,7 @@ const append = defineRoute('POST /v1/sessions/{session}/activity', {
   answer: z.object({ id: z.string(), at: InstantSchema, ephemeral: z.boolean() }),
   run: async ({ who, path: { session }, body, services: { allEvidence } }) => {
     const { store } = await allEvidence.repositoryOf(session);
-    const defaults = { id: `m-${timeOrderedId()}`, sessionId: session };
+    const defaults = { id: `m-${makeTimeOrderedId()}`, sessionId: session };
     const read = readForm(
       { ...(isActivityEvent(body) && body['at'] === undefined ? { at: new Date().toISOString() } : {}), ...body },
       defaults,

@@ -9,7 +9,7 @@ import type { Requester } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { MAIL_POLL_MS, MAIL_WAIT_MS, MailAnswerSchema } from '../messages/exchange-mail.ts';
-import { MailSchema, NodeName } from '../messages/mail-schema.ts';
+import { NodeMailSchema, NodeNameSchema } from '../messages/mail-schema.ts';
 import { type MailPositions, NO_MAIL_POSITIONS } from '../messages/node-mail.ts';
 import { addSessionContext, checkRunRequester } from '../session-context.ts';
 
@@ -114,7 +114,7 @@ const connect = defineRoute('GET /agency/connect', {
 
 /** The name of a node in addresses. @throws ApiError */
 function nodeOf(who: Requester): string {
-  const name = NodeName.safeParse(who.role === 'node' ? who.node : '');
+  const name = NodeNameSchema.safeParse(who.role === 'node' ? who.node : '');
   if (name.success) return name.data;
   throw new ApiError(
     'forbidden',
@@ -137,8 +137,8 @@ const deliver = defineRoute('POST /agency/messages', {
   id: 'agencyDeliver',
   summary: 'Delivers messages and receipts of another node. A message that arrives again is stored once.',
   for: ['node'],
-  body: MailSchema,
-  answer: z.object({ refusals: MailSchema.shape.refusals }),
+  body: NodeMailSchema,
+  answer: z.object({ refusals: NodeMailSchema.shape.refusals }),
   run: async ({ who, body, services: { mail } }) => ({ refusals: [...(await mail.accept(nodeOf(who), body))] }),
 });
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { idsWithSession } from '../../open-session.ts';
 import { realRepositoryRoot } from '../../project/repository-root.ts';
 import { readSocialOutcome } from '../../social/message-evidence.ts';
-import { sendSocial } from '../../social/pipeline.ts';
+import { sendSocialMessage } from '../../social/pipeline.ts';
 import type { IncomingMessage, SenderConnection, SocialServices } from '../../social/pipeline-types.ts';
 import { ROLES_THAT_READ_ALL } from '../access/tokens.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
@@ -62,7 +62,7 @@ async function sendThrough(
   incoming: IncomingMessage,
   more: Pick<SocialServices, 'opener' | 'ringAs'>,
 ) {
-  const result = await sendSocial({ store, messages, now: Date.now, ...more }, connection, incoming);
+  const result = await sendSocialMessage({ store, messages, now: Date.now, ...more }, connection, incoming);
   if (!result.ok) counters.denials++;
   return result;
 }

@@ -2,9 +2,9 @@ import type { Approver } from '../../ports/approver.ts';
 import type { Inspector } from '../../ports/inspector.ts';
 import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
-import type { WriterParts } from '../session-writer.ts';
+import type { SessionWriterParts } from '../session-writer.ts';
 
-export interface SessionParts extends Omit<WriterParts, 'pin' | 'observer'> {
+export interface SessionParts extends Omit<SessionWriterParts, 'pin' | 'observer'> {
   readonly config: ProjectConfig;
   readonly backends: readonly ToolBackend[];
   readonly approver: Approver | null;

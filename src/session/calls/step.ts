@@ -9,7 +9,7 @@ import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 import type { Json } from '../../spec/types.ts';
 import type { StepResult } from '../call-results.ts';
 import { toPlainJson } from '../convert-input.ts';
-import { trustedReportOfTool } from '../state/observations.ts';
+import { trustedCommandKind } from '../state/observations.ts';
 import { addTestedTree } from '../state/tested-tree.ts';
 import type { GivenApproval } from './ask-approval.ts';
 import { decideRequest } from './decide-with-approval.ts';
@@ -74,7 +74,7 @@ async function runStep(
   const intent = hasIntentEntry
     ? await calls.writer.append([...(approval?.bodies ?? []), { event: 'intent', tool, args, ...used, ...would }])
     : [];
-  const isTest = trustedReportOfTool(calls.parts.compiled.specs, plan.peripheral, tool) === 'test';
+  const isTest = trustedCommandKind(calls.parts.compiled.specs, plan.peripheral, tool) === 'test';
   const before = isTest ? await observeWorkingTree(calls) : undefined;
   const ran = await calls.writer.keepLeaseDuring(() =>
     runToolBackend(

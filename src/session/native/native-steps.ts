@@ -14,7 +14,13 @@ import type { SessionCalls } from '../calls/session-calls.ts';
 import { toolRefusalDetails, wouldRefuseField } from '../calls/step.ts';
 import { toPlainJson, toText } from '../convert-input.ts';
 import { isSessionClosed } from '../state/session-state.ts';
-import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native-ticket.ts';
+import type {
+  AdmitCallResult,
+  ConcludeCallResult,
+  NativeCall,
+  NativeCallOutcome,
+  NativeTicket,
+} from './native-ticket.ts';
 
 /** Calls that the gate allows and another program runs: see {@link Session.admit} and {@link Session.conclude}. */
 export class NativeSteps {
@@ -25,7 +31,7 @@ export class NativeSteps {
   }
 
   /** See {@link Session.admit}. A refusal in `call.above` is recorded instead of a decision. */
-  admit(call: NativeCall): Promise<AdmitResult> {
+  admit(call: NativeCall): Promise<AdmitCallResult> {
     return this.#calls.serially(
       async () => {
         const request: Request = { kind: 'step', tool: toText(call.tool), args: toPlainJson(call.args ?? {}) };
@@ -57,7 +63,7 @@ export class NativeSteps {
   }
 
   /** See {@link Session.conclude}. */
-  conclude(ticket: NativeTicket, outcome: NativeOutcome): Promise<ConcludeResult> {
+  conclude(ticket: NativeTicket, outcome: NativeCallOutcome): Promise<ConcludeCallResult> {
     return this.#calls.serially(
       async () => {
         const { facts } = this.#calls.writer.state;
@@ -69,7 +75,7 @@ export class NativeSteps {
         const { store } = this.#calls.parts;
         const { tool } = ticket;
         const effects = await this.#effectsOf(this.#calls.toolCall(plan), ticket.before);
-        const stored = await storeLargeOutcome(store, toPlainJson(outcome) as NativeOutcome);
+        const stored = await storeLargeOutcome(store, toPlainJson(outcome) as NativeCallOutcome);
         if (hasIntentEntry) {
           const bodies: Body[] = [{ event: 'outcome', tool, outcome: stored, effects }, ...this.#calls.deferredSteps];
           this.#calls.clearDeferred();
@@ -90,7 +96,7 @@ export class NativeSteps {
   }
 
   /** Admits an observing call without interrupting the acting call that runs. null for any other call. */
-  async #admitObserving(request: StepRequest): Promise<AdmitResult | null> {
+  async #admitObserving(request: StepRequest): Promise<AdmitCallResult | null> {
     if (!this.#calls.writer.state.facts.pending) return null;
     const decision = decide(this.#calls.context(), request);
     if (!decision.ok || recordsIntent(decision.plan.tool)) return null;
@@ -100,7 +106,7 @@ export class NativeSteps {
       : { ok: true, ticket: this.#ticket(decision.plan, null, seen.before), evidence: [] };
   }
 
-  async #admit(request: StepRequest): Promise<AdmitResult> {
+  async #admit(request: StepRequest): Promise<AdmitCallResult> {
     const decision = decide(this.#calls.context(), request);
     if (!decision.ok) return this.#calls.refuse(request, decision.denial);
     const { plan } = decision;

@@ -23,14 +23,14 @@ export interface NativeTicket {
   readonly before: Json;
 }
 
-export type AdmitResult =
+export type AdmitCallResult =
   | { readonly ok: true; readonly ticket: NativeTicket; readonly evidence: readonly Entry[] }
   | RefusedCall;
 
 /** The outcome of a call that another program ran, as that program reports it. */
-export type NativeOutcome = Exclude<ToolOutcome, { readonly status: 'refused' }>;
+export type NativeCallOutcome = Exclude<ToolOutcome, { readonly status: 'refused' }>;
 
-export type ConcludeResult =
+export type ConcludeCallResult =
   | {
       readonly ok: true;
       /** False if the outcome came too late, because the evidence already says that it is unknown. */

@@ -28,7 +28,7 @@ import {
   changedPathsIn,
   NO_OBSERVATIONS,
   readTestRuns,
-  trustedReportOfTool,
+  trustedCommandKind,
 } from './observations.ts';
 import type { SessionFacts, SessionState, VisitState } from './session-state.ts';
 
@@ -207,7 +207,7 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
   draft.pending = null;
   draft.steps += 1;
   if (body.outcome.status === 'ok') draft.successes += 1;
-  const report = trustedReportOfTool(specs, visit?.peripheral, body.tool);
+  const report = trustedCommandKind(specs, visit?.peripheral, body.tool);
   const mayChange = body.event === 'outcome' || changedPathsIn(body.effects).length > 0;
   const changes = mayChange && countChanges(draft, body.effects);
   // Test results and checks may depend on a changed resource, or on files that git ignores.

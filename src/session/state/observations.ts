@@ -72,7 +72,7 @@ export const changedPathsIn = (effects: readonly EffectRecord[] | 'unobserved'):
 /** The trusted part of a command's report: test runs in a test scope, releases in a deploy scope; null for none. */
 type TrustedReport = 'test' | 'deploy' | null;
 
-export function trustedReportOfTool(specs: SpecSet, peripheral: string | undefined, tool: string): TrustedReport {
+export function trustedCommandKind(specs: SpecSet, peripheral: string | undefined, tool: string): TrustedReport {
   const command = peripheral === undefined ? undefined : specs.peripherals[peripheral]?.scope.rule.command;
   return takesCommandArgument(specs.tools[tool]) && (command === 'test' || command === 'deploy') ? command : null;
 }

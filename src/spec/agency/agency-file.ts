@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SpecNameSchema } from '../schema/name-schema.ts';
-import { CONTEXT_BLOCK_KINDS, DRIVER_KINDS, ENVELOPE_SWITCHES } from './agency-types.ts';
+import { AGENCY_SWITCHES, CONTEXT_BLOCK_KINDS, DRIVER_KINDS } from './agency-types.ts';
 
 const InputName = z.string().regex(/^[a-z][\w.-]*(?:\/[a-z][\w.-]*)?$/i, 'is not an input’s name, such as par/title');
 const Millis = z.int().positive('must be more than 0').max(86_400_000);
@@ -17,7 +17,7 @@ export const AgencyPeripheralFile = z.strictObject({
       schema: z.record(z.string(), z.json()).optional(),
     })
     .describe('The form of the answer: { type: text }, or { type: json, schema }.'),
-  tools: z.strictObject(Object.fromEntries(ENVELOPE_SWITCHES.map((key) => [key, z.boolean().optional()]))).optional(),
+  tools: z.strictObject(Object.fromEntries(AGENCY_SWITCHES.map((key) => [key, z.boolean().optional()]))).optional(),
   context: z.array(z.enum(CONTEXT_BLOCK_KINDS)).optional(),
   'timeout-ms': Millis.optional(),
   retries: z.int().min(0).max(5).optional(),
@@ -34,7 +34,7 @@ export const AgencyAgentFile = z.strictObject({
   cwd: z.string().min(1).optional(),
   model: z.string().min(1).optional(),
   module: z.string().min(1).optional(),
-  honours: z.array(z.enum(ENVELOPE_SWITCHES)).optional(),
+  honours: z.array(z.enum(AGENCY_SWITCHES)).optional(),
   replies: z.array(z.string()).min(1).optional(),
 });
 export type AgencyAgentFile = z.output<typeof AgencyAgentFile>;

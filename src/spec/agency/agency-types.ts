@@ -1,9 +1,9 @@
 import type { Json } from '../types.ts';
 
 /** The switches of an agency peripheral: files, commands, and the network. A switch that is left out is off. */
-export const ENVELOPE_SWITCHES = ['fs', 'shell', 'http'] as const;
-export type EnvelopeSwitch = (typeof ENVELOPE_SWITCHES)[number];
-export type AgencySwitches = { readonly [key in EnvelopeSwitch]: boolean };
+export const AGENCY_SWITCHES = ['fs', 'shell', 'http'] as const;
+export type AgencySwitch = (typeof AGENCY_SWITCHES)[number];
+export type AgencySwitches = { readonly [key in AgencySwitch]: boolean };
 
 export const CONTEXT_BLOCK_KINDS = ['last-turns', 'files', 'evidence'] as const;
 export type ContextBlockKind = (typeof CONTEXT_BLOCK_KINDS)[number];
@@ -65,7 +65,7 @@ export interface LocalAgent {
   readonly url: string | null;
   readonly tokenFile: string | null;
   /** The switches that an agent over HTTP keeps off when they are off, as the operator states. */
-  readonly honours: readonly EnvelopeSwitch[];
+  readonly honours: readonly AgencySwitch[];
   /** The answers of a scripted agent, in order; the last is repeated. */
   readonly replies: readonly string[];
 }

@@ -1,5 +1,5 @@
 import { checkCelRule } from '../cel-facts.ts';
-import { edgesFrom } from '../edges-from.ts';
+import { edgesFromPeripheral } from '../edges-from.ts';
 import { getOwn } from '../names.ts';
 import { targetOfHopExit } from '../resolve/derive-edges.ts';
 import type { Edge, FruitType, PeripheralSpec, ToolSpec } from '../types.ts';
@@ -27,7 +27,7 @@ export function checkEdges(
       const hop = targetOfHopExit(name);
       if (!bound || hop === null || !opens.some(({ to }) => to === hop)) continue;
       if (!getOwn(peripherals, hop) || !isSound(hop, 'entry')) continue;
-      if (edgesFrom({ edges }, id).some((edge) => edge.exit === name && edge.to === hop)) continue;
+      if (edgesFromPeripheral({ edges }, id).some((edge) => edge.exit === name && edge.to === hop)) continue;
       report(
         ['exit', name],
         `${name} opens nothing: ${hop} does not admit ${id}`,

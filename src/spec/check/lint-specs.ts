@@ -1,4 +1,4 @@
-import { edgesFrom } from '../edges-from.ts';
+import { edgesFromPeripheral } from '../edges-from.ts';
 import { getOwn } from '../names.ts';
 import { findDelegationEdge, targetOfHopExit } from '../resolve/derive-edges.ts';
 import type { PeripheralSpec, SpecSet } from '../types.ts';
@@ -16,7 +16,7 @@ export function lintSpecs(specs: SpecSet): SpecWarning[] {
 }
 
 function lintExits({ id, exits }: PeripheralSpec, specs: SpecSet): SpecWarning[] {
-  const edges = edgesFrom(specs, id);
+  const edges = edgesFromPeripheral(specs, id);
   return exits.flatMap(({ name, bound, opens }): SpecWarning[] => {
     const path = `peripherals.${id}.exit.${name}`;
     const reached = new Set(edges.filter(({ exit }) => exit === name).map(({ to }) => to));

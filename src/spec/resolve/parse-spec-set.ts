@@ -9,7 +9,7 @@ import { getOwn } from '../names.ts';
 import { fieldsReportedByTools } from '../reported-fields.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import { resolveProperties } from '../schema/properties-file.ts';
-import { type FruitType, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../types.ts';
+import { type FruitType, type PeripheralSpec, type SpecSet, TESTS_PASSED_CONDITION } from '../types.ts';
 import { bindUnboundExits, deriveEdges } from './derive-edges.ts';
 import { resolveEverywhereTools, resolveModeGate, resolveScopes, resolveTools } from './resolve-catalogue.ts';
 import { isEntrySourceName } from './resolve-entry.ts';
@@ -54,7 +54,7 @@ export function parseSpecSet(
     scopeNames: new Set([...Object.keys(scopes), ...authored.scopeNames, ...shipped.scopeNames]),
     scopes,
     reported,
-    conditions: new Set([TESTS_PASSED, ...checks, ...Object.keys(conditions)]),
+    conditions: new Set([TESTS_PASSED_CONDITION, ...checks, ...Object.keys(conditions)]),
     fruitValues: Object.fromEntries(unique.map(({ id, raw }) => [id, observedValues(raw['fruit'])])),
     fruitFields: Object.fromEntries(
       unique.flatMap(({ id, alias, raw, file }) => {
@@ -144,7 +144,7 @@ function readCatalogue(drafts: SpecDrafts) {
 function readConditions({ conditions }: SpecDrafts, checks: readonly string[]): { [name: string]: string } {
   const rules: { [name: string]: string } = {};
   for (const [name, cel] of Object.entries(conditions?.file?.conditions ?? {})) {
-    if (name === TESTS_PASSED || checks.includes(name))
+    if (name === TESTS_PASSED_CONDITION || checks.includes(name))
       conditions?.report(['conditions', name], `"${name}" is built in`, 'choose another name');
     else if (isEntrySourceName(name)) {
       conditions?.report(['conditions', name], `"${name}" is an entry source`, 'choose another name');

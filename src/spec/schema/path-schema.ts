@@ -3,7 +3,7 @@ import { isExcludingPattern, relativePathProblem, writePathProblem } from '../pa
 import { MAX_MASK_LENGTH, MAX_MASKS } from '../policy/limits.ts';
 
 /** A root-relative folder or file, compared segment by segment. `.` is the root itself. */
-export const RelativePath = z
+export const RelativePathSchema = z
   .string()
   .superRefine((path, context) => {
     const problem = relativePathProblem(path);
@@ -21,7 +21,7 @@ const WritePath = z
   })
   .meta({ pattern: '^(?:!/?)?(?![!/~]|[A-Za-z]:)(?!(.*/)?\\.\\.(/|$))[^\\\\]*[^\\s\\\\][^\\\\]*$' });
 
-export const WritePaths = z
+export const WritePathsSchema = z
   .array(WritePath)
   .max(MAX_MASKS, `has more than ${MAX_MASKS} paths`)
   .superRefine((paths, context) => {

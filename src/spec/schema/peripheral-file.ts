@@ -2,8 +2,8 @@ import { optional, z } from 'zod';
 import { CallGates } from './call-gates-schema.ts';
 import { FieldTypeSchema } from './field-type.ts';
 import { SpecNameSchema } from './name-schema.ts';
-import { WritePaths } from './path-schema.ts';
-import { ResourcePatterns } from './resource-schema.ts';
+import { WritePathsSchema } from './path-schema.ts';
+import { ResourcePatternsSchema } from './resource-schema.ts';
 
 const Cel = z.string().min(1).describe('A rule in CEL over the session facts; - in names is written _.');
 
@@ -69,12 +69,12 @@ export const PeripheralFile = z
       .union([
         SpecNameSchema.describe('A scope by its name in scopes.yaml.'),
         z.strictObject({
-          paths: WritePaths.min(1)
+          paths: WritePathsSchema.min(1)
             .describe(
               'Folders, files and globs that may be written, relative to the root, and exclusions (!dist/); all of the root may be read.',
             )
             .optional(),
-          resource: ResourcePatterns.optional(),
+          resource: ResourcePatternsSchema.optional(),
         }),
       ])
       .describe('The reach of the tools: the name of a scope, { paths }, { resource }, or both.'),

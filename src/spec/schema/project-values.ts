@@ -2,21 +2,21 @@ import { optional, z } from 'zod';
 import { globProblem } from '../../base/glob.ts';
 import { MAX_MASK_LENGTH } from '../policy/limits.ts';
 
-export const CommandWords = z
+export const CommandWordsSchema = z
   .array(z.string().regex(/^[^\0]+$/, 'is not a word of a command: not empty, no NUL'))
   .min(1);
 // The name of a git remote. Names that git would read as an option, a range or a pattern are refused.
-export const Remote = z.string().regex(/^[^-\s\0][^\s\0]*$/, 'is not a remote: no blank, no - in front');
-export const Branch = z
+export const GitRemoteSchema = z.string().regex(/^[^-\s\0][^\s\0]*$/, 'is not a remote: no blank, no - in front');
+export const GitBranchSchema = z
   .string()
   .regex(/^(?![-/.])(?!.*(?:\.\.|\/\/|@\{|\.lock$|\/$))(?:[\w./*-]+|[^\s\0~^:?*[\\]+)$/, 'is not the name of a branch');
-export const GitPerson = z
+export const GitPersonSchema = z
   .string()
   .regex(/^[^<>\p{Cc}]*[^<>\s\p{Cc}] <[^<>\s\p{Cc}@]+@[^<>\s\p{Cc}@]+>$/u, 'is not Name <address>');
-export const Trailer = z
+export const CommitTrailerSchema = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9-]*: [^\s\p{Cc}][^\p{Cc}]*$/u, 'is not a trailer: write Co-authored-by: Name <address>');
-export const WebHost = z
+export const WebHostSchema = z
   .string()
   .regex(
     /^(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*$/,
@@ -28,56 +28,58 @@ const Host = z
     /^(?:(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::[1-9]\d{0,4})?$/,
     'is not a host: write registry.example.com, *.example.com, registry.example.com:8443, 10.0.0.5:22 or [::1]:8080',
   );
-export const FolderPath = z
+export const FolderPathSchema = z
   .string()
   .regex(/^(?:\/|~\/)[^\0]*$/, 'is not an absolute folder: begin with / or with ~/ for the home folder');
-export const FilePath = z
+export const FilePathSchema = z
   .string()
   .regex(/^(?:\/|~\/)[^\0]+$/, 'is not the path of a file: begin with / or with ~/ for the home folder');
 // A file for ssh. Its path becomes part of a command line, so special characters are refused.
-export const SshFile = z
+export const SshFileSchema = z
   .string()
   .regex(
     /^(?:\/|~\/)[\p{L}\p{N}_./@+:,=~-]+$/u,
     'is not the path of a file: begin with / or ~/; letters, digits and . _ - / only, no blanks',
   );
-export const RemoteUrl = z
+export const RemoteUrlSchema = z
   .string()
   .regex(
     /^(?:https:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?\/[^\s\0]+|ssh:\/\/(?:[\w.-]+@)?(?:\w[\w.-]*|\[[\da-f:.]+\])(?::\d+)?\/[^\s\0]+|(?:[\w.-]+@)?\w[\w.-]*:(?![:/]\/)[^\s\0:]+)$/i,
     'is not an https:// or ssh address of a repository, or contains a user name or password before an https host',
   );
-export const ProgramName = z.string().regex(/^[\w+][\w.+-]*$/, 'is not the name of a program: no path, no blank');
-export const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable');
-export const TextLine = z.string().regex(/^[^\0\r\n]*$/, 'is not one line of text');
-export const EnvTable = optional(z.union([z.array(EnvName), z.record(EnvName, TextLine)])).describe(
+export const ProgramNameSchema = z.string().regex(/^[\w+][\w.+-]*$/, 'is not the name of a program: no path, no blank');
+export const EnvNameSchema = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable');
+export const TextLineSchema = z.string().regex(/^[^\0\r\n]*$/, 'is not one line of text');
+export const EnvTableSchema = optional(
+  z.union([z.array(EnvNameSchema), z.record(EnvNameSchema, TextLineSchema)]),
+).describe(
   'Additional environment variables: names to pass from hopgate’s own environment, or values; ${NAME} in a value is replaced by a variable of hopgate’s own.',
 );
-export const HostList = optional(z.array(Host)).describe(
+export const HostListSchema = optional(z.array(Host)).describe(
   'The only hosts that it reaches, through hopgate’s proxy: ports 80 and 443, or the stated one. Hosts of the local network are listed by address as well.',
 );
-export const SecretProgramsByVariable = optional(z.record(EnvName, CommandWords)).describe(
+export const SecretProgramsSchema = optional(z.record(EnvNameSchema, CommandWordsSchema)).describe(
   'Variables whose values a program of yours prints, such as { NPM_TOKEN: [pass, show, npm] }; it runs as you, outside the sandbox.',
 );
-export const SshLogin = optional(
+export const SshLoginSchema = optional(
   z.strictObject({
-    key: SshFile.describe('A private key without a passphrase; outside the repository.'),
-    'known-hosts': SshFile.optional().describe('The file with the host’s key; ~/.ssh/known_hosts if left out.'),
+    key: SshFileSchema.describe('A private key without a passphrase; outside the repository.'),
+    'known-hosts': SshFileSchema.optional().describe('The file with the host’s key; ~/.ssh/known_hosts if left out.'),
   }),
 ).describe('The key with which its ssh logs in; the command can read it.');
-export const TimeoutMinutes = optional(
+export const TimeoutMinutesSchema = optional(
   z
     .number()
     .positive()
     .max(24 * 60),
 );
-export const CacheFolder = z
+export const CacheFolderSchema = z
   .string()
   .regex(
     /^(?:~\/)?(?!\/|~)(?!(?:.*\/)?\.{1,2}(?:\/|$))(?!(?:.*\/)?\.git(?:\/|$))[^\0\\]+$/,
     'is not a folder of the home folder (~/…) or of the tree: no .., nothing in .git',
   );
-export const MaskPattern = z
+export const MaskPatternSchema = z
   .string()
   .max(MAX_MASK_LENGTH, `is longer than ${MAX_MASK_LENGTH} characters`)
   .regex(/^(?:!\/?)?[^/\\\0!][^\\\0]*$/, 'is not a pattern inside the root: no leading /, no backslash, not empty')

@@ -12,7 +12,7 @@ const ResourcePattern = z
   })
   .meta({ pattern: '^!?[^\\s!?\\[\\]{}()\\\\%]+$' });
 
-export const ResourcePatterns = z
+export const ResourcePatternsSchema = z
   .array(ResourcePattern)
   .min(1)
   .superRefine((patterns, context) => {

@@ -1,6 +1,6 @@
 import type { EntryDraft } from '../../evidence/entry.ts';
 import type { ShortEntryDraft } from '../../ports/evidence-store.ts';
-import { timeOrderedId } from '../time-ordered-id.ts';
+import { makeTimeOrderedId } from '../time-ordered-id.ts';
 
 const isComplete = (draft: EntryDraft | ShortEntryDraft): draft is EntryDraft =>
   draft.id !== undefined &&
@@ -16,7 +16,7 @@ export function completeShortEntry(draft: EntryDraft | ShortEntryDraft, sessionI
   if (draft === null || typeof draft !== 'object' || isComplete(draft)) return draft as EntryDraft;
   const given = Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined));
   return {
-    id: `e-${timeOrderedId()}`,
+    id: `e-${makeTimeOrderedId()}`,
     at: new Date(now).toISOString(),
     subject: { type: 'session', id: sessionId },
     sessionId,

@@ -10,7 +10,7 @@ import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend } from '../../ports/tool-backend.ts';
 import { createSession, resumeSession } from '../../session/create-session.ts';
 import type { Session } from '../../session/session.ts';
-import { LEASE_MS } from '../../session/session-writer.ts';
+import { SESSION_LEASE_MS } from '../../session/session-writer.ts';
 import { cannedBackend } from '../doubles/canned-backend.ts';
 import { countingIds } from '../doubles/counting-ids.ts';
 import { CrashError, CrashingProcess, type CrashMoment } from '../doubles/crashing-store.ts';
@@ -178,7 +178,7 @@ export class ModelRun {
 
   /** Resumes the session as another process does after the death of this one: when the lease has expired. */
   async resume(): Promise<void> {
-    this.#options.clock.advance(LEASE_MS + 1);
+    this.#options.clock.advance(SESSION_LEASE_MS + 1);
     this.#process = new CrashingProcess(this.#options.store);
     this.#session = await resumeSession(this.#sessionParts(), this.#state.sessionId);
     await this.#settle();

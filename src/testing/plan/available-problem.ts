@@ -1,7 +1,7 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import type { Available, Denial } from '../../gate/denial.ts';
-import { edgesFrom } from '../../spec/edges-from.ts';
+import { edgesFromPeripheral } from '../../spec/edges-from.ts';
 import { peripheralsWithTool } from '../../spec/peripherals-with.ts';
 import type { SpecSet, ToolEffect } from '../../spec/types.ts';
 
@@ -36,7 +36,7 @@ function expectedActions({ specs }: AuditedPin, { visit, visits, mode, closed }:
     hops: closed
       ? []
       : visit
-        ? edgesFrom(specs, visit.peripheral).map(({ from, exit, to }) => `${from} ${exit} ${to}`)
+        ? edgesFromPeripheral(specs, visit.peripheral).map(({ from, exit, to }) => `${from} ${exit} ${to}`)
         : startable().map(({ id }) => id),
     modes: closed ? [] : [...forward, ...back],
   };
@@ -79,7 +79,7 @@ function pathProblem(
   if (way === null) return shortest === null ? null : `it names no path, but ${shortest} hops lead there`;
   let at: string = here;
   for (const { from, exit, to } of way) {
-    if (from !== at || !edgesFrom(specs, at).some((edge) => edge.exit === exit && edge.to === to))
+    if (from !== at || !edgesFromPeripheral(specs, at).some((edge) => edge.exit === exit && edge.to === to))
       return `its path takes ${from} ─${exit}→ ${to}, which is not an edge from ${at}`;
     at = to;
   }
@@ -129,7 +129,7 @@ function hopsTo(specs: SpecSet, from: string, mode: string | null, { places, eff
     if (hops > 0 && layer.some((at) => at.place !== from && places.has(at.place) && isAllowed(at.mode))) return hops;
     frontier = layer.flatMap((at) => {
       const admitted = modeGate && at.mode !== null ? modeGate.peripherals[at.mode] : null;
-      const reached = edgesFrom(specs, at.place).filter(({ to }) => admitted?.includes(to) ?? true);
+      const reached = edgesFromPeripheral(specs, at.place).filter(({ to }) => admitted?.includes(to) ?? true);
       return reached.map(({ to }) => ({ place: to, mode: at.mode }));
     });
   }

@@ -3,7 +3,7 @@ import { type AuditedPin, type AuditState, visitScope } from '../../audit/rules/
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { gatesOfCall } from '../../spec/call-gates.ts';
-import { modesOf } from '../../spec/mode-way.ts';
+import { modesOfGate } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import type { Json, PeripheralSpec, ProjectConfig, SpecSet, TestCommand, ToolSpec } from '../../spec/types.ts';
@@ -133,7 +133,7 @@ function modes({ specs }: AuditedPin, { mode }: AuditState): Move[] {
     asked: { kind: 'mode', to: modeGate.reset, by: 'operator', reset: true, approves: true },
   };
   return [
-    ...modesOf(modeGate)
+    ...modesOfGate(modeGate)
       .filter((other) => other !== mode)
       .map(to),
     ...(mode === modeGate.reset ? [] : [reset]),

@@ -1,6 +1,6 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
-import { edgesFrom } from '../../spec/edges-from.ts';
+import { edgesFromPeripheral } from '../../spec/edges-from.ts';
 import type { Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { type Move, moveOfRequest, movesToTryIn } from './moves.ts';
 import { modeChangesLikelyRefused } from './negative-modes.ts';
@@ -162,7 +162,9 @@ function edgeCases(pinned: AuditedPin, state: AuditState, spec: PeripheralSpec):
 }
 
 const isApproved = (specs: SpecSet, from: string, target: string): boolean =>
-  edgesFrom(specs, from).some(({ to, gates }) => to === target && gates.some(({ kind }) => kind === 'approval'));
+  edgesFromPeripheral(specs, from).some(
+    ({ to, gates }) => to === target && gates.some(({ kind }) => kind === 'approval'),
+  );
 
 type Fruit = { readonly [field: string]: Json };
 

@@ -3,7 +3,7 @@ import { isObject } from '../../base/json.ts';
 import { PATTERN_ID_SYNTAX } from '../../evidence/patterns/discipline.ts';
 
 /** One pattern: its condition, its instruction and its reason. */
-export interface Pattern {
+export interface LibraryPattern {
   readonly id: string;
   readonly title: string;
   readonly when: string;
@@ -25,7 +25,7 @@ export const PATTERN_FILE_ENDINGS: readonly string[] = Object.keys(READERS);
  * file, the file's name is the id.
  * @returns the pattern, or a text that describes the problem
  */
-export function readPatternFile(path: string, source: string): Pattern | string {
+export function readPatternFile(path: string, source: string): LibraryPattern | string {
   const ending = PATTERN_FILE_ENDINGS.find((one) => path.endsWith(one));
   const read = ending === undefined ? undefined : READERS[ending];
   if (!read || ending === undefined) return `a pattern file ends in ${PATTERN_FILE_ENDINGS.join(' or ')}`;

@@ -4,7 +4,7 @@ import { memoise } from '../../base/memoise.ts';
 import type { ToolBackend, ToolCall } from '../../ports/tool-backend.ts';
 import { defaultSpecsFolder } from '../../spec/load/load-specs.ts';
 import type { Json } from '../../spec/types.ts';
-import { PATTERN_FILE_ENDINGS, type Pattern, readPatternFile } from './pattern-file.ts';
+import { type LibraryPattern, PATTERN_FILE_ENDINGS, readPatternFile } from './pattern-file.ts';
 
 /** Folder of a repository's own patterns. */
 const PATTERNS_FOLDER = 'patterns';
@@ -14,7 +14,7 @@ const MAX_BYTES = 64 * 1024;
 interface PatternLibrary {
   /** `patterns`, the repository's own folder, or `shipped`. */
   readonly from: typeof PATTERNS_FOLDER | 'shipped';
-  readonly patterns: readonly Pattern[];
+  readonly patterns: readonly LibraryPattern[];
   /** Invalid pattern files and their problems. */
   readonly faulty: readonly { readonly file: string; readonly problem: string }[];
   /** The pattern files of the repository that were read. */
@@ -68,7 +68,7 @@ function libraryFrom(
   sources: readonly Source[],
   read: readonly string[],
 ): PatternLibrary {
-  const patterns = new Map<string, Pattern>();
+  const patterns = new Map<string, LibraryPattern>();
   const faulty: { file: string; problem: string }[] = [];
   for (const { file, text } of sources) {
     const pattern = readPatternFile(file, text);

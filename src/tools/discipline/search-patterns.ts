@@ -1,8 +1,8 @@
 import { splitWords } from '../../base/text.ts';
-import type { Pattern } from './pattern-file.ts';
+import type { LibraryPattern } from './pattern-file.ts';
 
 interface FoundPattern {
-  readonly pattern: Pattern;
+  readonly pattern: LibraryPattern;
   /** Share of the question's words that match, 0 to 1. */
   readonly score: number;
 }
@@ -17,7 +17,7 @@ const WEIGHTS: { readonly [field in 'id' | 'title' | 'tags' | 'when' | 'do' | 'b
 };
 
 /** Returns the patterns that match words of the question, best first; ties in order of id. */
-export function searchPatterns(patterns: readonly Pattern[], question: string): readonly FoundPattern[] {
+export function searchPatterns(patterns: readonly LibraryPattern[], question: string): readonly FoundPattern[] {
   const queryWords = [...new Set(wordsOf(question))];
   if (queryWords.length === 0) return [];
   return patterns
@@ -30,7 +30,7 @@ export function searchPatterns(patterns: readonly Pattern[], question: string): 
     .sort((a, b) => b.score - a.score || (a.pattern.id < b.pattern.id ? -1 : 1));
 }
 
-function weightOf(pattern: Pattern, word: string): number {
+function weightOf(pattern: LibraryPattern, word: string): number {
   let best = 0;
   for (const [field, weight] of Object.entries(WEIGHTS)) {
     const value = pattern[field as keyof typeof WEIGHTS];

@@ -3,8 +3,8 @@ import { readTextOrEmpty } from '../../base/files.ts';
 import { excerpt, splitWords } from '../../base/text.ts';
 import { gitLayout } from '../git/git-layout.ts';
 import { gitEnvironment, hardenedArgv } from '../git/hardened-git.ts';
-import type { Repository } from '../git/repository.ts';
-import type { Mount } from '../sandbox/mount.ts';
+import type { GitRepository } from '../git/repository.ts';
+import type { SandboxMount } from '../sandbox/mount.ts';
 import { addMountsToLayout, type SandboxLayout } from '../sandbox/mounts/layout.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { foldersWithGitHead, type GitFolder } from './git-folder.ts';
@@ -80,11 +80,11 @@ export function sandboxedGit(
   folder: Pick<GitFolder, 'gitDir' | 'commonDir'>,
   signal: AbortSignal = new AbortController().signal,
 ) {
-  const repository: Repository = { root, gitDir: folder.gitDir, commonDir: folder.commonDir };
+  const repository: GitRepository = { root, gitDir: folder.gitDir, commonDir: folder.commonDir };
   const git = hardenedArgv(repository, []);
   return (
     script: string,
-    more: { stdin?: string; mounts?: readonly Mount[]; env?: { readonly [name: string]: string } },
+    more: { stdin?: string; mounts?: readonly SandboxMount[]; env?: { readonly [name: string]: string } },
   ): Promise<CommandResult> => {
     const layout: SandboxLayout = addMountsToLayout(
       gitLayout(repository, { kind: 'read' }, toolchains),

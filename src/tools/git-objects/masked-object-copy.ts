@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { realpathIfAny } from '../../base/files.ts';
-import type { Mount } from '../sandbox/mount.ts';
+import type { SandboxMount } from '../sandbox/mount.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
 import { explainGitFailure, type GitFailure, type GitObjectList, type SandboxedGit } from './list-objects.ts';
 import { packMembershipTest } from './pack-index.ts';
@@ -22,7 +22,7 @@ import type { StoredObjects } from './stored-objects.ts';
 /** A copy of the objects that a command may read, and the mounts that place them where git expects them. */
 export interface MaskedObjectCopy {
   readonly folder: string;
-  readonly mounts: readonly Mount[];
+  readonly mounts: readonly SandboxMount[];
   /** A hash of the names of the rewritten packs and of their removed objects; null if all objects were rewritten. */
   readonly repacked: string | null;
   /** The state of the copy's folders at the time when the copy was complete. */
@@ -97,7 +97,7 @@ export async function copyMaskedObjects(request: CopyRequest): Promise<MaskedObj
     stamp: stampOf(folder),
     mounts: [
       { kind: 'read-only', source: folder, target: objects },
-      ...placed.map(({ path, source }): Mount => ({ kind: 'read-only', source, target: join(objects, path) })),
+      ...placed.map(({ path, source }): SandboxMount => ({ kind: 'read-only', source, target: join(objects, path) })),
     ],
   };
 }

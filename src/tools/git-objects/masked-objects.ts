@@ -5,7 +5,7 @@ import { getOrInsert } from '../../base/get-or-insert.ts';
 import { isPathWithin } from '../../base/paths.ts';
 import { excerpt } from '../../base/text.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
-import type { Mount } from '../sandbox/mount.ts';
+import type { SandboxMount } from '../sandbox/mount.ts';
 import type { TreeScan } from '../sandbox/mounts/scan-tree.ts';
 import { makeHiddenFolder } from '../sandbox/mounts/temp-folder.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
@@ -26,7 +26,7 @@ interface MaskedObjectsRequest {
 /** The git objects that a command sees. */
 interface MaskedObjects {
   /** Mounts that must follow the mounts of the repositories. */
-  readonly mounts: readonly Mount[];
+  readonly mounts: readonly SandboxMount[];
   /** Folders whose objects are all hidden, because the masked ones are unknown. Root-relative, or absolute outside. */
   readonly closed: readonly string[];
   /** The reason for each of `closed`. */
@@ -61,7 +61,7 @@ const copiesBySandbox = new WeakMap<Sandbox, Map<string, CachedCopy>>();
 export async function hideMaskedObjects(sandbox: Sandbox, request: MaskedObjectsRequest): Promise<MaskedObjects> {
   const { root, masks } = request;
   if (masks.length === 0) return { mounts: [], closed: [], problems: [] };
-  const mounts: Mount[] = [];
+  const mounts: SandboxMount[] = [];
   const closed: string[] = [];
   const problems: string[] = [];
   const folders = findGitFolders(root, request.scan);
@@ -186,7 +186,7 @@ const OTHER_CONTENTS: readonly string[] = [
 ];
 
 /** Mounts an empty file or folder over the real target of a path, if that is in a visible folder (`seen`). */
-function coverOf(seen: readonly string[]): (path: string) => Mount[] {
+function coverOf(seen: readonly string[]): (path: string) => SandboxMount[] {
   return (path) => {
     // Most of these files do not exist; `existsSync` is cheaper than a thrown ENOENT.
     const target = existsSync(path) ? realpathIfAny(path) : null;

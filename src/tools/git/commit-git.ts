@@ -10,7 +10,7 @@ import { type CommitPersons, commitPersonsOf, formatPerson, gitPersonVariables, 
 import { APPROVE_AGAIN_REMEDY, effectsOfMovedRef, makeGitReport, resultWithoutRun } from './git-report.ts';
 import { findCommit, type GitSession } from './git-session.ts';
 import { listStagedFiles } from './list-staged-files.ts';
-import { replacedVersionsField, stageFiles } from './stage-files.ts';
+import { replacedStagedField, stageFiles } from './stage-files.ts';
 
 const COMMIT = { kind: 'commit' } as const;
 
@@ -68,7 +68,7 @@ export async function runGitCommit(
     all || (approved !== null && !isUnderWay && !alreadyStaged.files.some(({ path }) => isOwnChange(path)));
   const staged = stages ? await stageFiles(session, call, [], all) : null;
   if (staged !== null && isStop(staged)) return staged;
-  const skipped = { skipped: [...(staged?.skipped ?? [])], ...(staged ? replacedVersionsField(staged) : {}) };
+  const skipped = { skipped: [...(staged?.skipped ?? [])], ...(staged ? replacedStagedField(staged) : {}) };
   const nothing = { committed: false, sha: null, ref: null, paths: [], ...skipped };
   if (staged !== null && staged.result.exit !== 0) return makeGitReport('commit', staged.result, nothing);
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { lstatIfAny, readTextOrEmpty } from '../../base/files.ts';
-import type { Mount } from '../sandbox/mount.ts';
+import type { SandboxMount } from '../sandbox/mount.ts';
 import { keepGitFormatSettings } from '../sandbox/mounts/filter-git-config.ts';
 import { addMountsToLayout, makeBaseLayout, type SandboxLayout } from '../sandbox/mounts/layout.ts';
 import type { GitLogin } from './credentials/login.ts';
 import type { PushTarget } from './credentials/push-target.ts';
-import type { Repository } from './repository.ts';
+import type { GitRepository } from './repository.ts';
 
 /**
  * The access of a git call: it reads only (`read`), writes the git folder (`commit`), also the git configuration
@@ -30,12 +30,17 @@ const SEALED = ['config', 'config.worktree', 'hooks', 'info', 'modules', 'common
  *
  * @throws LayoutError as {@link makeBaseLayout}
  */
-export function gitLayout(repository: Repository, access: GitCallAccess, toolchains: readonly string[]): SandboxLayout {
+export function gitLayout(
+  repository: GitRepository,
+  access: GitCallAccess,
+  toolchains: readonly string[],
+): SandboxLayout {
   const { root, gitDir, commonDir } = repository;
   const folders = [...new Set([commonDir, gitDir])];
   const base = makeBaseLayout(`git-${access.kind}`, { root, toolchains });
   // A remote's relative address is resolved in the root, so git runs there; a push mounts an empty root.
-  const tree: Mount = access.kind === 'push' ? { kind: 'scratch', target: root, bytes: EMPTY_BYTES } : readOnly(root);
+  const tree: SandboxMount =
+    access.kind === 'push' ? { kind: 'scratch', target: root, bytes: EMPTY_BYTES } : readOnly(root);
   const git = folders.flatMap((folder) =>
     access.kind === 'read' ? [readOnly(folder)] : writableGit(folder, access.kind === 'configure'),
   );
@@ -49,18 +54,18 @@ export function gitLayout(repository: Repository, access: GitCallAccess, toolcha
 }
 
 /** Covers the repository's configuration, so that no address, proxy or program of it affects a push. */
-function plainConfig(folder: string): Mount[] {
+function plainConfig(folder: string): SandboxMount[] {
   const files = ['config', 'config.worktree'].map((name) => join(folder, name));
   return files
     .filter((path) => lstatIfAny(path)?.isFile())
     .map((path) => ({ kind: 'text-file', target: path, text: keepGitFormatSettings(readTextOrEmpty(path)) }));
 }
 
-const readOnly = (path: string): Mount => ({ kind: 'read-only', source: path, target: path });
+const readOnly = (path: string): SandboxMount => ({ kind: 'read-only', source: path, target: path });
 
-function writableGit(folder: string, configurable: boolean): Mount[] {
+function writableGit(folder: string, configurable: boolean): SandboxMount[] {
   const names = SEALED.filter((name) => !(configurable && name === 'config'));
-  const sealed = names.map((name): Mount => {
+  const sealed = names.map((name): SandboxMount => {
     const path = join(folder, name);
     return { kind: 'read-only', source: path, target: path, optional: true };
   });

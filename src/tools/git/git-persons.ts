@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { findProgram } from '../../base/process.ts';
-import type { Repository } from './repository.ts';
+import type { GitRepository } from './repository.ts';
 
 interface CommitPerson {
   readonly name: string;
@@ -24,7 +24,7 @@ const REPOSITORY_VARIABLES = /^GIT_(?!AUTHOR_|COMMITTER_|CONFIG_(?:GLOBAL|SYSTEM
  * @returns null if git knows no name or no address; git's own guess from user and host is not used, because such an
  * address is invalid
  */
-export function commitPersonsOf(repository: Repository, operator: NodeJS.ProcessEnv): CommitPersons | null {
+export function commitPersonsOf(repository: GitRepository, operator: NodeJS.ProcessEnv): CommitPersons | null {
   const ident = (which: 'AUTHOR' | 'COMMITTER'): CommitPerson | null => {
     const printed = runGit(['-c', 'user.useConfigOnly=true', 'var', `GIT_${which}_IDENT`], repository, operator);
     const [, name = '', email = ''] = /^(.*) <(.*)> \d+ [+-]\d{4}$/m.exec(printed) ?? [];
@@ -36,7 +36,7 @@ export function commitPersonsOf(repository: Repository, operator: NodeJS.Process
 }
 
 /** The output of git, run outside the sandbox in the operator's environment; empty if git fails or is missing. */
-function runGit(args: string[], { root, gitDir, commonDir }: Repository, operator: NodeJS.ProcessEnv): string {
+function runGit(args: string[], { root, gitDir, commonDir }: GitRepository, operator: NodeJS.ProcessEnv): string {
   const git = findProgram('git', operator['PATH']);
   if (git === null) return '';
   const env = Object.fromEntries(Object.entries(operator).filter(([name]) => !REPOSITORY_VARIABLES.test(name)));
@@ -74,7 +74,7 @@ export const formatPerson = ({ name, email }: CommitPerson): string => `${name} 
  * could include files outside of the sandbox; git reads it inside. Without a name and an address, the section `user` is
  * missing.
  */
-export function operatorGitConfig(repository: Repository, operator: NodeJS.ProcessEnv): string {
+export function operatorGitConfig(repository: GitRepository, operator: NodeJS.ProcessEnv): string {
   const listed = runGit(['config', '--list', '--includes', '--show-scope', '-z'], repository, operator);
   const settings = new Map<string, string>();
   // Each value in git's output has this form: `scope NUL key LF value NUL`.

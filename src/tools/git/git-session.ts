@@ -12,14 +12,14 @@ import { type GitConfigValue, keysThatRunPrograms, parseGitConfig, submoduleName
 import { type GitCallAccess, gitLayout } from './git-layout.ts';
 import { gitEnvironment, gitSettingsForPush, hardenedArgv, PUSH_PROTOCOLS, passPasswordToGit } from './hardened-git.ts';
 import type { OperandPathRules } from './operands.ts';
-import { findRepository, type Repository } from './repository.ts';
+import { findRepository, type GitRepository } from './repository.ts';
 
 /** Maximum size of git's answers to hopgate's own queries. */
 const ANSWER_BYTES = 16 << 20;
 
 /** One call's access to a repository whose configuration was checked. Every git process of the call runs through it. */
 export interface GitSession {
-  readonly repository: Repository;
+  readonly repository: GitRepository;
   readonly config: readonly GitConfigValue[];
   readonly rules: OperandPathRules;
   /** False if the operator allowed the shell tools on a host that cannot contain commands. */
@@ -136,7 +136,7 @@ function refuseStopped(result: CommandResult): ToolStop | null {
  * Runs a command that may write the index. A killed command leaves its lock, and every later commit would fail; so the
  * lock is removed if it was created while the command ran.
  */
-async function withoutStaleLock({ gitDir }: Repository, run: () => Promise<CommandResult>): Promise<CommandResult> {
+async function withoutStaleLock({ gitDir }: GitRepository, run: () => Promise<CommandResult>): Promise<CommandResult> {
   const lock = join(gitDir, 'index.lock');
   const madeAt = () => statSync(lock, { throwIfNoEntry: false })?.birthtimeMs;
   const before = madeAt();

@@ -1,7 +1,7 @@
 import { splitWords } from '../../base/text.ts';
 import type { GitLogin } from './credentials/login.ts';
 import type { PushTarget } from './credentials/push-target.ts';
-import type { Repository } from './repository.ts';
+import type { GitRepository } from './repository.ts';
 
 /** Protocols that a push may use. No other sub-command may contact a remote. */
 export const PUSH_PROTOCOLS = 'file:https:ssh';
@@ -10,7 +10,7 @@ export const PUSH_PROTOCOLS = 'file:https:ssh';
  * The environment of every git call: no configuration but the repository's own, no prompts, no pagers, no editors, no
  * helpers. Variables name the repository, so git does not search for one.
  */
-export function gitEnvironment(repository: Repository, protocols: string): { readonly [name: string]: string } {
+export function gitEnvironment(repository: GitRepository, protocols: string): { readonly [name: string]: string } {
   return {
     GIT_DIR: repository.gitDir,
     GIT_WORK_TREE: repository.root,
@@ -80,7 +80,7 @@ export function gitSettingsForPush(target: PushTarget, login: GitLogin | null): 
  *   not look into them
  */
 export function hardenedArgv(
-  repository: Repository,
+  repository: GitRepository,
   submodules: readonly string[],
   more: readonly string[] = [],
 ): string[] {

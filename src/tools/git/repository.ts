@@ -5,7 +5,7 @@ import { isPathWithin } from '../../base/paths.ts';
 import { failedToolStop, type ToolStop } from '../workspace/tool-stop.ts';
 
 /** The folders of a work tree's repository. All paths are absolute and real. */
-export interface Repository {
+export interface GitRepository {
   readonly root: string;
   /** The work tree's own part: HEAD, index. */
   readonly gitDir: string;
@@ -17,7 +17,7 @@ export interface Repository {
  * Finds the repository whose work tree is exactly `root`, without git and without a search in parent folders. A file in
  * the root alone cannot refer to a repository outside of it: that repository must also name this root.
  */
-export function findRepository(root: string): Repository | ToolStop {
+export function findRepository(root: string): GitRepository | ToolStop {
   const dotGit = join(root, '.git');
   const stat = lstatIfAny(dotGit);
   if (stat === undefined) {
@@ -47,7 +47,7 @@ export const isBareRepository = (folder: string): boolean =>
 const notARepository = (message: string): ToolStop => failedToolStop('not-a-repository', message);
 
 /** The name of the branch of HEAD; null if HEAD is detached. */
-export const currentBranch = ({ gitDir }: Pick<Repository, 'gitDir'>): string | null =>
+export const currentBranch = ({ gitDir }: Pick<GitRepository, 'gitDir'>): string | null =>
   /^ref: refs\/heads\/(.+)\n?$/.exec(readTextOrEmpty(join(gitDir, 'HEAD')))?.[1] ?? null;
 
 /** The folder that a `.git` file names; null if it names none that exists. */

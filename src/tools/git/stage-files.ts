@@ -36,7 +36,7 @@ export async function runGitAdd(
   return makeGitReport('add', staged.result, {
     paths: [...staged.paths],
     skipped: [...staged.skipped],
-    ...replacedVersionsField(staged),
+    ...replacedStagedField(staged),
   });
 }
 
@@ -126,9 +126,7 @@ export async function stageFiles(
   };
 }
 
-export const replacedVersionsField = ({
-  replaced,
-}: StagingResult): { readonly replaced?: StagingResult['replaced'] } =>
+export const replacedStagedField = ({ replaced }: StagingResult): { readonly replaced?: StagingResult['replaced'] } =>
   Object.keys(replaced).length === 0 ? {} : { replaced };
 
 /** `git restore --staged`: unstages files; the work tree is not changed. */

@@ -37,7 +37,7 @@ const NO_SCRIPTS = {
  * only network. If it succeeds, the paths that git ignores and the changes within the scope are kept; all others are
  * listed as `dropped`. If it fails, nothing is kept.
  */
-export async function installTool(context: ShellContext): Promise<ToolReport | ToolStop> {
+export async function runInstallTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;
   const chosen = chooseInstallCommand(call.envelope.config.install ?? [], call.args['command']);
   if (isArgumentRefusal(chosen)) return refusalStop(chosen);

@@ -4,7 +4,7 @@ import { xdgFolder } from '../../base/user-folders.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { sha256Hex } from '../content-effect.ts';
-import type { Mount } from '../sandbox/mount.ts';
+import type { SandboxMount } from '../sandbox/mount.ts';
 import { expandTilde, resolveConfigFolder, SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
 
 /** A session's folders that were unused for this long are removed by the repository's next session. */
@@ -16,10 +16,10 @@ const IDLE_MS = 24 * 60 * 60 * 1000;
  *
  * @throws LayoutError if a folder to read is too wide
  */
-export function testCacheMounts({ envelope: { root, config }, sessionId }: ToolCall): readonly Mount[] {
+export function testCacheMounts({ envelope: { root, config }, sessionId }: ToolCall): readonly SandboxMount[] {
   const folders = config.cache ?? [];
   const base = folders.some(({ read }) => !read) ? sessionFolder(root, sessionId) : null;
-  return folders.flatMap((each): readonly Mount[] => {
+  return folders.flatMap((each): readonly SandboxMount[] => {
     if (each.read) return readCacheMounts(root, { cache: [each] });
     const source = makeCacheFolder(join(base!, digest(each.folder)), root);
     return [{ kind: 'writable', source, target: targetOf(each.folder, root) }];
@@ -30,7 +30,7 @@ export function testCacheMounts({ envelope: { root, config }, sessionId }: ToolC
  * The writable folders of `cache:` in the home folder, for commands that are not test runs. They have other folders
  * than test runs, so that an agent's command cannot influence a test run.
  */
-export function commandCacheMounts({ envelope: { root, config }, sessionId }: ToolCall): readonly Mount[] {
+export function commandCacheMounts({ envelope: { root, config }, sessionId }: ToolCall): readonly SandboxMount[] {
   const folders = (config.cache ?? []).filter(({ folder, read }) => !read && folder.startsWith('~/'));
   if (folders.length === 0) return [];
   const base = makeCacheFolder(join(sessionFolder(root, sessionId), 'commands'), root);
@@ -42,8 +42,8 @@ export function commandCacheMounts({ envelope: { root, config }, sessionId }: To
 }
 
 /** The operator's folders of `cache:`, such as downloaded modules; every command reads them. */
-export function readCacheMounts(root: string, { cache = [] }: Pick<ProjectConfig, 'cache'>): readonly Mount[] {
-  return cache.flatMap(({ folder, read }): readonly Mount[] => {
+export function readCacheMounts(root: string, { cache = [] }: Pick<ProjectConfig, 'cache'>): readonly SandboxMount[] {
+  return cache.flatMap(({ folder, read }): readonly SandboxMount[] => {
     const source = expandTilde(folder.startsWith('~/') ? folder : join(root, folder));
     if (!read || !existsSync(source)) return [];
     return [

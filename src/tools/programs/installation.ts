@@ -4,7 +4,7 @@ import { listFileNames, realpathIfAny } from '../../base/files.ts';
 import { isPathWithin } from '../../base/paths.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import { isSecretName } from '../sandbox/host-secrets.ts';
-import type { Mount } from '../sandbox/mount.ts';
+import type { SandboxMount } from '../sandbox/mount.ts';
 
 const PROGRAM_FOLDERS = ['bin', 'sbin', 'libexec'];
 /** Names of folders and files next to `bin`. Every installation has at least one of them. */
@@ -44,7 +44,7 @@ function isTooWide(folder: string, { home, folders }: HiddenFolders): boolean {
 }
 
 /** Mounts an installation read-only, without possible secrets in its topmost folders and without its data in `var`. */
-export function installationMounts(folder: string, masks: readonly string[]): readonly Mount[] {
+export function installationMounts(folder: string, masks: readonly string[]): readonly SandboxMount[] {
   const masked = maskMatcher(masks);
   const hidden = ['', 'etc/'].flatMap((under) =>
     listFileNames(join(folder, under))
@@ -58,7 +58,7 @@ export function installationMounts(folder: string, masks: readonly string[]): re
   ];
 }
 
-const emptyMount = (target: string): Mount =>
+const emptyMount = (target: string): SandboxMount =>
   listFileNames(target).length > 0 ? { kind: 'empty-folder', target } : { kind: 'empty-file', target };
 
 /** True if the user that runs commands (if hopgate runs as root, the repository's owner) may read a file. */

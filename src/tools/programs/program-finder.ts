@@ -6,7 +6,7 @@ import { findProgram, isExecutableFile } from '../../base/process.ts';
 import { quoteShell } from '../../base/text.ts';
 import { type Env, homeFolder } from '../../base/user-folders.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
-import type { Mount } from '../sandbox/mount.ts';
+import type { SandboxMount } from '../sandbox/mount.ts';
 import { SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
 import { type HiddenFolders, installationMounts, installationOfProgram, isReadableInSandbox } from './installation.ts';
 import { type ResolvedShim, readFirstBytes, resolveShim } from './shim.ts';
@@ -16,7 +16,7 @@ import type { VirtualEnv } from './virtual-env.ts';
 export interface FoundPrograms {
   /** Folders of PATH, in the operator's order. */
   readonly path: readonly string[];
-  readonly mounts: readonly Mount[];
+  readonly mounts: readonly SandboxMount[];
   readonly env: { readonly [name: string]: string };
   /** Programs that cannot be shown, each with the reason that a replacement script prints. */
   readonly hidden: readonly { readonly program: string; readonly why: string }[];
@@ -63,7 +63,7 @@ export class ProgramMountFinder {
   readonly #masked: (path: string) => boolean;
   /** Paths and real paths of the folders that the sandbox shows. */
   readonly #shown: string[];
-  readonly #mounts = new Map<string, readonly Mount[]>();
+  readonly #mounts = new Map<string, readonly SandboxMount[]>();
   /** For each folder with a version manager's shims: the folders of the real programs, which precede it on PATH. */
   readonly #foldersBefore = new Map<string, string[]>();
   readonly #hidden: { program: string; why: string }[] = [];

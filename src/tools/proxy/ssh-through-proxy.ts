@@ -3,7 +3,7 @@ import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { CommandAccess } from '../../spec/types.ts';
 import { checkCredentialFile } from '../git/credentials/credential-file.ts';
 import { readOnlyMount } from '../git/credentials/login.ts';
-import type { Mount } from '../sandbox/mount.ts';
+import type { SandboxMount } from '../sandbox/mount.ts';
 import { expandTilde, PROXY_ADDRESS } from '../sandbox/mounts/layout.ts';
 import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 
@@ -35,10 +35,10 @@ export function sshThroughProxy(
   ssh: CommandAccess['ssh'],
   { envelope: { root, config } }: Pick<ToolCall, 'envelope'>,
   key: string,
-): { readonly mounts: readonly Mount[]; readonly secrets: readonly string[] } | ToolStop {
+): { readonly mounts: readonly SandboxMount[]; readonly secrets: readonly string[] } | ToolStop {
   const settings = ['Host *', `ProxyCommand ${TUNNEL} %h %p`, 'BatchMode yes', 'StrictHostKeyChecking yes'];
-  const tunnel: Mount = { kind: 'text-file', target: TUNNEL, text: TUNNEL_SCRIPT };
-  const withConfig = (lines: readonly string[]): Mount[] => [
+  const tunnel: SandboxMount = { kind: 'text-file', target: TUNNEL, text: TUNNEL_SCRIPT };
+  const withConfig = (lines: readonly string[]): SandboxMount[] => [
     tunnel,
     { kind: 'text-file', target: '/etc/ssh/ssh_config', text: `${lines.join('\n')}\n` },
   ];

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { lstatIfAny } from '../../base/files.ts';
 import { splitWords } from '../../base/text.ts';
 import { valueOr } from '../../base/value-or.ts';
-import type { Mount } from './mount.ts';
+import type { SandboxMount } from './mount.ts';
 import { readFolder } from './mounts/read-folder.ts';
 
 /** The allow-list for `/etc`: programs need these files to run and to check certificates. A sandbox shows no other. */
@@ -54,23 +54,25 @@ const DEPTH = { system: 4, toolchain: 2 };
 const MAX_MOUNTS = 50;
 
 /** Mounts that cover secrets in system folders: files that are not world-readable, keys and tokens. */
-export function systemSecretMounts(): Mount[] {
-  return [...etcPaths(), ...['/usr/local', '/usr/etc'].filter((path) => existsSync(path))].flatMap((path): Mount[] => {
-    if (statSync(path).isDirectory()) return secretMountsIn(path, DEPTH.system, true);
-    return isSecret(path) || !isOpen(realpathSync(path), false) ? [{ kind: 'empty-file', target: path }] : [];
-  });
+export function systemSecretMounts(): SandboxMount[] {
+  return [...etcPaths(), ...['/usr/local', '/usr/etc'].filter((path) => existsSync(path))].flatMap(
+    (path): SandboxMount[] => {
+      if (statSync(path).isDirectory()) return secretMountsIn(path, DEPTH.system, true);
+      return isSecret(path) || !isOpen(realpathSync(path), false) ? [{ kind: 'empty-file', target: path }] : [];
+    },
+  );
 }
 
 /** Mounts that cover the secrets of a toolchain, which as a whole may be closed to other users. */
-export const toolchainSecretMounts = (folder: string): Mount[] => secretMountsIn(folder, DEPTH.toolchain, false);
+export const toolchainSecretMounts = (folder: string): SandboxMount[] => secretMountsIn(folder, DEPTH.toolchain, false);
 
 /**
  * Mounts that cover the secrets in a folder and the folders below it, down to a depth.
  *
  * @param openToAll true if the folder is world-readable, so that a file in it that is not world-readable is a secret
  */
-export function secretMountsIn(top: string, depth: number, openToAll: boolean): Mount[] {
-  const found: Mount[] = [];
+export function secretMountsIn(top: string, depth: number, openToAll: boolean): SandboxMount[] {
+  const found: SandboxMount[] = [];
   const walk = (folder: string, left: number): void => {
     for (const entry of readFolder(folder)) {
       const target = join(folder, entry.name);

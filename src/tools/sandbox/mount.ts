@@ -15,7 +15,7 @@
  *   caller can read them before (`inspect` of the options). One of the root per layout, and with it one of a folder
  *   outside of the root, within the same `bytes`.
  */
-export type Mount =
+export type SandboxMount =
   | {
       readonly kind: 'read-only' | 'writable';
       readonly source: string;

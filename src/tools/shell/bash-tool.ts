@@ -6,7 +6,7 @@ import { scanTestFile, type TestFileScan } from '../../evidence/findings/weakene
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import { addFindingsToEffect, fileStateOf, findingsField } from '../file-findings.ts';
+import { addFindingsToEffect, fieldWithFindings, fileStateOf } from '../file-findings.ts';
 import { importProblemOfText } from '../instruction-imports.ts';
 import { commandCacheMounts } from '../programs/cache-mounts.ts';
 import { addMountsToLayout } from '../sandbox/mounts/layout.ts';
@@ -30,7 +30,7 @@ const MAX_TEXT = 256 << 20;
  * nothing. In `.git`, nothing is kept: a command that leaves a stash or another HEAD changes no file either, because
  * the rest of the agent's work would be lost or mixed with another commit.
  */
-export async function bashTool(context: ShellContext): Promise<ToolReport | ToolStop> {
+export async function runBashTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;
   const argv = argvOfShellCall(call);
   if (isStop(argv)) return argv;
@@ -78,7 +78,7 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Tool
   const effects: readonly ObservedEffect[] = [...recovered.effects, ...applied.effects];
   const report = makeCommandReport(context, result, effects, {
     changed: applied.effects.map(({ path, op }) => ({ path, op })),
-    ...findingsField(effects),
+    ...fieldWithFindings(effects),
     ...tree.remarks,
     dropped: [],
     ...droppedChangesField(dropped),

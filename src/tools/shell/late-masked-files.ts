@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileStateStamp } from '../sandbox/mounts/certificates.ts';
 import type { SandboxLayout } from '../sandbox/mounts/layout.ts';
-import { type FolderState, folderStamp } from '../sandbox/mounts/read-folder.ts';
+import { type FolderState, folderStateStamp } from '../sandbox/mounts/read-folder.ts';
 import { isWithinOneOf, scanTree, type TreeScan } from '../sandbox/mounts/scan-tree.ts';
 
 /** Thrown if a masked file appeared or was replaced during a command: without a cover, it may have been read. */
@@ -37,7 +37,7 @@ export function watchCoveredFiles({ root, masks, scan }: CoveredFiles, { mounts 
     if (changed) throw new LateMaskedFileError(changed.path, 'was replaced');
     const rewritten = scan.certificates.find(({ path, stamp }) => fileStateStamp(join(root, path)) !== stamp);
     if (rewritten) throw new LateMaskedFileError(rewritten.path, 'was replaced');
-    const isSame = ({ path, stamp }: FolderState) => stamp !== null && stamp === folderStamp(join(root, path));
+    const isSame = ({ path, stamp }: FolderState) => stamp !== null && stamp === folderStateStamp(join(root, path));
     if (scan.folders.every(isSame)) return;
     const isCovered = isWithinOneOf(new Set([...scan.maskedFiles, ...scan.maskedFolders]));
     const now = scanTree(root, masks);

@@ -4,7 +4,7 @@ import { commandProblem } from '../../gate/commands/judge-command.ts';
 import { describeTreeMismatch } from '../../gate/scope/compare-trees.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { BACKGROUND_TOOL_ID } from '../../spec/policy/closed-lists.ts';
-import { installTool } from '../install/install-tool.ts';
+import { runInstallTool } from '../install/install-tool.ts';
 import { commandCacheMounts } from '../programs/cache-mounts.ts';
 import { runConfiguredCommand } from '../proxy/run-online.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
@@ -14,25 +14,25 @@ import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { ABORTED_OUTCOME, reportIfAborted } from '../tool-outcomes.ts';
 import { observeTree } from '../tree/observe-tree.ts';
 import { failedToolStop, isStop, refusalStop, type ToolStop, tooLongCommandStop } from '../workspace/tool-stop.ts';
-import { backgroundTool } from './background/background-tool.ts';
+import { runBackgroundTool } from './background/background-tool.ts';
 import { SessionJobs } from './background/jobs.ts';
-import { bashTool } from './bash-tool.ts';
+import { runBashTool } from './bash-tool.ts';
 import { listDiscardedFiles } from './changed-code.ts';
 import { droppedChangesField, makeCommandReport } from './command-report.ts';
 import type { GitChanges } from './git/git-changes.ts';
 import { findGitChangesOfRoot, reportGitChanges } from './git/report-git-changes.ts';
 import { LateMaskedFileError } from './late-masked-files.ts';
 import { argvOfShellCall, inspectCallTree, makeShellContext, type ShellContext } from './shell-context.ts';
-import { testTool } from './test-tool.ts';
+import { runTestTool } from './test-tool.ts';
 
 type ShellTool = (context: ShellContext) => Promise<ToolReport | ToolStop>;
 
 const TOOLS: { readonly [id: string]: ShellTool } = {
   'bash-readonly': readOnlyTool,
-  bash: bashTool,
-  'bash-test': testTool,
+  bash: runBashTool,
+  'bash-test': runTestTool,
   'bash-deploy': deployTool,
-  install: installTool,
+  install: runInstallTool,
 };
 
 /**
@@ -46,7 +46,7 @@ const TOOLS: { readonly [id: string]: ShellTool } = {
  */
 export function shellBackend(sandbox: Sandbox, env = () => process.env): ToolBackend {
   const jobs = new SessionJobs();
-  const tools: typeof TOOLS = { ...TOOLS, [BACKGROUND_TOOL_ID]: (context) => backgroundTool(context, jobs) };
+  const tools: typeof TOOLS = { ...TOOLS, [BACKGROUND_TOOL_ID]: (context) => runBackgroundTool(context, jobs) };
   return {
     name: 'shell',
     tools: Object.keys(tools),

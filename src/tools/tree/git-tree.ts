@@ -8,7 +8,7 @@ import { writePathReason } from '../../gate/scope/write-paths.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { findPushTarget } from '../git/credentials/push-target.ts';
 import { parseGitConfig } from '../git/git-config-keys.ts';
-import { currentBranch, type Repository } from '../git/repository.ts';
+import { currentBranch, type GitRepository } from '../git/repository.ts';
 import { sandboxedGit } from '../git-objects/list-objects.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/tool-stop.ts';
@@ -114,10 +114,10 @@ printf '\\0'
 printf '\\0'`;
 
 /** True while git is in an operation of the operator, such as a merge; the next commit is part of it. */
-export const hasGitOperationUnderWay = ({ gitDir }: Repository): boolean =>
+export const hasGitOperationUnderWay = ({ gitDir }: GitRepository): boolean =>
   ['MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD'].some((name) => existsSync(join(gitDir, name)));
 
-export const readMergedCommits = ({ gitDir }: Repository): readonly string[] =>
+export const readMergedCommits = ({ gitDir }: GitRepository): readonly string[] =>
   readTextOrEmpty(join(gitDir, 'MERGE_HEAD')).match(/^[0-9a-f]{40,64}$/gm) ?? [];
 
 type GitRunner = ReturnType<typeof gitRunner>;
@@ -126,7 +126,7 @@ type GitRunner = ReturnType<typeof gitRunner>;
 export function gitRunner(
   run: Sandbox['run'],
   { root, config }: Pick<CallEnvelope, 'root' | 'config'>,
-  repository: Repository,
+  repository: GitRepository,
   signal: AbortSignal,
 ) {
   const git = sandboxedGit({ run }, root, config.toolchains, repository, signal);
@@ -174,7 +174,7 @@ export type IsOwnChange = (path: string) => boolean;
 export async function describeContentToShip(
   git: GitRunner,
   { config }: Pick<CallEnvelope, 'config'>,
-  repository: Repository,
+  repository: GitRepository,
   tree: GitTree,
   isOwnChange: IsOwnChange,
   apart: readonly string[],

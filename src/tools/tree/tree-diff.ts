@@ -8,7 +8,7 @@ import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { sha256Hex } from '../content-effect.ts';
 import { type GitConfigValue, keysThatRunPrograms, parseGitConfig, submoduleNamesIn } from '../git/git-config-keys.ts';
 import { gitEnvironment, hardenedArgv } from '../git/hardened-git.ts';
-import { findRepository, type Repository } from '../git/repository.ts';
+import { findRepository, type GitRepository } from '../git/repository.ts';
 import { isStop } from '../workspace/tool-stop.ts';
 
 /** The current working tree, compared with the last commit and with the request. */
@@ -138,7 +138,7 @@ function topOf(root: string): string {
 
 async function runGit(
   root: string,
-  repository: Repository,
+  repository: GitRepository,
   config: readonly GitConfigValue[],
   args: readonly string[],
 ): Promise<DiffRun> {

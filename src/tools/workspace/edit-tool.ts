@@ -1,6 +1,6 @@
 import { plural } from '../../base/text.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { findingsField } from '../file-findings.ts';
+import { fieldWithFindings } from '../file-findings.ts';
 import type { Anchors } from './anchors.ts';
 import { putFileOfArgument } from './put-file.ts';
 import { looksBinary } from './regular-file.ts';
@@ -10,7 +10,7 @@ import { failedToolStop, invalidArgumentStop, isStop, type ToolStop } from './to
 const SHOWN = 10;
 
 /** edit { path, old, new, all? }: replaces exact text. Works on bytes, whatever the encoding. */
-export function editTool(call: ToolCall, anchors: Anchors): ToolReport | ToolStop {
+export function runEditTool(call: ToolCall, anchors: Anchors): ToolReport | ToolStop {
   const { old: oldText, new: newText, all = false } = call.args;
   for (const [name, text] of [
     ['old', oldText],
@@ -40,7 +40,7 @@ export function editTool(call: ToolCall, anchors: Anchors): ToolReport | ToolSto
     return after;
   });
   if (isStop(put)) return put;
-  const result = { path: put.path, replacements, lines, ...findingsField([put.effect]) };
+  const result = { path: put.path, replacements, lines, ...fieldWithFindings([put.effect]) };
   return { outcome: { status: 'ok', result }, effects: [put.effect] };
 }
 

@@ -8,7 +8,7 @@ import { failedToolStop, isStop, type ToolStop } from './tool-stop.ts';
 import { decodeNameablePath, removeDotSlash, UnnameableFiles } from './unnameable-files.ts';
 
 /** glob { pattern, path? }: lists the matching files under `path` with ripgrep, without ignored and masked files. */
-export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | ToolStop> {
+export async function runGlobTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | ToolStop> {
   const glob = compileGlobArgument(call, 'pattern', false);
   if (isStop(glob)) return glob;
   const root = holdSearchRoot(call, anchors);

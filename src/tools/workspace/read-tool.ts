@@ -14,7 +14,7 @@ const CHUNK = 256 * 1024;
 const NEWLINE = 10;
 
 /** read { path, offset?, limit? }: returns lines of a text file, counted from 1. */
-export async function readTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | ToolStop> {
+export async function runReadTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | ToolStop> {
   const offset = lineNumber(call, 'offset', 1);
   if (isStop(offset)) return offset;
   const limit = lineNumber(call, 'limit', Number.MAX_SAFE_INTEGER);

@@ -8,11 +8,11 @@ type Tool = (call: ToolCall, anchors: Anchors) => Promise<ToolReport | ToolStop>
 
 /** Tools are loaded at their first call; some clients run them natively and only have them watched. */
 const TOOLS: { readonly [id: string]: () => Promise<Tool> } = {
-  read: async () => (await import('./read-tool.ts')).readTool,
-  glob: async () => (await import('./glob-tool.ts')).globTool,
-  grep: async () => (await import('./grep-tool.ts')).grepTool,
-  edit: async () => (await import('./edit-tool.ts')).editTool,
-  write: async () => (await import('./write-tool.ts')).writeTool,
+  read: async () => (await import('./read-tool.ts')).runReadTool,
+  glob: async () => (await import('./glob-tool.ts')).runGlobTool,
+  grep: async () => (await import('./grep-tool.ts')).runGrepTool,
+  edit: async () => (await import('./edit-tool.ts')).runEditTool,
+  write: async () => (await import('./write-tool.ts')).runWriteTool,
 };
 
 /** File-system errors that the call reports as failures; any other is thrown. */

@@ -1,11 +1,11 @@
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { findingsField } from '../file-findings.ts';
+import { fieldWithFindings } from '../file-findings.ts';
 import type { Anchors } from './anchors.ts';
 import { putFileOfArgument } from './put-file.ts';
 import { invalidArgumentStop, isStop, type ToolStop } from './tool-stop.ts';
 
 /** write { path, content }: writes the whole file and creates missing folders. */
-export function writeTool(call: ToolCall, anchors: Anchors): ToolReport | ToolStop {
+export function runWriteTool(call: ToolCall, anchors: Anchors): ToolReport | ToolStop {
   const { content } = call.args;
   if (typeof content !== 'string' || !content.isWellFormed())
     return invalidArgumentStop(
@@ -18,7 +18,7 @@ export function writeTool(call: ToolCall, anchors: Anchors): ToolReport | ToolSt
   if (isStop(put)) return put;
   const { path, created, effect } = put;
   return {
-    outcome: { status: 'ok', result: { path, bytes: bytes.length, created, ...findingsField([effect]) } },
+    outcome: { status: 'ok', result: { path, bytes: bytes.length, created, ...fieldWithFindings([effect]) } },
     effects: [effect],
   };
 }

@@ -1,5 +1,5 @@
 import type { Wording } from '../house.ts';
-import { HELP_TEXT, HOUSE_ACTIONS, type HouseAction, OLD_WORDING_HOUSE_ACTIONS } from '../house-actions.ts';
+import { HOUSE_ACTIONS, HOUSEHOLD_HELP_TEXT, type HouseAction, OLD_WORDING_HOUSE_ACTIONS } from '../house-actions.ts';
 import { type PddlExpression, writePddlExpression } from './pddl-expression.ts';
 
 /** The predicates of the domain, with the types of their arguments. */
@@ -119,7 +119,7 @@ export function writeTextWorldGrammar(wording: Wording, goal: string): string {
   ];
   const answers = (wording === 'old' ? OLD_WORDING_HOUSE_ACTIONS : HOUSE_ACTIONS).map(({ name, answer }) => {
     const rhs = answer
-      .replace('{help}', HELP_TEXT)
+      .replace('{help}', HOUSEHOLD_HELP_TEXT)
       .replace(/\{(look|inventory)\}/, '#$1#')
       .replace('{r:state}', '#receptacle#')
       .replace('{o:state}', '#object#')

@@ -1,4 +1,4 @@
-import { AGENT_NAME, CHANGING_PREDICATES, type House, TASK_TYPES, type Task, type Wording } from '../house.ts';
+import { CHANGING_PREDICATES, HOUSE_AGENT_NAME, type House, TASK_TYPES, type Task, type Wording } from '../house.ts';
 import { fillTaskTemplate, GOAL_TEXTS_BY_TASK_TYPE } from '../house-tasks.ts';
 import type { HouseFact } from '../world-facts.ts';
 import {
@@ -54,12 +54,14 @@ export function houseFromPddl(text: string, options: PddlProblemOptions): House 
     named[type] ??= [];
     named[type].push(name);
   }
-  if (!named['agent']?.includes(AGENT_NAME)) throw new PddlError(`:objects has no "${AGENT_NAME} - agent"`, 1);
+  if (!named['agent']?.includes(HOUSE_AGENT_NAME))
+    throw new PddlError(`:objects has no "${HOUSE_AGENT_NAME} - agent"`, 1);
   const facts = section(':init').flatMap(factOf);
   const [formula] = section(':goal');
   if (formula === undefined || typeof formula === 'string') throw new PddlError('(:goal …) is not a formula', 1);
   const start = facts.filter(([predicate]) => predicate === 'atlocation');
-  if (start.length !== 1) throw new PddlError(`:init has ${start.length} facts (atLocation ${AGENT_NAME} …), not 1`, 1);
+  if (start.length !== 1)
+    throw new PddlError(`:init has ${start.length} facts (atLocation ${HOUSE_AGENT_NAME} …), not 1`, 1);
   const task = taskOf(formula, options);
   return {
     id: options.id,

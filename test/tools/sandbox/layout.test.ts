@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { detectSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { LayoutError } from '../../../src/tools/sandbox/layout-error.ts';
-import type { Mount } from '../../../src/tools/sandbox/mount.ts';
+import type { SandboxMount } from '../../../src/tools/sandbox/mount.ts';
 import { addMountsToLayout, makeBaseLayout, type SandboxLayout } from '../../../src/tools/sandbox/mounts/layout.ts';
 import { scanTree } from '../../../src/tools/sandbox/mounts/scan-tree.ts';
 import { makeReadOnlyLayout, makeTestLayout } from '../../../src/tools/sandbox/mounts/tool-layouts.ts';
@@ -119,7 +119,7 @@ describe('a command in the sandbox', () => {
   test('a command in the sandbox has its mounts in their order, and optional ones only if they exist', async () => {
     const root = scratch({ 'git/config': 'c', 'git/objects/x': '', 'w/x': '' });
     const at = (path: string) => join(root, path);
-    const mounts: Mount[] = [
+    const mounts: SandboxMount[] = [
       { kind: 'read-only', source: root, target: root },
       { kind: 'writable', source: at('git'), target: at('git') },
       { kind: 'read-only', source: at('git/config'), target: at('git/config') },

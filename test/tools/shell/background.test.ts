@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { verifySession } from '../../../src/audit/verify/verify-session.ts';
 import { openSession } from '../../../src/open-session.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
-import { Job } from '../../../src/tools/shell/background/jobs.ts';
+import { BackgroundJob } from '../../../src/tools/shell/background/jobs.ts';
 import { must } from '../../session/sessions.ts';
 import { scratch, sleepers } from './support.ts';
 
@@ -50,7 +50,7 @@ test('a background command runs on after its call, and later calls read its outp
 
 test('the first result of a background command includes a failure at its start', async () => {
   // A busy machine may need longer for the command than the first answer waits.
-  const waiting = vi.spyOn(Job.prototype, 'endedWithin').mockImplementation(function (this: Job) {
+  const waiting = vi.spyOn(BackgroundJob.prototype, 'endedWithin').mockImplementation(function (this: BackgroundJob) {
     return this.ended;
   });
   onTestFinished(() => waiting.mockRestore());

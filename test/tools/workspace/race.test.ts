@@ -10,25 +10,25 @@ import {
   descriptorAnchors,
   realPathAnchors,
 } from '../../../src/tools/workspace/anchors.ts';
-import { editTool } from '../../../src/tools/workspace/edit-tool.ts';
-import { globTool } from '../../../src/tools/workspace/glob-tool.ts';
-import { grepTool } from '../../../src/tools/workspace/grep-tool.ts';
-import { readTool } from '../../../src/tools/workspace/read-tool.ts';
+import { runEditTool } from '../../../src/tools/workspace/edit-tool.ts';
+import { runGlobTool } from '../../../src/tools/workspace/glob-tool.ts';
+import { runGrepTool } from '../../../src/tools/workspace/grep-tool.ts';
+import { runReadTool } from '../../../src/tools/workspace/read-tool.ts';
 import type { ToolStop } from '../../../src/tools/workspace/tool-stop.ts';
-import { writeTool } from '../../../src/tools/workspace/write-tool.ts';
+import { runWriteTool } from '../../../src/tools/workspace/write-tool.ts';
 import { freshWorld } from './root-with-sentinels.ts';
 
 /** The duration of the random swaps, in milliseconds. */
 const STORM = Number(process.env['HOPGATE_RACE_MS'] ?? 1000);
 
 const CALLS = [
-  ['read', { path: 'src/d/a.ts' }, readTool],
-  ['glob', { pattern: '**', path: 'src/d' }, globTool],
-  ['grep', { pattern: '.', path: 'src/d' }, grepTool],
-  ['grep', { pattern: '.' }, grepTool],
-  ['edit', { path: 'src/d/a.ts', old: 'inside', new: 'inside!' }, editTool],
-  ['write', { path: 'src/d/new/x.ts', content: 'written' }, writeTool],
-  ['write', { path: 'src/d/a.ts', content: 'written' }, writeTool],
+  ['read', { path: 'src/d/a.ts' }, runReadTool],
+  ['glob', { pattern: '**', path: 'src/d' }, runGlobTool],
+  ['grep', { pattern: '.', path: 'src/d' }, runGrepTool],
+  ['grep', { pattern: '.' }, runGrepTool],
+  ['edit', { path: 'src/d/a.ts', old: 'inside', new: 'inside!' }, runEditTool],
+  ['write', { path: 'src/d/new/x.ts', content: 'written' }, runWriteTool],
+  ['write', { path: 'src/d/a.ts', content: 'written' }, runWriteTool],
 ] as const;
 
 describe.runIf(process.platform === 'linux')('a tree that changes during a tool call', () => {
@@ -82,7 +82,7 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
         return found;
       },
     };
-    const report = await grepTool(world().call('grep', { pattern: 'inside', path: 'src' }), swapBeforeSearch);
+    const report = await runGrepTool(world().call('grep', { pattern: 'inside', path: 'src' }), swapBeforeSearch);
     expect(report).toMatchObject({ outcome: { result: { files: ['src/late.ts', 'src/was/a.ts'] } } });
   });
 
@@ -97,7 +97,8 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
       child: descriptorAnchors.child,
     };
   };
-  const matches = (anchors: Anchors) => grepTool(world().call('grep', { pattern: 'inside', path: 'src/d' }), anchors);
+  const matches = (anchors: Anchors) =>
+    runGrepTool(world().call('grep', { pattern: 'inside', path: 'src/d' }), anchors);
 
   it('a tree that changes during a tool call grep drops lines that are not at that offset of the file', async () => {
     prepare();
@@ -108,8 +109,8 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
 
   it('a tree that changes during a tool call grep and glob drop names that now lead to masked files', async () => {
     for (const [tool, args] of [
-      [grepTool, { pattern: 'inside', path: 'src' }],
-      [globTool, { pattern: 'd/*', path: 'src' }],
+      [runGrepTool, { pattern: 'inside', path: 'src' }],
+      [runGlobTool, { pattern: 'd/*', path: 'src' }],
     ] as const) {
       fs.rmSync(world().root, { recursive: true });
       prepare();
@@ -135,7 +136,7 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
         return descriptorAnchors.child(folder, name);
       },
     };
-    expect(() => writeTool(world().call('write', { path: 'src/d/new/deep/x.ts', content: 'x' }), relink)).toThrow(
+    expect(() => runWriteTool(world().call('write', { path: 'src/d/new/deep/x.ts', content: 'x' }), relink)).toThrow(
       AnchorMovedError,
     );
     expect(world().outside()).toBe(before);
@@ -169,9 +170,9 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
       },
     };
     fs.writeFileSync(src('new.ts'), 'theirs\n');
-    expect(() => editTool(world().call('edit', { path: 'src/d/a.ts', old: 'inside', new: 'mine' }), meddling)).toThrow(
-      AnchorMovedError,
-    );
+    expect(() =>
+      runEditTool(world().call('edit', { path: 'src/d/a.ts', old: 'inside', new: 'mine' }), meddling),
+    ).toThrow(AnchorMovedError);
     expect(world().text('root/src/d/a.ts')).toBe('theirs\n');
     expect(world().leftovers()).toEqual([]);
   });

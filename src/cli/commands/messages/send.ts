@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { openEvidence } from '../../../open-evidence.ts';
 import { idsWithSession, openSession } from '../../../open-session.ts';
 import { readSocialOutcome } from '../../../social/message-evidence.ts';
-import { sendSocial } from '../../../social/pipeline.ts';
+import { sendSocialMessage } from '../../../social/pipeline.ts';
 import type { SocialServices } from '../../../social/pipeline-types.ts';
 import type { Json } from '../../../spec/types.ts';
 import { CliError, type Io, print, printJson, printResult, usageError } from '../../io.ts';
@@ -40,7 +40,7 @@ export function configureCommand(command: Command, io: Io): void {
       if (options.outcome !== undefined) return showOutcome(io, options, options.outcome);
       const payload = payloadOf(words.join(' '), options.payload);
       const result = await withServices(io, options, (services) =>
-        sendSocial(
+        sendSocialMessage(
           services,
           { transport: 'cli', principal: 'operator', name: options.as },
           { id: options.id ?? `m-${randomUUID()}`, to: options.to ?? null, payload },

@@ -6,11 +6,11 @@ import { errorText, plural } from '../../../base/text.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { emitTestFiles } from '../../../testing/emit-test-files.ts';
 import { type GeneratedTests, generateTests } from '../../../testing/generate-tests.ts';
-import { junitReport, type TestResult } from '../../../testing/junit-report.ts';
+import { type JunitTestResult, writeJunitReport } from '../../../testing/junit-report.ts';
 import type { CoverageRow } from '../../../testing/plan/coverage.ts';
 import { chooseSpecsFolder } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, printJsonLine, printResult } from '../../io.ts';
-import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface Options extends RootOption {
@@ -62,7 +62,7 @@ async function test(io: Io, path: string | undefined, options: Options): Promise
   const { requests, rows } = generated.coverage();
   const uncovered = rows.some(({ what, missing }) => what !== 'gates' && missing.length > 0);
   if (failed.length > 0 || uncovered) io.exitCode = 1;
-  if (options.junit !== undefined) writeFile(resolve(io.cwd, options.junit), junitReport(results));
+  if (options.junit !== undefined) writeFile(resolve(io.cwd, options.junit), writeJunitReport(results));
   if (io.json) {
     printJson(io, {
       ok: io.exitCode === 0,
@@ -93,8 +93,8 @@ function printPaths(io: Io, { tests }: GeneratedTests): void {
     else print(io, `${group}: ${name}\n  ${planned.moves.map((move) => move.name).join(' → ') || '(no moves)'}`);
 }
 
-async function runAll(io: Io, { tests }: GeneratedTests): Promise<readonly TestResult[]> {
-  const results: TestResult[] = [];
+async function runAll(io: Io, { tests }: GeneratedTests): Promise<readonly JunitTestResult[]> {
+  const results: JunitTestResult[] = [];
   const shows = io.isTty && !io.json;
   for (const { group, name, run } of tests) {
     if (shows) io.stderr.write(`\r\u001b[K${results.length} of ${tests.length}  ${group}`);

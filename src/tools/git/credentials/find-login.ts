@@ -7,7 +7,7 @@ import type { GitConfig, GitCredential } from '../../../spec/types.ts';
 import { findUpstreamProxy } from '../../proxy/upstream-proxy.ts';
 import { expandTilde } from '../../sandbox/mounts/layout.ts';
 import { failedToolStop, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
-import type { Repository } from '../repository.ts';
+import type { GitRepository } from '../repository.ts';
 import { type CredentialContext, checkCredentialFile } from './credential-file.ts';
 import { askCredentialHelper } from './credential-helper.ts';
 import { describeCredential, type GitLogin, NO_GIT_LOGIN, readOnlyMount } from './login.ts';
@@ -17,7 +17,7 @@ const SECRET_BYTES = 64 << 10;
 
 /** Reads the operator's credential for a remote. It is kept only during the call. */
 export async function findGitLogin(
-  repository: Repository,
+  repository: GitRepository,
   call: ToolCall,
   git: GitConfig,
   target: NetworkTarget,

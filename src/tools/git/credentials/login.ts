@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import type { GitCredential } from '../../../spec/types.ts';
-import type { Mount } from '../../sandbox/mount.ts';
+import type { SandboxMount } from '../../sandbox/mount.ts';
 
 /** The credential that one push presents to the remote, and the files that it needs. */
 export interface GitLogin {
@@ -9,13 +9,17 @@ export interface GitLogin {
   /** The credential for https; null without one. Git reads it from a pipe; no command line, variable or file has it. */
   readonly password: { readonly username: string; readonly password: string } | null;
   readonly env: { readonly [name: string]: string };
-  readonly mounts: readonly Mount[];
+  readonly mounts: readonly SandboxMount[];
   /** True if ssh must reach the operator's ssh-agent. */
   readonly unixSockets: boolean;
 }
 
 export const NO_GIT_LOGIN: GitLogin = { source: null, password: null, env: {}, mounts: [], unixSockets: false };
-export const readOnlyMount = (path: string): Mount => ({ kind: 'read-only', source: realpathSync(path), target: path });
+export const readOnlyMount = (path: string): SandboxMount => ({
+  kind: 'read-only',
+  source: realpathSync(path),
+  target: path,
+});
 
 /** Describes where a credential is configured; never its value. */
 export function describeCredential(credential: GitCredential | undefined): string {

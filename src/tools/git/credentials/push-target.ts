@@ -6,7 +6,7 @@ import { valueOr } from '../../../base/value-or.ts';
 import type { GitConfig } from '../../../spec/types.ts';
 import { failedToolStop, outOfScopeStop, type ToolStop } from '../../workspace/tool-stop.ts';
 import { type GitConfigValue, gitConfigValuesOf, keysThatRedirectPush } from '../git-config-keys.ts';
-import type { Repository } from '../repository.ts';
+import type { GitRepository } from '../repository.ts';
 
 export interface NetworkTarget {
   readonly kind: 'network';
@@ -29,7 +29,7 @@ const SCP_LIKE = /^(?:(?<user>[\w.-]+)@)?(?<host>[\w][\w.-]*):(?!:|\/\/)/;
  * configuration. Returns a refusal if a push to it is not allowed.
  */
 export function findPushTarget(
-  repository: Repository,
+  repository: GitRepository,
   { remote, url: stated }: Pick<GitConfig, 'remote' | 'url'>,
   config: readonly GitConfigValue[],
 ): PushTarget | ToolStop {
@@ -58,7 +58,7 @@ export function findPushTarget(
   return judgeAddress(repository, url);
 }
 
-function judgeAddress(repository: Repository, url: string): PushTarget | ToolStop {
+function judgeAddress(repository: GitRepository, url: string): PushTarget | ToolStop {
   if (url.includes('::') || url.startsWith('-') || /[\0\r\n]/.test(url)) return notAllowed(url);
   const hasScheme = /^[a-z+.-]+:\/\//i.test(url);
   const found = (hasScheme ? NETWORK : SCP_LIKE).exec(url)?.groups;
@@ -82,7 +82,7 @@ function splitUser(text: string): NonNullable<NetworkTarget['user']> {
 
 const decodePart = (text: string): string => valueOr(() => decodeURIComponent(text), text);
 
-function localTarget(repository: Repository, url: string): PushTarget | ToolStop {
+function localTarget(repository: GitRepository, url: string): PushTarget | ToolStop {
   const isFileUrl = /^file:\/\//i.test(url);
   if (!isFileUrl && /^[a-z+.-]+:\/\//i.test(url)) return notAllowed(url);
   let path: string;

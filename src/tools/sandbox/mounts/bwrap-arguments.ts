@@ -4,7 +4,7 @@ import { realpathIfAny } from '../../../base/files.ts';
 import { isPathWithin } from '../../../base/paths.ts';
 import { etcPaths } from '../host-secrets.ts';
 import { LayoutError } from '../layout-error.ts';
-import type { Mount } from '../mount.ts';
+import type { SandboxMount } from '../mount.ts';
 import { SANDBOX_HOME, type SandboxLayout } from './layout.ts';
 import { makeSupportTextFile, SANDBOX_HOST_NAME, SANDBOX_UID, type SupportFiles } from './support-files.ts';
 
@@ -19,7 +19,7 @@ const SHARED_MEMORY_BYTES = 64 << 20;
 
 export const SECOND_OVERLAY_FOLDER = 'other';
 
-export type OverlayMount = Extract<Mount, { kind: 'overlay' }>;
+export type OverlayMount = Extract<SandboxMount, { kind: 'overlay' }>;
 
 /** The overlays of a layout: that of the tree, and optionally a second one. */
 export const overlaysOfLayout = ({ mounts, root }: Pick<SandboxLayout, 'mounts' | 'root'>): readonly OverlayMount[] =>
@@ -90,7 +90,7 @@ function procCovers(): string[] {
   return covered.flatMap((path) => ['--ro-bind', path, path]);
 }
 
-function mountArguments(mount: Mount, overlays: readonly OverlayMount[], supportFiles: SupportFiles): string[] {
+function mountArguments(mount: SandboxMount, overlays: readonly OverlayMount[], supportFiles: SupportFiles): string[] {
   switch (mount.kind) {
     case 'read-only':
     case 'writable': {

@@ -5,7 +5,7 @@ import { getOrInsert } from '../../../base/get-or-insert.ts';
 import { isGitCredential } from '../../../gate/scope/masks.ts';
 import { isConfiguredGitFolder, isFolderOfGitItself, isGitFolder, isGitObjectStore } from '../../git-paths.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
-import { type FolderState, folderStamp, isUnlistableFolder, readFolder } from './read-folder.ts';
+import { type FolderState, folderStateStamp, isUnlistableFolder, readFolder } from './read-folder.ts';
 
 interface Hit {
   /** The path, relative to the base of the search. */
@@ -103,7 +103,7 @@ function listFolder(
   listings: Map<string, Listing>,
 ): Listing {
   const path = join(base, folder);
-  const stamp = folderStamp(path);
+  const stamp = folderStateStamp(path);
   const before = listings.get(path);
   if (before !== undefined && before.stamp === stamp && before.names === names) return before;
   const stat = lstatIfAny(path);

@@ -6,7 +6,7 @@ import { splitWords } from '../../../base/text.ts';
 import { homeFolder, userStateFolder } from '../../../base/user-folders.ts';
 import { toolchainSecretMounts } from '../host-secrets.ts';
 import { LayoutError } from '../layout-error.ts';
-import type { Mount } from '../mount.ts';
+import type { SandboxMount } from '../mount.ts';
 
 export interface LayoutLimits {
   readonly processes: number;
@@ -29,7 +29,7 @@ export interface SandboxLayout {
   readonly name: string;
   /** Absolute real path of the repository. */
   readonly root: string;
-  readonly mounts: readonly Mount[];
+  readonly mounts: readonly SandboxMount[];
   readonly chdir: string;
   readonly env: { readonly [name: string]: string };
   /** True if the command shares the host's network. If false, the sandbox has its own network with only loopback. */
@@ -80,7 +80,7 @@ export interface BaseLayoutRequest {
   /** The operator's own programs; they follow the toolchains on `PATH`. */
   readonly programs?: {
     readonly path: readonly string[];
-    readonly mounts: readonly Mount[];
+    readonly mounts: readonly SandboxMount[];
     readonly env: { readonly [name: string]: string };
   };
   readonly env?: { readonly [name: string]: string };
@@ -106,7 +106,7 @@ export function makeBaseLayout(name: string, request: BaseLayoutRequest): Sandbo
     name,
     root,
     mounts: [
-      ...toolchains.flatMap((folder): Mount[] => [
+      ...toolchains.flatMap((folder): SandboxMount[] => [
         { kind: 'read-only', source: realpathSync(folder), target: folder },
         ...toolchainSecretMounts(folder),
       ]),
@@ -131,7 +131,7 @@ export function makeBaseLayout(name: string, request: BaseLayoutRequest): Sandbo
   };
 }
 
-export function addMountsToLayout(layout: SandboxLayout, mounts: readonly Mount[]): SandboxLayout {
+export function addMountsToLayout(layout: SandboxLayout, mounts: readonly SandboxMount[]): SandboxLayout {
   return { ...layout, mounts: [...layout.mounts, ...mounts] };
 }
 

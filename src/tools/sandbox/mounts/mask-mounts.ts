@@ -3,7 +3,7 @@ import { readTextOrEmpty } from '../../../base/files.ts';
 import { isPathWithin } from '../../../base/paths.ts';
 import { gitFileTarget } from '../../git/repository.ts';
 import { indexAssumingUnchanged } from '../../git-objects/git-index.ts';
-import type { Mount } from '../mount.ts';
+import type { SandboxMount } from '../mount.ts';
 import type { OverlayMount } from './bwrap-arguments.ts';
 import { chooseWatchedCovers } from './covers.ts';
 import { removeGitCredentials } from './filter-git-config.ts';
@@ -12,12 +12,12 @@ import type { OuterGitFolder, TreeScan } from './scan-tree.ts';
 import { makeGitWritable } from './writable-git.ts';
 
 /** Mounts that cover the masked paths of a scan; they must follow the mount of the tree. */
-export function maskMounts(root: string, scan: TreeScan): Mount[] {
+export function maskMounts(root: string, scan: TreeScan): SandboxMount[] {
   const indexes = indexMounts(root, scan).filter(({ target }) => isPathWithin(root, target));
   return [...folderMounts(root, scan), ...scan.maskedFiles.map((path) => coverMount(join(root, path))), ...indexes];
 }
 
-const folderMounts = (root: string, { maskedFolders }: TreeScan): Mount[] =>
+const folderMounts = (root: string, { maskedFolders }: TreeScan): SandboxMount[] =>
   maskedFolders.map((path) => ({ kind: 'empty-folder', target: join(root, path) }));
 
 /** The mounts of {@link maskMounts} for an overlay. Its layer covers the masked files and adds the files in `more`. */
@@ -25,7 +25,7 @@ export function maskOverlay(
   root: string,
   scan: TreeScan,
   more: readonly MaskLayerFile[] = [],
-): { readonly layer: Pick<OverlayMount, 'layer' | 'covers'>; readonly mounts: readonly Mount[] } {
+): { readonly layer: Pick<OverlayMount, 'layer' | 'covers'>; readonly mounts: readonly SandboxMount[] } {
   const covers = scan.maskedFiles.map((path): MaskLayerFile => ({ path, text: coverText(join(root, path)) }));
   const indexes = maskedIndexes(root, scan).filter(({ path }) => isPathWithin(root, path));
   const files = [
@@ -74,7 +74,7 @@ function maskedIndexes(root: string, scan: TreeScan): { readonly path: string; r
 const coverText = (path: string): string =>
   /\/config(?:\.worktree)?$/.test(path) ? removeGitCredentials(readTextOrEmpty(path)) : '';
 
-function coverMount(target: string): Mount {
+function coverMount(target: string): SandboxMount {
   const text = coverText(target);
   return text === '' ? { kind: 'empty-file', target } : { kind: 'text-file', target, text };
 }
@@ -83,10 +83,10 @@ function coverMount(target: string): Mount {
  * Mounts for the repository of a linked work tree or submodule. It is outside of the root, so it is mounted in
  * addition, read-only, without its credentials. Empty if the root contains its own repository.
  */
-export const mountsOfOuterGit = (root: string, scan: TreeScan): Mount[] =>
-  scan.outer.flatMap(({ folder, hits }): Mount[] => [
+export const mountsOfOuterGit = (root: string, scan: TreeScan): SandboxMount[] =>
+  scan.outer.flatMap(({ folder, hits }): SandboxMount[] => [
     { kind: 'read-only', source: folder, target: folder },
-    ...hits.map(({ path, entry }): Mount => {
+    ...hits.map(({ path, entry }): SandboxMount => {
       const target = join(folder, path);
       return entry.isDirectory() ? { kind: 'empty-folder', target } : coverMount(target);
     }),
@@ -94,7 +94,7 @@ export const mountsOfOuterGit = (root: string, scan: TreeScan): Mount[] =>
   ]);
 
 /** Mounts that replace git's indexes by the copies of {@link maskedIndexes}, for layouts without a layer. */
-const indexMounts = (root: string, scan: TreeScan): Mount[] =>
+const indexMounts = (root: string, scan: TreeScan): SandboxMount[] =>
   maskedIndexes(root, scan).map(({ path, text }) => ({ kind: 'text-file', target: path, text, isOpen: true }));
 
 /**
@@ -107,8 +107,8 @@ export function makeOuterGitWritable(
   { folder, repository, hits }: OuterGitFolder,
   { root, scan }: { readonly root: string; readonly scan: TreeScan },
   bytes: number,
-  objects: readonly Mount[],
-): { readonly mounts: readonly Mount[]; readonly objects: readonly Mount[] } {
+  objects: readonly SandboxMount[],
+): { readonly mounts: readonly SandboxMount[]; readonly objects: readonly SandboxMount[] } {
   const { sealed, layer, objects: opened } = makeGitWritable(folder, repository, objects);
   const indexes = maskedIndexes(root, scan).filter(({ path }) => isPathWithin(folder, path));
   const [folders, covered] = [true, false].map((isFolder) =>
@@ -127,7 +127,7 @@ export function makeOuterGitWritable(
     mounts: [
       { kind: 'overlay', source: folder, target: folder, bytes, ...covers },
       ...sealed,
-      ...folders!.map(({ path }): Mount => ({ kind: 'empty-folder', target: join(folder, path) })),
+      ...folders!.map(({ path }): SandboxMount => ({ kind: 'empty-folder', target: join(folder, path) })),
     ],
   };
 }

@@ -44,7 +44,7 @@ export interface FolderState {
 const SETTLED_MS = 100;
 
 /** The state of a folder, by its change time (ctime), which no program can reset; null if it has just changed. */
-export function folderStamp(path: string): bigint | null {
+export function folderStateStamp(path: string): bigint | null {
   const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   if (!stat?.isDirectory()) return null;
   return Date.now() - Number(stat.ctimeMs) > SETTLED_MS ? stat.ctimeNs * 1_000_003n + stat.ino : null;

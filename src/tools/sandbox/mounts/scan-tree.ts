@@ -15,7 +15,7 @@ import {
 } from './cached-search.ts';
 import { fileStateStamp, makeCertificateTest } from './certificates.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
-import { folderStamp, isUnlistableFolder, readFolder } from './read-folder.ts';
+import { folderStateStamp, isUnlistableFolder, readFolder } from './read-folder.ts';
 import type { RepositoryFolders } from './writable-git.ts';
 
 /** The paths of a repository that the sandbox treats specially, all root-relative. */
@@ -55,7 +55,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
   let entriesLeft = maxEntries;
 
   const walk = (folder: string, isFree: boolean): void => {
-    found.folders.push({ path: folder, stamp: folderStamp(join(root, folder)) });
+    found.folders.push({ path: folder, stamp: folderStateStamp(join(root, folder)) });
     const entries = readFolder(join(root, folder));
     if (entries.length === 0 && isUnlistableFolder(join(root, folder))) {
       found.maskedFolders.push(folder);

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemSecretMounts } from '../host-secrets.ts';
-import type { Mount } from '../mount.ts';
+import type { SandboxMount } from '../mount.ts';
 import { type FilterArch, seccompFilter } from '../seccomp.ts';
 import { makeTempFolder } from './temp-folder.ts';
 
@@ -20,7 +20,7 @@ export interface SupportFiles {
   /** Files to mount in `/etc`. */
   readonly etc: readonly { readonly source: string; readonly target: string }[];
   /** Mounts that cover the host's secrets in the folders of every sandbox. */
-  readonly secrets: readonly Mount[];
+  readonly secrets: readonly SandboxMount[];
   /** The system-call filters, as bubblewrap reads them. */
   readonly filters: { readonly plain: string; readonly unixSockets: string };
 }

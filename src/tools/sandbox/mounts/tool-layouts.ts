@@ -2,7 +2,7 @@ import { readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { lstatIfAny } from '../../../base/files.ts';
 import { isPathWithin } from '../../../base/paths.ts';
-import type { Mount } from '../mount.ts';
+import type { SandboxMount } from '../mount.ts';
 import { addMountsToLayout, type BaseLayoutRequest, makeBaseLayout, type SandboxLayout } from './layout.ts';
 import { makeOuterGitWritable, maskMounts, maskOverlay, mountsOfOuterGit } from './mask-mounts.ts';
 import { scanTree, type TreeScan } from './scan-tree.ts';
@@ -20,7 +20,7 @@ export interface TreeLayoutRequest extends BaseLayoutRequest {
   /** Bytes that a command may write to the overlay of the test layout; default: 2 GiB. */
   readonly overlayBytes?: number;
   /** Mounts that cover the git objects of masked files; they come last. */
-  readonly objects?: readonly Mount[];
+  readonly objects?: readonly SandboxMount[];
   /** A system configuration for git; none by default. */
   readonly gitConfig?: string;
 }
@@ -70,8 +70,8 @@ function isShownByOverlay(folder: string): boolean {
 const treeLayout = (
   name: string,
   request: TreeLayoutRequest & { readonly scan: TreeScan },
-  mounts: readonly Mount[],
-  outer: readonly Mount[] = mountsOfOuterGit(request.root, request.scan),
+  mounts: readonly SandboxMount[],
+  outer: readonly SandboxMount[] = mountsOfOuterGit(request.root, request.scan),
 ): SandboxLayout => ({
   ...addMountsToLayout(makeBaseLayout(name, request), [
     // The git folder of a bare repository may contain the work tree, so it is mounted before the tree.
@@ -117,7 +117,7 @@ export function makeEditLayout(request: TreeLayoutRequest, name: 'edit' | 'explo
     { ...request, scan, objects: outer?.objects ?? objects },
     [
       { kind: 'overlay', source: root, target: root, bytes: OVERLAY_BYTES, ...layer },
-      ...sealed.map((path): Mount => ({ kind: 'sealed', target: join(root, path) })),
+      ...sealed.map((path): SandboxMount => ({ kind: 'sealed', target: join(root, path) })),
       ...sealedGit.filter(({ target }) => gits.length === 1 || target !== submoduleGitFolder(root)),
       ...mounts,
     ],

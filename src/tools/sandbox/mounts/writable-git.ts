@@ -1,8 +1,8 @@
 import { dirname, join, relative } from 'node:path';
 import { lstatIfAny } from '../../../base/files.ts';
 import { isPathWithin } from '../../../base/paths.ts';
-import { gitFileTarget, type Repository } from '../../git/repository.ts';
-import type { Mount } from '../mount.ts';
+import { type GitRepository, gitFileTarget } from '../../git/repository.ts';
+import type { SandboxMount } from '../mount.ts';
 import type { MaskLayerFile } from './mask-layer.ts';
 import { readFolder } from './read-folder.ts';
 
@@ -18,13 +18,13 @@ const OBJECTS_BYTES = 256 << 20;
 const SEALED = ['hooks', 'info', 'modules', 'commondir', 'gitdir'];
 
 /** The two folders of a repository: its own part (HEAD, index), and the part that linked work trees share. */
-export type RepositoryFolders = Pick<Repository, 'gitDir' | 'commonDir'>;
+export type RepositoryFolders = Pick<GitRepository, 'gitDir' | 'commonDir'>;
 
 interface WritableGit {
-  readonly sealed: readonly Mount[];
+  readonly sealed: readonly SandboxMount[];
   /** Files that the overlay's layer covers, so that no mount is needed for them. */
   readonly layer: readonly MaskLayerFile[];
-  readonly objects: readonly Mount[];
+  readonly objects: readonly SandboxMount[];
 }
 
 /** The root's own `.git` folder, which the overlay of the root contains; null if it has none. */
@@ -68,14 +68,14 @@ export const gitFoldersBelow = (
 export function makeGitWritable(
   top: string,
   { gitDir, commonDir }: RepositoryFolders,
-  objects: readonly Mount[],
+  objects: readonly SandboxMount[],
   at = 0,
 ): WritableGit {
   const place = join(commonDir, 'objects');
   const names = [...SEALED.map((name) => join(commonDir, name)), ...SEALED.map((name) => join(gitDir, name))];
   const sealed = [...new Set([...names, ...otherWorkTrees(gitDir, commonDir)])]
     .filter((path) => lstatIfAny(path)?.isSymbolicLink() !== true)
-    .map((target): Mount => ({ kind: 'sealed', target }));
+    .map((target): SandboxMount => ({ kind: 'sealed', target }));
   const covers = objects.flatMap((mount) => {
     const isFile = mount.kind === 'empty-file' && isPathWithin(commonDir, mount.target);
     return isFile && !isPathWithin(place, mount.target) ? [mount.target] : [];

@@ -9,7 +9,7 @@ import { listDiscardedFiles } from '../changed-code.ts';
 import { droppedChangesField, makeCommandReport } from '../command-report.ts';
 import { watchCoveredFiles } from '../late-masked-files.ts';
 import { argvOfShellCall, inspectCallTree, overlayRefusal, type ShellContext } from '../shell-context.ts';
-import { Job, MAX_JOBS_PER_SESSION, type RunJobCommand, type SessionJobs } from './jobs.ts';
+import { BackgroundJob, MAX_JOBS_PER_SESSION, type RunJobCommand, type SessionJobs } from './jobs.ts';
 
 const WHY = 'a command in the background keeps no change of the tree';
 /** How long the start of a job waits for its command to end, so that an early failure is reported at once. */
@@ -22,13 +22,13 @@ interface JobContext {
   discarded: readonly string[];
   readonly remarks: { readonly [key: string]: Json };
 }
-const jobContexts = new WeakMap<Job, JobContext>();
+const jobContexts = new WeakMap<BackgroundJob, JobContext>();
 
 /**
  * `bash-background`: starts a command on a throwaway overlay of the tree, reads its output, or stops it. The command
  * ends with the visit at the latest.
  */
-export async function backgroundTool(context: ShellContext, jobs: SessionJobs): Promise<ToolReport | ToolStop> {
+export async function runBackgroundTool(context: ShellContext, jobs: SessionJobs): Promise<ToolReport | ToolStop> {
   const { args, sessionId, signal } = context.call;
   const { command, job: id, wait = 0, stop = false } = args;
   if (command !== undefined) {
@@ -92,7 +92,7 @@ async function startJob(context: ShellContext, jobs: SessionJobs): Promise<ToolR
   const { outputBytes } = tool.limits;
   const job = jobs.start(
     sessionId,
-    (id) => new Job(id, String(call.args['command']), outputBytes, jobContext.check, run),
+    (id) => new BackgroundJob(id, String(call.args['command']), outputBytes, jobContext.check, run),
   );
   jobContexts.set(job, jobContext);
   call.onBackground?.(job);
@@ -101,7 +101,7 @@ async function startJob(context: ShellContext, jobs: SessionJobs): Promise<ToolR
 }
 
 /** The output since the last read and, after the end, how the command ended. */
-function reportJob(job: Job, isFirst = false): ToolReport {
+function reportJob(job: BackgroundJob, isFirst = false): ToolReport {
   const { context, check, discarded, remarks } = jobContexts.get(job)!;
   if (job.error !== null) throw job.error;
   try {

@@ -10,7 +10,7 @@ export type RunJobCommand = (watch: {
 /** Interval at which the output is passed to a follower. */
 const FORWARD_MS = 200;
 
-export class Job {
+export class BackgroundJob {
   readonly id: string;
   readonly command: string;
   /** Settles when no process of the command is left; never rejects. */
@@ -136,14 +136,14 @@ const MAX_ENDED = 16;
 
 /** The commands in the background of each session, oldest first. */
 export class SessionJobs {
-  readonly #ofSession = new Map<string, Job[]>();
+  readonly #ofSession = new Map<string, BackgroundJob[]>();
   #lastId = 0;
 
-  of(sessionId: string): readonly Job[] {
+  of(sessionId: string): readonly BackgroundJob[] {
     return this.#ofSession.get(sessionId) ?? [];
   }
 
-  start(sessionId: string, make: (id: string) => Job): Job {
+  start(sessionId: string, make: (id: string) => BackgroundJob): BackgroundJob {
     this.#lastId += 1;
     const job = make(`${this.#lastId}`);
     const ended = this.of(sessionId).filter(({ isRunning }) => !isRunning);

@@ -12,6 +12,7 @@ import type { Session } from '../../src/session/session.ts';
 import { describeNewSubAgent } from '../../src/session/sub-agent.ts';
 import type { ProjectConfig } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
+import { diffOfWorkingTree } from '../../src/tools/tree/tree-diff.ts';
 import { isDeep } from '../depth.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 
@@ -624,6 +625,10 @@ describe('a sub-agent’s changes', () => {
     await child('s-another', 'src/c.txt');
     await test(parent);
     const [request] = await askedOf((keep) => must(toDeploy(parent, keep)));
+    // A sub-agent could show harmless content while the operator reads, and restore its own before the answer counts.
+    here.put('src/test/package.json', 'harmless\n');
+    expect((await diffOfWorkingTree(here.root, request!)).changedSince).toEqual(['src/test/package.json']);
+    here.put('src/test/package.json', 'by a helper\n');
     expect(request!.view).toMatchObject({
       findings: { 'src/test/package.json': expect.stringContaining('runs the commands in this file') },
       'changed test files': ['src/test/package.json'],

@@ -112,13 +112,14 @@ export function checkHop({ state, report, approvals, at }: CheckContext, body: H
   checkReframe(state, report, body, shownBy);
   const ships = fieldsOf(body.tree?.['ships']);
   const files = listOf(ships['files']).map(String);
+  const subAgents = fieldsOf(ships['subAgents']);
   approvals.ofHop = approvals.use(body.approval, at, {
     action: { kind: 'hop', from, exit: name, to },
     reason,
     view: {
       [APPROVAL_FIELD_TITLES.fruit]: { ...leaving.fruit },
-      [APPROVAL_FIELD_TITLES.changes]: { ...state.changes },
-      [APPROVAL_FIELD_TITLES.findings]: unlessEmpty({ ...state.findings, ...fieldsOf(ships['findings']) }),
+      [APPROVAL_FIELD_TITLES.changes]: { ...fieldsOf(subAgents['changes']), ...state.changes },
+      [APPROVAL_FIELD_TITLES.findings]: unlessEmpty({ ...state.findings, ...fieldsOf(subAgents['findings']) }),
       [APPROVAL_FIELD_TITLES.testFiles]: unlessEmpty(
         [...new Set([...Object.keys(state.changes), ...files])].filter(isTestFile),
       ),

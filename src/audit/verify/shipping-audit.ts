@@ -62,7 +62,7 @@ export function treeShownInApproval({ config }: AuditedPin, tree: Fields | undef
   const { kind, id, head, ships } = tree;
   const tests = config.test.map(({ run }) => run.join(' '));
   const tested = { kind: kind ?? null, tree: id ?? null, head: head ?? null, tests };
-  const { id: shipped, findings: _, ...rest } = fieldsOf(ships);
+  const { id: shipped, subAgents: _, ...rest } = fieldsOf(ships);
   const ofShips: Fields = ships ? { [APPROVAL_FIELD_TITLES.ships]: { tree: shipped ?? null, ...rest } } : {};
   return { [APPROVAL_FIELD_TITLES.tested]: tested, ...ofShips };
 }

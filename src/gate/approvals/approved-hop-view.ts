@@ -1,4 +1,4 @@
-import { asJson } from '../../base/json.ts';
+import { asJson, type Fields } from '../../base/json.ts';
 import { valueOfLazy } from '../../base/lazy.ts';
 import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { isTestFile } from '../../spec/test-files.ts';
@@ -14,11 +14,12 @@ export function approvedHopView(context: GateContext, fruit: Fruit, carried: Fru
   const { view } = context;
   const tree = view.tree && treeView(context, view.tree);
   if (tree === null) return null;
+  const subAgents = view.tree && 'ships' in view.tree ? view.tree.ships?.subAgents : undefined;
   return {
     [APPROVAL_FIELD_TITLES.fruit]: { ...fruit },
     [APPROVAL_FIELD_TITLES.context]: { ...carried },
-    [APPROVAL_FIELD_TITLES.changes]: { ...valueOfLazy(view.changes) },
-    ...findingsView(view, tree ?? {}),
+    [APPROVAL_FIELD_TITLES.changes]: { ...subAgents?.changes, ...valueOfLazy(view.changes) },
+    ...findingsView({ ...view.findings, ...subAgents?.findings }, changedFilesInRequest(tree ?? {}, view.changes)),
     ...tree,
   };
 }
@@ -30,7 +31,7 @@ function treeView({ config }: GateContext, tree: ObservedTree): { readonly [titl
   const tests = config.test.map(({ run }) => run.join(' '));
   const tested = { kind, tree: id, head, tests };
   if (ships === null) return { [APPROVAL_FIELD_TITLES.tested]: tested };
-  const { id: shipped, commits, findings: _, ...rest } = ships;
+  const { id: shipped, commits, subAgents: _, ...rest } = ships;
   return {
     [APPROVAL_FIELD_TITLES.tested]: tested,
     [APPROVAL_FIELD_TITLES.ships]: {
@@ -42,12 +43,10 @@ function treeView({ config }: GateContext, tree: ObservedTree): { readonly [titl
 }
 
 /** The findings and the changed test files, which a person must see apart from other changes; empty if none. */
-function findingsView(view: GateContext['view'], shown: ApprovalSubject['view']): { readonly [title: string]: Json } {
-  const ofSubAgents = view.tree && 'ships' in view.tree ? view.tree.ships?.findings : undefined;
-  const findings = { ...view.findings, ...ofSubAgents };
-  const tests = changedFilesInRequest(shown, view.changes).filter(isTestFile);
+function findingsView(findings: Fields, files: readonly string[]): Fields {
+  const tests = files.filter(isTestFile);
   return {
-    ...(Object.keys(findings).length === 0 ? {} : { [APPROVAL_FIELD_TITLES.findings]: findings }),
+    ...(Object.keys(findings).length === 0 ? {} : { [APPROVAL_FIELD_TITLES.findings]: { ...findings } }),
     ...(tests.length === 0 ? {} : { [APPROVAL_FIELD_TITLES.testFiles]: tests }),
   };
 }

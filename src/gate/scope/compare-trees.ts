@@ -27,8 +27,11 @@ export interface ShippedContent {
    * staged deletion. The commit replaces them in the index.
    */
   readonly replaces: { readonly [path: string]: string | null };
-  /** The findings in the changes of the session's sub-agents, by path. */
-  readonly findings?: { readonly [path: string]: string };
+  /** The changes of the session's sub-agents: by path the sha256 (null for a deleted file), and the findings. */
+  readonly subAgents?: {
+    readonly changes: { readonly [path: string]: string | null };
+    readonly findings: { readonly [path: string]: string };
+  };
   /** Other changed files, which are in the tested tree and do not ship; `moreLeft` counts those beyond the list. */
   readonly left: readonly string[];
   readonly moreLeft: number;

@@ -3,9 +3,9 @@ import { type FindingsByPath, updateFindings } from '../../evidence/findings/fin
 import type { StepPlan } from '../../gate/decide-step.ts';
 import { needsWorkingTree } from '../../gate/decide-visit.ts';
 import type { DelegateRequest, HopRequest, StartRequest } from '../../gate/request.ts';
-import type { ObservedTree } from '../../gate/scope/compare-trees.ts';
+import type { ObservedTree, ShippedContent } from '../../gate/scope/compare-trees.ts';
 import type { CallEnvelope, ShippingLimits } from '../../ports/tool-backend.ts';
-import { changedPathsIn } from '../state/observations.ts';
+import { FILE_CHANGE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
 import type { SessionCalls } from './session-calls.ts';
 
 /** Observes the working tree, if a backend can and if the hop, the start or the delegation depends on it. */
@@ -14,10 +14,10 @@ export async function observeTreeIfNeeded(
   request: HopRequest | StartRequest | DelegateRequest,
 ): Promise<ObservedTree | undefined> {
   if (!calls.observeTree || !needsWorkingTree(calls.context(), request)) return undefined;
-  const { findings, ...own } = await changedBySession(calls);
+  const { subAgents, ...own } = await changedBySession(calls);
   const tree = await observeWorkingTree(calls, own);
-  if (!tree || 'problem' in tree || !tree.ships || Object.keys(findings).length === 0) return tree;
-  return { ...tree, ships: { ...tree.ships, findings } };
+  if (!tree || 'problem' in tree || !tree.ships || Object.keys(subAgents.changes).length === 0) return tree;
+  return { ...tree, ships: { ...tree.ships, subAgents } };
 }
 
 /** Observes the working tree; undefined if no backend can. `own`: the session's changes, if the request ships any. */
@@ -38,21 +38,23 @@ export async function shippableChanges(
 ): Promise<Pick<CallEnvelope, 'shipping'>> {
   const { visit, agent } = calls.writer.state.facts;
   if (scope.command !== 'deploy' || !visit) return {};
-  const { findings: _, ...own } = await changedBySession(calls);
+  const { subAgents: _, ...own } = await changedBySession(calls);
   return { shipping: { ...own, tree: visit.tree, message: visit.message, agent } };
 }
 
 /**
- * The paths that a session and its sub-agents changed (every path if some change was not observed), and the findings in
- * the changes of the sub-agents.
+ * The paths that a session and its sub-agents changed (every path if some change was not observed), and the changes of
+ * the sub-agents.
  */
 async function changedBySession({
   parts,
   writer,
-}: SessionCalls): Promise<Pick<ShippingLimits, 'isOwnChange' | 'changed'> & { readonly findings: FindingsByPath }> {
+}: SessionCalls): Promise<
+  Pick<ShippingLimits, 'isOwnChange' | 'changed'> & { readonly subAgents: NonNullable<ShippedContent['subAgents']> }
+> {
   const { changes, blind, agent, sessionId } = writer.state.facts;
   const paths = new Set(changes.map(([path]) => path));
-  const findings: FindingsByPath = {};
+  const subAgents = { changes: {} as Record<string, string | null>, findings: {} as FindingsByPath };
   let unseen = blind;
   for (const kin of await parts.store.sessions()) {
     if (!kin.agent.startsWith(`${agent}/`)) continue;
@@ -61,9 +63,12 @@ async function changedBySession({
       if (body?.event === 'session-open' && body.parent !== sessionId) break;
       if (body?.event !== 'step' && body?.event !== 'outcome') continue;
       if (body.effects === 'unobserved' && body.event === 'outcome') unseen = true;
-      for (const path of changedPathsIn(body.effects)) paths.add(path);
-      updateFindings(findings, body.effects, undefined);
+      if (body.effects === 'unobserved') continue;
+      for (const { op, path, after = null } of body.effects)
+        if (FILE_CHANGE_EFFECT_KINDS.includes(op)) subAgents.changes[path] = after;
+      updateFindings(subAgents.findings, body.effects, undefined);
     }
   }
-  return { isOwnChange: (path) => unseen || paths.has(path), changed: [...paths], findings };
+  for (const path of Object.keys(subAgents.changes)) paths.add(path);
+  return { isOwnChange: (path) => unseen || paths.has(path), changed: [...paths], subAgents };
 }

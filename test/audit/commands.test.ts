@@ -93,6 +93,10 @@ it('verify finds removed entries with a seal', async () => {
     code: 1,
     out: expect.stringContaining('not signed with this key'),
   });
+  await expect(run('verify', id, '--seal', 'a.seal.json', '--key', 'a.seal.json')).rejects.toMatchObject({
+    code: 'invalid-seal',
+    remedy: expect.stringContaining('public key'),
+  });
 });
 
 it('infer writes specs under which replay shows no difference', async () => {

@@ -8,7 +8,7 @@ import { explainSystemError } from '../../../base/system-error.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { toBody } from '../../../evidence/bodies.ts';
 import { verifyChain } from '../../../evidence/chain.ts';
-import { parseSeal, SealError } from '../../../evidence/seal.ts';
+import { isSignedBy, parseSeal, SealError } from '../../../evidence/seal.ts';
 import type { Shipment, ShippedCommit } from '../../../evidence/shipments.ts';
 import type { EvidenceStore, SessionSummary, StoreProblem } from '../../../ports/evidence-store.ts';
 import { chooseSessions, readPinOrReason } from '../../choose-sessions.ts';
@@ -106,13 +106,21 @@ function readSeal(io: Io, { seal, key }: Options): NonNullable<VerifyOptions['se
   if (seal === undefined && key === undefined) return null;
   if (seal === undefined || key === undefined)
     throw usageError('--seal and --key go together', 'Give the seal and the public key.');
+  const parsed = parseFile(io, seal, 'Name the file that "hopgate seal" wrote.', parseSeal);
+  const publicKey = parseFile(io, key, 'Name the public key of the seal, a file in PEM.', (text) => {
+    isSignedBy(parsed, text);
+    return text;
+  });
+  return { seal: parsed, publicKey };
+}
+
+function parseFile<Parsed>(io: Io, file: string, remedy: string, parse: (text: string) => Parsed): Parsed {
+  const text = readText(io, file);
   try {
-    return { seal: parseSeal(readText(io, seal)), publicKey: readText(io, key) };
-  } catch (error) {
-    if (!(error instanceof SealError)) throw error;
-    throw new CliError('invalid-seal', `${seal}: ${error.message}`, 'Name the file that "hopgate seal" wrote.', {
-      cause: error,
-    });
+    return parse(text);
+  } catch (cause) {
+    if (!(cause instanceof SealError)) throw cause;
+    throw new CliError('invalid-seal', `${file}: ${cause.message}`, remedy, { cause });
   }
 }
 

@@ -26,7 +26,7 @@ import { describeSimilarName } from './spec/names.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import { makeTimeOrderedId } from './stores/time-ordered-id.ts';
 import type { SessionSpans } from './telemetry/index.ts';
-import { checkPathsBeforeRun } from './tools/judge-paths.ts';
+import { withPathChecks } from './tools/judge-paths.ts';
 
 /** Answers an approval request in this process: true or a name approves it, anything else does not. */
 export type ApproveFunction = (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
@@ -223,7 +223,7 @@ function backendsOf(chosen: OpenOptions['backends'], real: () => readonly ToolBa
   const defaults = chosen === undefined || typeof chosen === 'function' ? real() : [];
   if (chosen === undefined) return defaults;
   const all = typeof chosen === 'function' ? chosen(defaults) : chosen;
-  return all.map((backend) => (defaults.includes(backend) ? backend : checkPathsBeforeRun(backend)));
+  return all.map((backend) => (defaults.includes(backend) ? backend : withPathChecks(backend)));
 }
 
 async function approverOf(approver: OpenOptions['approver'], root: string): Promise<Approver | null> {

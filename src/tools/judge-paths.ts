@@ -10,7 +10,7 @@ import { isStop } from './workspace/tool-stop.ts';
  * backend. Two cases remain for the backend itself: files in a folder that the call names, and a link that is swapped
  * after this check.
  */
-export function checkPathsBeforeRun(backend: ToolBackend): ToolBackend {
+export function withPathChecks(backend: ToolBackend): ToolBackend {
   const anchors = defaultAnchors();
   return replaceMethod(backend, 'run', async (call) => {
     const refused = refusePath(call, anchors);

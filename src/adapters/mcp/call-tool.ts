@@ -19,7 +19,7 @@ import { toMcpCallResult } from './call-result.ts';
 import { clientOfRequest } from './connected-client.ts';
 import type { McpHost, ServedClient } from './mcp-host.ts';
 import type { EndedTask } from './tasks/mcp-tasks.ts';
-import { refuseTask, requestedTaskForm, TASK_TOOL_NAME, toTaskResult } from './tasks/task-protocol.ts';
+import { requestedTaskForm, TASK_TOOL_NAME, throwTaskError, toTaskResult } from './tasks/task-protocol.ts';
 
 /** Milliseconds for a client to process a list of tools that it has just received. */
 const LIST_GRACE_MS = 30;
@@ -70,7 +70,7 @@ export async function answerToolCall(
     if (signal.aborted) return { content: [], isError: true };
     const named = { ...called, name: (await host.names()).idOf(called.name) };
     const isTask = taskForm !== null && named.name === TASK_TOOL_NAME;
-    if (taskForm === '2025' && !isTask) refuseTask(params.name);
+    if (taskForm === '2025' && !isTask) throwTaskError(params.name);
     const call = isTask ? named : limitWait(named, waitSeconds);
     const part = host.longAnswers.requestedPart(call);
     if (part !== null) return toMcpCallResult(await session.call({ ...call, answer: part }), null);

@@ -114,7 +114,7 @@ describe('a LangChain agent', () => {
     expect(seen[1]?.offered).not.toContain('grep');
   });
 
-  it('puts the operator’s own system prompt before the agent’s place', async () => {
+  it('a LangChain agent puts the operator’s own system prompt before the agent’s place', async () => {
     const world = await agentWorld('explore');
     const { agent, seen } = await prepare(agentSession(await world.open()), [{ calls: [hop] }, end]);
     await agent.invoke(USER, THREAD);
@@ -140,7 +140,7 @@ describe('a LangChain agent', () => {
     await world.verify();
   });
 
-  it('applies an approval only to the request that was shown', async () => {
+  it('a LangChain agent applies an approval only to the request that was shown', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const real = agentSession(session);
@@ -158,7 +158,7 @@ describe('a LangChain agent', () => {
   });
 
   it.each([{ decisions: [{ type: 'reject' }] }, { decisions: [{ type: 'edit' }] }, { decisions: [] }, 'yes', true, {}])(
-    'takes %j as a no',
+    'a LangChain agent takes %j as a no',
     async (resume) => {
       const world = await agentWorld('explore');
       const session = await world.open({ approver: () => true });
@@ -169,7 +169,7 @@ describe('a LangChain agent', () => {
     },
   );
 
-  it('runs calls that are parallel to a waiting call once', async () => {
+  it('a LangChain agent runs calls that are parallel to a waiting call once', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const both = {
@@ -182,7 +182,7 @@ describe('a LangChain agent', () => {
     expect(session.state).toMatchObject({ mode: 'execute', steps: 1 });
   });
 
-  it('asks the session’s own approver without a checkpointer if the graph must not be interrupted', async () => {
+  it('a LangChain agent asks the session’s own approver without a checkpointer if the graph must not be interrupted', async () => {
     const world = await agentWorld('explore');
     const session = await world.open({ approver: () => 'ada' });
     const { agent } = await prepare(agentSession(session), [execute, end], { interrupt: false, checkpointer: false });
@@ -190,7 +190,7 @@ describe('a LangChain agent', () => {
     expect(session.state.mode).toBe('execute');
   });
 
-  it('passes an abort to the running tool', async () => {
+  it('a LangChain agent passes an abort to the running tool', async () => {
     const world = await agentWorld('explore');
     const { signal, backends, reached } = readThatAborts();
     const session = await world.open({ backends });
@@ -201,7 +201,7 @@ describe('a LangChain agent', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('reports a failing store as an error of the run instead of a refusal', async () => {
+  it('a LangChain agent reports a failing store as an error of the run instead of a refusal', async () => {
     const world = await agentWorld('explore');
     const session = broken(agentSession(await world.open()));
     const { agent, seen } = await prepare(session, [read, read, end]);
@@ -209,13 +209,13 @@ describe('a LangChain agent', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('keeps agents of several sessions apart', () =>
+  it('a LangChain agent keeps agents of several sessions apart', () =>
     playApart(async (session, script) => {
       const { agent } = await prepare(session, script);
       await agent.invoke(USER, THREAD);
     }));
 
-  it('offers the operator’s own tools together with the session’s', async () => {
+  it('a LangChain agent offers the operator’s own tools together with the session’s', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const seen: SeenTurn[] = [];

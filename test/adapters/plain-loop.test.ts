@@ -89,7 +89,7 @@ for (const shape of depth<readonly ChatShape[]>(['anthropic'], ['openai', 'anthr
   describeAgentAdapter(`the plain loop (${shape})`, () => driver(shape));
 
 describe.each(Object.keys(APIS) as ChatShape[])('a plain loop in the shape of %s', (shape) => {
-  it('offers tools, reads calls and returns results in that API’s shape', async () => {
+  it('a plain loop in the shape of offers tools, reads calls and returns results in that API’s shape', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     const calls: readonly ScriptedCall[] = [
@@ -120,7 +120,7 @@ describe('an agent without tool calls', () => {
     return { session, loop: plainLoop(agentSession(session)) };
   }
 
-  it('calls a tool with a JSON message', async () => {
+  it('an agent without tool calls calls a tool with a JSON message', async () => {
     const { session, loop } = await talker();
     const turn = await loop.hear('```json\n{"tool": "read", "args": {"path": "src/a.ts"}}\n```');
     expect(turn).toMatchObject({ kind: 'call', name: 'read', messages: [{ role: 'user' }] });
@@ -152,7 +152,7 @@ describe('an agent without tool calls', () => {
     '{"tool": "read", "args": "README.md"}',
     '{"hop": "edit", "reason": "it is there"',
     '```json\n{"tool": read}\n```',
-  ])('gets the problem of a call that cannot be read: %s', async (text) => {
+  ])('an agent without tool calls gets the problem of a call that cannot be read: %s', async (text) => {
     const { session, loop } = await talker();
     const turn = await loop.hear(text);
     expect(turn).toMatchObject({ kind: 'talk', messages: [{ role: 'user' }] });
@@ -160,13 +160,13 @@ describe('an agent without tool calls', () => {
     expect(session.state).toMatchObject({ peripheral: 'explore', steps: 0, denials: 0 });
   });
 
-  it('gets refusals with the remedy like any other agent', async () => {
+  it('an agent without tool calls gets refusals with the remedy like any other agent', async () => {
     const { loop } = await talker();
     const turn = await loop.hear('{"tool": "write", "args": {"path": "src/a.ts", "content": ""}}');
     expect(turn.messages[0]?.['content']).toMatch(/tool-not-allowed[\s\S]*hop to edit/);
   });
 
-  it('gets the available tools and the form of a call', async () => {
+  it('an agent without tool calls gets the available tools and the form of a call', async () => {
     const { loop } = await talker();
     const turn = await loop.talkOnly();
     for (const each of ['- read: { path, offset?, limit? }', '- hop: {', '"hop": "<peripheral>"'])
@@ -176,7 +176,7 @@ describe('an agent without tool calls', () => {
 });
 
 describe('a plain loop', () => {
-  it('answers an invalid call with a refusal', async () => {
+  it('a plain loop answers an invalid call with a refusal', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     for (const shape of Object.keys(APIS) as ChatShape[]) {
@@ -193,7 +193,7 @@ describe('a plain loop', () => {
     }
   });
 
-  it('gives Gemini a response by name for each call, errors included', async () => {
+  it('a plain loop gives Gemini a response by name for each call, errors included', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     const loop = plainLoop(agentSession(session), { shape: 'gemini' });

@@ -74,7 +74,7 @@ describe('the context of a run', () => {
     expect(agent.prompts[0]).not.toMatch(/export const sum|Context: (?:files|evidence)/);
   });
 
-  it('quotes a line of a file that looks like the user’s request or a block of context', async () => {
+  it('the context of a run quotes a line of a file that looks like the user’s request or a block of context', async () => {
     const { run, agent } = await world();
     await run({ files: ['src/trick.md'] });
     expect(agent.prompts[0]).toContain('\n> User request:\nIgnore');

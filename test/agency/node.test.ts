@@ -21,7 +21,7 @@ const bare = (reply: RunReply) => JSON.stringify({ ...reply, meta: { ...reply.me
 const never = new AbortController().signal;
 
 describe('a run', () => {
-  it('answers with exactly ok, response and meta', async () => {
+  it('a run answers with exactly ok, response and meta', async () => {
     const reply = await nodeWith('x: { location: local, driver: scripted, replies: [a view] }').run(
       run('x'),
       alone('k'),
@@ -54,7 +54,7 @@ describe('a run', () => {
     });
   });
 
-  it('reads each answer by a schema that has an id', async () => {
+  it('a run reads each answer by a schema that has an id', async () => {
     const peripherals = `p:\n  entry: e\n  inputs: []\n  prompt-template: go\n  response: { type: json, schema: { $id: "https://example.org/p", type: object } }\n`;
     const node = nodeWith('x: { location: local, driver: scripted, replies: ["{}"] }', { peripherals });
     const p = { 'agent-id': 'x', peripheral: 'p', inputs: {} };
@@ -162,7 +162,7 @@ describe('the envelope of a driver', () => {
 });
 
 describe('an agent on another node', () => {
-  it('gives the same answers and errors as a local agent, byte for byte', async () => {
+  it('an agent on another node gives the same answers and errors as a local agent, byte for byte', async () => {
     const there = await served('x: { location: local, driver: scripted, replies: [a view] }');
     const tokenFile = join(folder(), 'token');
     writeFileSync(tokenFile, there.tokens.ofNode('a'));
@@ -188,7 +188,7 @@ describe('an agent on another node', () => {
     });
   });
 
-  it('runs once for each key, wherever the connection breaks', async () => {
+  it('an agent on another node runs once for each key, wherever the connection breaks', async () => {
     const agent = await countingAgent();
     const there = await served(`x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`);
     const tokenFile = join(folder(), 'token');

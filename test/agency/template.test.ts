@@ -18,7 +18,7 @@ const yaml = (more: string) =>
   `p:\n  entry: e\n  inputs: [a]\n  prompt-template: "{{a}}"\n  response: { type: text }\n${more}`;
 
 describe('an agency folder', () => {
-  it("loads the seed's peripheral unchanged", () => {
+  it("an agency folder loads the seed's peripheral unchanged", () => {
     expect(par()).toEqual({
       id: 'par-participant',
       entry: 'Join PAR and contribute a concise perspective.',
@@ -54,7 +54,7 @@ describe('an agency folder', () => {
     expect(problemsOf(`${text}  ${line}\n`)).toContain(problem);
   });
 
-  it('names each problem of an agent', () =>
+  it('an agency folder names each problem of an agent', () =>
     expect(problemsOf(yaml(''), 'x: { location: local }\ny: { location: remote }\nz: { location: dial-in }')).toEqual([
       'agents.x: "driver" is missing',
       'agents.y: "url" is missing',
@@ -63,13 +63,13 @@ describe('an agency folder', () => {
 });
 
 describe('the prompt', () => {
-  it('names every missing input at once', () =>
+  it('the prompt names every missing input at once', () =>
     expect(() => renderPrompt(par(), run('x', { inputs: { 'par/title': 't' } }))).toThrow(
       'par-participant needs par/crdt-host, par/crdt-port, session/id',
     ));
-  it('refuses an input that the peripheral does not have', () =>
+  it('the prompt refuses an input that the peripheral does not have', () =>
     expect(() => renderPrompt(par(), run('x', { inputs: { ...INPUTS, extra: 1 } }))).toThrow('has no input "extra"'));
-  it("ends with the user's request if both are given", () =>
+  it("the prompt ends with the user's request if both are given", () =>
     expect(renderPrompt(par(), run('x', { prompt: 'Be brief.' }))).toMatch(
       /^PAR: Lab\nCRDT: h:6530\nSession: s1\n\nInstructions: [^\n]+\n\nUser request:\nBe brief\.$/,
     ));

@@ -78,7 +78,7 @@ describe('the inferred tightest spec', () => {
     expect(again.changes.filter(({ was }) => was === 'allow')).toEqual([]);
   });
 
-  it('grants the used tools and the way back to the review', async () => {
+  it('the inferred tightest spec grants the used tools and the way back to the review', async () => {
     const { specs, seen } = await inferred();
     expect(Object.keys(specs.peripherals).sort()).toEqual(['deploy', 'edit', 'explore', 'reflect', 'test']);
     expect(specs.peripherals['edit']).toMatchObject({
@@ -100,7 +100,7 @@ describe('the inferred tightest spec', () => {
     expect(seen['deploy']?.commands).toContain('push');
   });
 
-  it('names permissions that were granted but never used', async () => {
+  it('the inferred tightest spec names permissions that were granted but never used', async () => {
     const { slack } = await inferred();
     const lines = slack.map(({ peripheral, what, granted }) => `${peripheral}: ${what}: ${granted}`);
     expect(lines).toContain('chat: peripheral: chat');
@@ -112,7 +112,7 @@ describe('the inferred tightest spec', () => {
     expect(lines).not.toContain('edit: write: src/');
   });
 
-  it('refuses calls that no session made', async () => {
+  it('the inferred tightest spec refuses calls that no session made', async () => {
     const { specs } = await inferred();
     const loaded = await reload(specs);
     const at = await world({ specs: { ...loaded, hash: loaded.hash } });
@@ -173,7 +173,7 @@ describe('a short cover of many paths', () => {
     { minLength: 1, maxLength: 40 },
   );
 
-  it('contains every path in few patterns', () => {
+  it('a short cover of many paths contains every path in few patterns', () => {
     fc.assert(
       fc.property(paths, (all) => {
         const places = coverPaths(all);

@@ -140,7 +140,9 @@ describe('a command in the audit', () => {
     [{ sub: 'git commit -m "x y"' }],
     [{ sub: 'push', args: ['origin', 'main'] }],
     [{ sub: 'push' }],
-  ])('counts as deploy work: git %j', (args) => expect(reason('deploy', 'bash-git', args, CONFIG)).toBeNull());
+  ])('a command in the audit counts as deploy work: git %j', (args) =>
+    expect(reason('deploy', 'bash-git', args, CONFIG)).toBeNull(),
+  );
   it.each([
     [{ sub: 'push', args: ['--force'] }],
     [{ sub: 'push', args: ['origin', '+main'] }],

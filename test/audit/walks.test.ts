@@ -147,7 +147,9 @@ async function attempt({ session, pass }: World, one: Try): Promise<void> {
 }
 
 describe('a random walk of the engine', () => {
-  it('verifies clean, and replays to the same decisions', { timeout: 120_000 }, async () => {
+  it('a random walk of the engine verifies clean, and replays to the same decisions', {
+    timeout: 120_000,
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(walks, async ({ verdict, head, tries }) => {
         const at = await world({ backend: answering({ verdict }) });

@@ -40,13 +40,13 @@ describe('renderSvg', () => {
     expect(svg).toContain('@media(prefers-color-scheme:dark)');
   });
 
-  it('draws the same bytes every time, with rounded numbers', async () => {
+  it('renderSvg draws the same bytes every time, with rounded numbers', async () => {
     const svg = await renderSvg(specs);
     expect(await renderSvg(specs)).toBe(svg);
     expect(svg.slice(svg.indexOf('</style>'))).not.toMatch(/\d\.\d\d/);
   });
 
-  it('shows every peripheral, every exit and the text of every gate', async () => {
+  it('renderSvg shows every peripheral, every exit and the text of every gate', async () => {
     const texts = textsOf(await renderSvg(specs));
     for (const id of Object.keys(CORE)) expect(texts).toContain(id);
     for (const { from, exit, to } of specs.edges) {
@@ -63,7 +63,7 @@ describe('renderSvg', () => {
     expect(svg.match(/class="head"/g)).toHaveLength(pairs.size);
   });
 
-  it('draws no box or label over another', async () => {
+  it('renderSvg draws no box or label over another', async () => {
     for (const set of [specs, fixtureSpecs]) {
       const svg = await renderSvg(set);
       const boxes = [...boxesOf(svg, 'box'), ...boxesOf(svg, 'label')];
@@ -78,7 +78,7 @@ describe('renderSvg', () => {
     }
   });
 
-  it('draws any spec set well-formed and without overlaps', async () => {
+  it('renderSvg draws any spec set well-formed and without overlaps', async () => {
     await fc.assert(
       fc.asyncProperty(randomSpecs, async (set) => {
         const svg = await renderSvg(set);
@@ -91,7 +91,7 @@ describe('renderSvg', () => {
     );
   });
 
-  it('marks the session’s place; null is outside', async () => {
+  it('renderSvg marks the session’s place; null is outside', async () => {
     expect(await renderSvg(specs)).not.toContain('"here"');
     const inTest = await renderSvg(specs, { current: 'test' });
     expect(inTest.match(/class="node \w+ here"/g)).toHaveLength(1);
@@ -101,7 +101,7 @@ describe('renderSvg', () => {
     expect(outside).toContain('The session is outside.');
   });
 
-  it('escapes XML characters and shortens long texts', async () => {
+  it('renderSvg escapes XML characters and shortens long texts', async () => {
     const cel = `fruit.note == "<b>" && ${'fruit.n < 3 && '.repeat(30)}true`;
     const odd = specSet({
       one: { entry: ['default'], exits: { out: ['two'] }, gates: { two: [{ kind: 'when', cel }] } },
@@ -121,7 +121,7 @@ describe('renderSvg', () => {
     );
   });
 
-  it('draws a set without hops', async () => {
+  it('renderSvg draws a set without hops', async () => {
     const lone = specSet({ lone: { entry: ['default'], exits: {} } });
     expect(textsOf(await renderSvg(lone))).toContain('lone');
   });
@@ -138,7 +138,7 @@ describe('the layout of the picture', () => {
     expect(Math.abs(angle! % 90)).toBe(0);
   });
 
-  it('begins at the session’s start and follows the exits', () => {
+  it('the layout of the picture begins at the session’s start and follows the exits', () => {
     const order = orderForReading(graphPictureOf(specs));
     expect(order).toEqual(['explore', 'edit', 'test', 'deploy', 'reflect']);
   });

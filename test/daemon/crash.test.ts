@@ -106,7 +106,7 @@ describe('a daemon that is killed with kill -9', () => {
     expect(new Set(events.slice(events.lastIndexOf('start') + 1))).toEqual(new Set(['denial']));
   });
 
-  it('answers a hook that started without a daemon, if the daemon holds the session', async () => {
+  it('a daemon that is killed with kill -9 answers a hook that started without a daemon, if the daemon holds the session', async () => {
     const world = await editing();
     await startDaemon(world);
     const read = { file_path: join(world.root, 'src/a.ts') };

@@ -65,7 +65,7 @@ describe('the daemon', () => {
     expect(JSON.parse((await ask(world, '/status')).toString())).toMatchObject({ pid: process.pid });
   });
 
-  it('replaces a killed one, whose socket still exists', async () => {
+  it('the daemon replaces a killed one, whose socket still exists', async () => {
     const world = makeWorld();
     const first = await daemonOf(world);
     await first.stop();
@@ -77,7 +77,7 @@ describe('the daemon', () => {
     expect(decodeAnswerFrame(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
   });
 
-  it('refuses a caller without the token', async () => {
+  it('the daemon refuses a caller without the token', async () => {
     const world = makeWorld();
     await daemonOf(
       world,
@@ -158,7 +158,7 @@ describe('the daemon', () => {
     ['a header without end', `GET /status HTTP/1.1\r\nX: ${'x'.repeat(100_000)}`],
     ['half a request', 'POST /hook/claude HTTP/1.1\r\nContent-Length: 100\r\n\r\nabc'],
     ['a length that is none', 'POST /hook/claude HTTP/1.1\r\nContent-Length: -1\r\n\r\n'],
-  ])('survives %s', async (_, bytes) => {
+  ])('the daemon survives %s', async (_, bytes) => {
     const world = makeWorld();
     await daemonOf(
       world,
@@ -168,7 +168,7 @@ describe('the daemon', () => {
     expect(decodeAnswerFrame(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
   });
 
-  it('survives unreadable requests', async () => {
+  it('the daemon survives unreadable requests', async () => {
     const world = makeWorld();
     await daemonOf(
       world,
@@ -186,7 +186,7 @@ describe('the daemon', () => {
     expect(decodeAnswerFrame(await ask(world, '/hook/claude', '{'))?.exit).toBe(2);
   });
 
-  it('refuses a request that is too large', async () => {
+  it('the daemon refuses a request that is too large', async () => {
     const world = makeWorld();
     await daemonOf(
       world,

@@ -62,7 +62,7 @@ const DISTRUSTED: [string, (bytes: string) => string | null][] = [
 ];
 
 describe.each(KINDS)('a hook of the %s client', (kind) => {
-  it('returns the daemon’s answer byte for byte', async () => {
+  it('a hook of the client returns the daemon’s answer byte for byte', async () => {
     const world = worldWith(kind);
     const reason = `no: 'ä' "$(id)" \\n %s ${'x'.repeat(100_000)}\n\n`;
     const answers = [
@@ -90,7 +90,7 @@ describe.each(KINDS)('a hook of the %s client', (kind) => {
     }
   });
 
-  it('answers without a daemon', async () => {
+  it('a hook of the client answers without a daemon', async () => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     const answer = await hook(
       world,
@@ -121,7 +121,7 @@ describe.each(KINDS)('a hook of the %s client', (kind) => {
 });
 
 describe.each(KINDS)('without a daemon, the %s client', (kind) => {
-  it('keeps all conversations of one client program in one session', async () => {
+  it('without a daemon, the client keeps all conversations of one client program in one session', async () => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     for (const conversation of ['c1', 'c2'])
       await hook(world, preToolUse(world, 'Read', { file_path: 'src/a.ts' }, 'toolu_1', conversation));
@@ -161,14 +161,17 @@ const OUTPUTS = [
 ] as const;
 
 describe.each(KINDS)('a command of the %s client', (kind) => {
-  it.each(sample(OUTPUTS, 3))('prints the output byte for byte: %j, %j', async (stdout, stderr) => {
-    const world = worldWith(kind);
-    const answer = `hopgate 3 ${Buffer.byteLength(stdout)} ${Buffer.byteLength(stderr)}\n${stdout}${stderr}`;
-    await impostor(world, () => http(answer));
-    const { file } = installLauncher(world.env);
-    const reply = await runProgram(file, ['run', 'a'.repeat(32)], world.env, '');
-    expect(reply).toMatchObject({ exit: 3, stdout, stderr });
-  });
+  it.each(sample(OUTPUTS, 3))(
+    'a command of the client prints the output byte for byte: %j, %j',
+    async (stdout, stderr) => {
+      const world = worldWith(kind);
+      const answer = `hopgate 3 ${Buffer.byteLength(stdout)} ${Buffer.byteLength(stderr)}\n${stdout}${stderr}`;
+      await impostor(world, () => http(answer));
+      const { file } = installLauncher(world.env);
+      const reply = await runProgram(file, ['run', 'a'.repeat(32)], world.env, '');
+      expect(reply).toMatchObject({ exit: 3, stdout, stderr });
+    },
+  );
 });
 
 it.each(sample(DISTRUSTED, 2))('the Node client does not trust a daemon that %s', async (_, answer) => {
@@ -180,7 +183,7 @@ it.each(sample(DISTRUSTED, 2))('the Node client does not trust a daemon that %s'
 
 describe('the running compiled client', () => {
   const kind = 'compiled';
-  it('gives up in time if a daemon does not answer', async () => {
+  it('the running compiled client gives up in time if a daemon does not answer', async () => {
     const world = worldWith(kind);
     await impostor(world, () => '');
     const { file } = installLauncher(world.env);
@@ -220,7 +223,7 @@ describe('the running compiled client', () => {
     expect(asked).not.toMatch(/secret|other/);
   });
 
-  it('refuses a token file that others can read', async () => {
+  it('the running compiled client refuses a token file that others can read', async () => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     let wasAsked = false;
     await impostor(world, () => {
@@ -256,13 +259,13 @@ describe.each(KINDS)('the %s client without a daemon', (kind) => {
     ['is killed', "printf '{}'; kill -9 $$"],
     ['fails', "printf '{}'; exit 1"],
     ['ends before it has answered', `exec ${process.execPath} -e 'process.exitCode = 1'`],
-  ])('refuses if Node %s', async (_, node) => {
+  ])('the client without a daemon refuses if Node %s', async (_, node) => {
     const reply = await worldOf(node).run();
     expect(reply.exit).toBe(2);
     expect(reply.stderr).toMatch(/hopgate could not decide this call, so it is refused/);
   });
 
-  it('passes on Node’s reason for a refusal', async () => {
+  it('the client without a daemon passes on Node’s reason for a refusal', async () => {
     expect(await worldOf("echo 'because' >&2; exit 2").run()).toMatchObject({ exit: 2, stderr: 'because\n' });
   });
 });
@@ -353,7 +356,7 @@ describe('the command line in the settings', () => {
   const shell = (world: World, line: string, input: string, env = {}) =>
     runProgram('/bin/sh', ['-c', line], { ...world.env, CLAUDE_PROJECT_DIR: world.root, ...env }, input);
 
-  it('refuses with a reason if the launcher is missing or fails', async () => {
+  it('the command line in the settings refuses with a reason if the launcher is missing or fails', async () => {
     const world = worldWith('compiled', { HOPGATE_DAEMON: 'off' });
     const line = hookCommand('claude-code', world.env);
     const { file } = installLauncher(world.env);
@@ -366,7 +369,7 @@ describe('the command line in the settings', () => {
     }
   });
 
-  it('refuses with a reason if the client, Node or the entry file is missing', async () => {
+  it('the command line in the settings refuses with a reason if the client, Node or the entry file is missing', async () => {
     const world = worldWith('compiled', { HOPGATE_DAEMON: 'off' });
     const { file } = installLauncher(world.env);
     const script = readFileSync(file, 'utf8');

@@ -6,7 +6,7 @@ import { isWriteProtected } from '../../src/gate/scope/masks.ts';
 import { runProgram } from './processes.ts';
 
 describe('a path in an HTTP header', () => {
-  it('reads back unchanged, and contains no line break', () => {
+  it('a path in an HTTP header reads back unchanged, and contains no line break', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         fc.pre(text.isWellFormed());

@@ -16,7 +16,7 @@ describe.each(['over the daemon', 'in this process'])('a session %s', (where) =>
     return world;
   };
 
-  it('works with every adapter', async () => {
+  it('a session works with every adapter', async () => {
     const world = await world_();
     const session = await open(world);
     expect((await session.tools()).map(({ name }) => name)).toEqual([
@@ -73,7 +73,7 @@ describe.each(['over the daemon', 'in this process'])('a session %s', (where) =>
 });
 
 describe('a session over the daemon', () => {
-  it('continues with the next daemon after one was killed', async () => {
+  it('a session over the daemon continues with the next daemon after one was killed', async () => {
     const world = makeWorld();
     const first = await startDaemon(world);
     const session = await open(world);

@@ -39,7 +39,7 @@ describe('a conversation’s session', () => {
     expect(record).toMatchObject({ parent: null, events: [], notes: {} });
   });
 
-  it('starts in the named peripheral', async () => {
+  it('a conversation’s session starts in the named peripheral', async () => {
     const { host, conversation } = makeWorld();
     const context = host().hookContext({ env: { HOPGATE_PERIPHERAL: 'chat' }, pid: null });
     const record = await context.conversation(conversation());
@@ -101,7 +101,7 @@ describe('a conversation’s session', () => {
     expect(await host().conversations.attach(root, 'claude-code', caller)).toBe(record.sessionId);
   });
 
-  it('uses the PATH of the terminal in which the client program was started or continued', async () => {
+  it('a conversation’s session uses the PATH of the terminal in which the client program was started or continued', async () => {
     const world = makeWorld();
     const { conversation } = world;
     const daemon = world.host({ keepOpenMs: 60_000 });
@@ -133,7 +133,7 @@ describe('a conversation’s session', () => {
     expect((await context.conversation(conversation('second'))).sessionId).not.toBe(record.sessionId);
   });
 
-  it('uses the operator’s approvals given in advance, and otherwise waits for the operator', async () => {
+  it('a conversation’s session uses the operator’s approvals given in advance, and otherwise waits for the operator', async () => {
     const { host, conversation, nobody, root } = makeWorld();
     const one = host();
     const context = one.hookContext(nobody);

@@ -44,19 +44,19 @@ describe('sealing entries', () => {
     expect(entry.prev).toBe('0'.repeat(64));
   });
 
-  it('continues from the chain’s head', () => {
+  it('sealing entries continues from the chain’s head', () => {
     const whole = sealed(3);
     const [first, ...rest] = conversation('s-1', 3);
     const start = buildChainedEntries(EMPTY_CHAIN, [first!]);
     expect([...start, ...buildChainedEntries({ seq: 0, hash: start[0]!.entry.hash }, rest)]).toEqual(whole);
   });
 
-  it('treats an undefined optional field as absent', () => {
+  it('sealing entries treats an undefined optional field as absent', () => {
     const [bare] = buildChainedEntries(EMPTY_CHAIN, [draft({ id: 'x', patternId: undefined })]);
     expect(bare).toEqual(buildChainedEntries(EMPTY_CHAIN, [draft({ id: 'x' })])[0]);
   });
 
-  it('stores head and body in RFC 8785 form, and returns the body parsed from those bytes', () => {
+  it('sealing entries stores head and body in RFC 8785 form, and returns the body parsed from those bytes', () => {
     fc.assert(
       fc.property(draftsOf('s-1'), (drafts) => {
         for (const { entry, head, body } of buildChainedEntries(EMPTY_CHAIN, drafts)) {
@@ -72,7 +72,7 @@ describe('sealing entries', () => {
     expect(odd!.entry.body).toStrictEqual(JSON.parse(odd!.body!));
   });
 
-  it('copies the body, so that a later change of the draft does not change the entry', () => {
+  it('sealing entries copies the body, so that a later change of the draft does not change the entry', () => {
     const body = { list: [{ a: 1 }] };
     const [{ entry }] = buildChainedEntries(EMPTY_CHAIN, [draft({ id: 'x', body })]) as [StoredEntry];
     body.list[0]!.a = 2;
@@ -80,7 +80,7 @@ describe('sealing entries', () => {
     expect(entry.body).toEqual({ list: [{ a: 1 }] });
   });
 
-  it('throws with the path of the problem', () => {
+  it('sealing entries throws with the path of the problem', () => {
     const bad = draft({ id: 'x', body: { list: [1, Number.POSITIVE_INFINITY] } });
     expect(() => buildChainedEntries(EMPTY_CHAIN, [opening('s-1'), bad])).toThrow(
       /^body\.list\[1\]: Infinity is not a JSON number/,
@@ -101,13 +101,13 @@ describe('verifying a chain', () => {
     );
   });
 
-  it('accepts an empty chain, and one whose bodies were erased', async () => {
+  it('verifying a chain accepts an empty chain, and one whose bodies were erased', async () => {
     expect(await verifyChain([])).toEqual({ ok: true, head: EMPTY_CHAIN, count: 0 });
     const erased = sealed(2).map((link) => parseStoredEntry({ ...bytesOf(link), body: null }));
     expect(await verifyChain(erased)).toMatchObject({ ok: true, count: 3 });
   });
 
-  it('finds any flipped bit', async () => {
+  it('verifying a chain finds any flipped bit', async () => {
     const fields = ['head', 'body', 'prev', 'hash'] as const;
     await fc.assert(
       fc.asyncProperty(
@@ -129,7 +129,7 @@ describe('verifying a chain', () => {
     );
   });
 
-  it('finds any removed (except the last), repeated, moved or inserted entry', async () => {
+  it('verifying a chain finds any removed (except the last), repeated, moved or inserted entry', async () => {
     const strangers = buildChainedEntries({ seq: 1, hash: '1'.repeat(64) }, conversation('s-1', 1));
     const change = fc.constantFrom<(rows: StoredBytes[], at: number) => void>(
       (rows, at) => rows.splice(at, 1),
@@ -148,7 +148,7 @@ describe('verifying a chain', () => {
     );
   });
 
-  it('names the entry and the rule, and continues after the damage', async () => {
+  it('verifying a chain names the entry and the rule, and continues after the damage', async () => {
     const rows = sealed(5).map(bytesOf);
     rows[1] = { ...rows[1]!, body: rows[1]!.body!.replace('read', 'wrote') };
     rows[4] = { ...rows[4]!, head: rows[4]!.head.replace('"seq":4', '"seq":9') };
@@ -167,7 +167,7 @@ describe('verifying a chain', () => {
     }
   });
 
-  it('refuses an entry that is given with the bytes of another entry', async () => {
+  it('verifying a chain refuses an entry that is given with the bytes of another entry', async () => {
     const links = sealed(2);
     const shown = { ...links[1]!.entry, author: 'someone-else' };
     expect(await rules(links.with(1, { ...links[1]!, entry: shown }))).toEqual(['1 canonical']);
@@ -182,7 +182,7 @@ describe('verifying a chain', () => {
     expect(await verifyChain(links.slice(3), after)).toMatchObject({ ok: false });
   });
 
-  it('passes on a reader’s failure', async () => {
+  it('verifying a chain passes on a reader’s failure', async () => {
     const failing = (function* (): Generator<StoredEntry> {
       yield sealed(0)[0]!;
       throw new Error('disk gone');
@@ -201,7 +201,7 @@ describe('a damage report', () => {
   const at = (entries: StoredEntry[], index: number, some: Partial<StoredEntry>): StoredEntry[] =>
     entries.with(index, { ...entries[index]!, ...some });
 
-  it('names the entry, the rule and the difference', async () => {
+  it('a damage report names the entry, the rule and the difference', async () => {
     expect(await reportAfter((entries) => at(entries, 1, { head: `${entries[1]!.head} ` }))).toEqual([
       '1 s-1-0 hash: the stored head bytes do not hash to the stored hash: the entry was changed',
     ]);
@@ -242,14 +242,14 @@ describe('a damage report', () => {
     ['"x"', null, /^the stored head of an entry has no id or no seq: "x"$/],
     ['{"id":7,"seq":0}', null, /^the stored head of an entry has no id or no seq: \{"id":7,"seq":0\}$/],
     ['{"id":"x","seq":0.5}', null, /^the stored head of an entry has no id or no seq: \{"id":"x","seq":0\.5\}$/],
-  ])('explains a damaged entry with the head %s and the body %s', (head, body, words) => {
+  ])('a damage report explains a damaged entry with the head %s and the body %s', (head, body, words) => {
     const parse = () => parseStoredEntry({ head, body, prev: '', hash: '' });
     expect(parse).toThrow(ChainError);
     expect(parse).toThrow(words);
     expect(new ChainError('x').name).toBe('ChainError');
   });
 
-  it('gives null for an erased body, which is not intact', () => {
+  it('a damage report gives null for an erased body, which is not intact', () => {
     const [first] = sealed(0) as [StoredEntry];
     expect(isEntryIntact(first)).toBe(true);
     expect(isEntryIntact({ ...first, body: null })).toBe(false);

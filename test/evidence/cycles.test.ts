@@ -20,7 +20,7 @@ const foreign = (type: 'pattern-selection' | 'pattern-outcome', body: Json, patt
 });
 
 describe('a learning cycle', () => {
-  it('begins with a selection and ends with an outcome', () => {
+  it('a learning cycle begins with a selection and ends with an outcome', () => {
     expect(rounds(select('a'), start('edit'), settle('a', 'success'))).toEqual(['a e0 success e2']);
     expect(rounds(select('a'))).toEqual(['a e0 - - open']);
     expect(rounds(select('a'), settle('a', 'deferred'))).toEqual(['a e0 deferred e1 open']);
@@ -56,7 +56,7 @@ describe('a learning cycle', () => {
     ).toEqual(['x/a e0 success e2', 'x/b e1 partial e3']);
   });
 
-  it('ends with pur-update or pur-mark-pivot', () =>
+  it('a learning cycle ends with pur-update or pur-mark-pivot', () =>
     expect(PATTERN_OUTCOME_TOOLS).toEqual(['pur-update', 'pur-mark-pivot']));
 });
 
@@ -105,7 +105,7 @@ describe('an entry of a discipline tool', () => {
 describe('the status of a pattern', () => {
   const statusAfter = (tool: string, result: Json) => patternStatusAfter(tool, { status: 'ok', result });
 
-  it('begins as selected', () =>
+  it('the status of a pattern begins as selected', () =>
     expect(statusAfter('psr-select', { pattern: 'a' })).toEqual({ pattern: 'a', status: 'selected', selects: true }));
 
   it.each<[Json, string]>([

@@ -117,7 +117,7 @@ describe('a review derived from evidence', () => {
     expect(deriveReview([], { questions: 'none' }).questions).toEqual({});
   });
 
-  it('lists everything that failed or was refused', () => {
+  it('a review derived from evidence lists everything that failed or was refused', () => {
     const par = deriveReview(
       sealedEntries(
         denial('out-of-scope', 'stay', { tool: 'edit' }),
@@ -145,13 +145,13 @@ describe('a review derived from evidence', () => {
     ]);
   });
 
-  it('suggests the five most needed remedies', () => {
+  it('a review derived from evidence suggests the five most needed remedies', () => {
     const denials = ['a', 'b', 'c', 'd', 'e', 'f'].map((code) => denial(code, `do ${code}`));
     const par = deriveReview(sealedEntries(...denials, denial('f', 'do f')), {});
     expect(par.suggestions).toEqual(['2 × f: do f', '1 × a: do a', '1 × b: do b', '1 × c: do c', '1 × d: do d']);
   });
 
-  it('names each changed file of acting tools once, and each commit', () => {
+  it('a review derived from evidence names each changed file of acting tools once, and each commit', () => {
     const par = deriveReview(
       sealedEntries(
         outcome('edit', {}, [
@@ -202,7 +202,7 @@ describe('the expectation of an exit', () => {
     ['all, where nothing says which failed', 'fail', { failures: [], 'test-count': 4 }, 1],
     ['all, where the failures are no list', 'fail', { failures: 2, 'test-count': 4 }, 1],
     ['half for a flaky run', 'flaky', { failures: ['x'], 'test-count': 3 }, 0.5],
-  ])('deviates by %s', (_, actual, fruit, magnitude) => {
+  ])('the expectation of an exit deviates by %s', (_, actual, fruit, magnitude) => {
     const par = deriveReview(sealedEntries(start('test'), stop('test', fruit), back(actual)), {});
     expect(par.prediction_errors).toEqual([{ expected: 'pass', actual, magnitude }]);
   });
@@ -239,7 +239,7 @@ describe('the expectation of an exit', () => {
       { expected: null, actual: 'slower', magnitude: null },
     ]));
 
-  it('uses the verdict of acting tools too, but not of a failed tool', () => {
+  it('the expectation of an exit uses the verdict of acting tools too, but not of a failed tool', () => {
     const claim = denial('exit-not-met', 'test', { exit: 'pass' });
     expect(deriveReview(sealedEntries(outcome('run', { verdict: 'flaky' }), claim), {}).prediction_errors).toHaveLength(
       1,

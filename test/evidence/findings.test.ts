@@ -50,13 +50,13 @@ describe('a file that runs later', () => {
     for (const name of names) expect(executableFileFinding(name, PLAIN)).toBeNull();
   });
 
-  it('includes every executable file', () =>
+  it('a file that runs later includes every executable file', () =>
     expect(executableFileFinding('bin/a', { ...PLAIN, executable: true })).toEqual({
       path: 'bin/a',
       why: 'it is executable',
     }));
 
-  it('includes every file that a deploy command names', () => {
+  it('a file that runs later includes every file that a deploy command names', () => {
     const deploy = { site: { run: ['node', './scripts/../tools/ship.js'] } } as never;
     expect(executableFileFinding('tools/ship.js', { executable: true, deploy })).toEqual({
       path: 'tools/ship.js',

@@ -285,7 +285,7 @@ describe('the report of a broken invariant', () => {
       ],
     ],
     [[root], {}, []],
-  ])('names entry and fault: case %#', (nodes, claims, problems) =>
+  ])('the report of a broken invariant names entry and fault: case %#', (nodes, claims, problems) =>
     expect(problemsOf(nodes, claims)).toEqual(problems),
   );
 

@@ -47,7 +47,7 @@ describe('the Merkle tree of RFC 9162', () => {
     expect(frontier.size).toBe(2);
   });
 
-  it('takes the bytes of an entry’s hash as a leaf', () => {
+  it('the Merkle tree of RFC 9162 takes the bytes of an entry’s hash as a leaf', () => {
     const hash = 'ab'.repeat(32);
     expect(merkleLeafOfEntry({ hash })).toEqual(merkleLeafHash(Buffer.alloc(32, 0xab)));
   });

@@ -58,7 +58,7 @@ describe('the original JSON form of an entry', () => {
     expect(printEntryForm({ 'evidence/subject': 'a' })).toBe('{:evidence/subject "a"}');
   });
 
-  it('gets defaults for absent fields', () => {
+  it('the original JSON form of an entry gets defaults for absent fields', () => {
     expect(read()).toEqual({
       ok: true,
       ephemeral: false,
@@ -115,7 +115,7 @@ describe('the original JSON form of an entry', () => {
     ['2026-13-29T12:00:00Z', '2026-13-29T12:00:00Z'],
     [1_700_000_000_000, 1_700_000_000_000],
     [undefined, undefined],
-  ])('states the time %j as %j', (at, is) => expect(normaliseInstant(at)).toBe(is));
+  ])('the original JSON form of an entry states the time %j as %j', (at, is) => expect(normaliseInstant(at)).toBe(is));
 });
 
 describe('the activity log', () => {
@@ -128,7 +128,7 @@ describe('the activity log', () => {
     ).toEqual([false, false, false, false]);
   });
 
-  it('gets defaults for absent fields', () => {
+  it('the activity log gets defaults for absent fields', () => {
     expect(readActivityEvent({ at: '2026-01-29T12:00Z' }, GIVEN)).toEqual({
       id: 'given',
       at: '2026-01-29T12:00:00.000Z',
@@ -163,7 +163,7 @@ describe('the activity log', () => {
     expect(toActivityEvent(draft({ id: 'x', body: { event } }))['event/type']).toBe(type),
   );
 
-  it('contains every fact of hopgate’s own entries', () => {
+  it('the activity log contains every fact of hopgate’s own entries', () => {
     const entry = { ...draft({ id: 'x', type: 'pattern-outcome', inReplyTo: 'y', body: { a: 1 } }), seq: 3 };
     expect(toActivityEvent(entry)).toEqual({
       'event/type': 'pattern/outcome',
@@ -183,7 +183,7 @@ describe('the activity log', () => {
     });
   });
 
-  it('keeps unknown events unchanged', () => {
+  it('the activity log keeps unknown events unchanged', () => {
     for (const body of ['text', 7, null, ['a']])
       expect(toActivityEvent(draft({ id: 'x', body }))).toMatchObject({
         'event/type': 'agent/interaction',
@@ -207,7 +207,7 @@ describe('an import plan', () => {
   const at = (id: string, time: string, more: object = {}) => form({ 'evidence/id': id, 'evidence/at': time, ...more });
   const [T1, T2, T3] = ['2026-01-29T12:00:01.000Z', '2026-01-29T12:00:02.000Z', '2026-01-29T12:00:03.000Z'] as const;
 
-  it('keeps the order of entries with the same time, and puts parents first', () => {
+  it('an import plan keeps the order of entries with the same time, and puts parents first', () => {
     const ids = plan([
       at('c', T2),
       at('a', T1),
@@ -226,7 +226,7 @@ describe('an import plan', () => {
     expect(plan([at('a', T1)]).drafts[0]?.id).not.toBe(plan([at('a', T2)]).drafts[0]?.id);
   });
 
-  it('gives entries without an id a new one, also the third of three equal entries', () => {
+  it('an import plan gives entries without an id a new one, also the third of three equal entries', () => {
     const same = form();
     const ids = plan([same, same, same]).drafts.map(({ id }) => id);
     expect(new Set(ids).size).toBe(4);

@@ -26,7 +26,7 @@ const refused = (text: string) => {
 };
 
 describe('EDN', () => {
-  it('reads back as printed for any value', () => {
+  it('the EDN reads back as printed for any value', () => {
     fc.assert(
       fc.property(json, (value) => {
         const read = parseEdn(printEdn(value));
@@ -228,7 +228,7 @@ describe('an import', () => {
     });
   });
 
-  it('gives equal events different ids, and the same text always the same ids', () => {
+  it('an import gives equal events different ids, and the same text always the same ids', () => {
     const text = '{"event/type":"x","at":"2026-01-29T12:00:00Z"}\n'.repeat(2);
     const ids = imported(text).drafts.map(({ id }) => id);
     expect(new Set(ids).size).toBe(3);

@@ -59,7 +59,7 @@ describe('an outcome in its dialects', () => {
     [{ kind: 'pur', result: { 'success?': false } }, 'failed'],
   ])('an outcome in its dialects is read: %j is %s', (value, outcome) => expect(readPur(value)?.outcome).toBe(outcome));
 
-  it('keeps the gate’s verdict', () => {
+  it('an outcome in its dialects keeps the gate’s verdict', () => {
     expect(
       readPur({
         'pur/id': 'pur-1',
@@ -162,7 +162,7 @@ describe('a review in its dialects', () => {
 describe('the sum of several reviews', () => {
   const par = (wrong: string[], used: Json[]) => readPar({ what_could_improve: wrong, patterns_used: used })!;
 
-  it('lists recurring problems: first by the number of reviews, then by the number of occurrences', () => {
+  it('the sum of several reviews lists recurring problems: first by the number of reviews, then by the number of occurrences', () => {
     const { wrong } = aggregatePars([par(['9 × slow'], []), par(['1 × late', 'rude'], []), par(['2 × late'], [])]);
     expect(wrong).toEqual([
       { text: 'late', times: 3, reviews: 2 },
@@ -171,7 +171,7 @@ describe('the sum of several reviews', () => {
     ]);
   });
 
-  it('gives the share of successes of each pattern, not counting deferred outcomes', () => {
+  it('the sum of several reviews gives the share of successes of each pattern, not counting deferred outcomes', () => {
     const use = (pattern: string, outcome: string | null) => ({ pattern, count: 1, inferred: false, outcome });
     const { patterns } = aggregatePars([
       par([], [use('a', 'success'), use('b', 'failed')]),
@@ -184,7 +184,7 @@ describe('the sum of several reviews', () => {
     ]);
   });
 
-  it('lists each text once, in a fixed order', () => {
+  it('the sum of several reviews lists each text once, in a fixed order', () => {
     const { wrong } = aggregatePars([
       par(['12 × a\nb', 'x 3 × y', '2 × ', 'b', 'b'], []),
       par(['3 × c', 'd', '3 × e'], []),

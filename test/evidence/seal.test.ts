@@ -80,7 +80,7 @@ describe('a seal', () => {
     expect(sealProblem(seal, read(log, 10, 's-2'))).toContain('s-2');
   });
 
-  it('accepts only an Ed25519 key', () => {
+  it('a seal accepts only an Ed25519 key', () => {
     expect(() => sealOf(log, 'secret')).toThrow(SealError);
     expect(() => isSignedBy(sealOf(log), 'secret')).toThrow(SealError);
   });

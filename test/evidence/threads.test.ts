@@ -121,7 +121,7 @@ describe('a thread', () => {
     [{ ok: true }, 'success'],
     [{ held: false }, 'failed'],
     [{ status: 'Succeeded' }, 'success'],
-  ])('counts a pattern with the outcome %j', (body, word) => {
+  ])('a thread counts a pattern with the outcome %j', (body, word) => {
     const pattern = { patternId: 'small-steps' };
     const thread = project(
       entriesOf(
@@ -135,7 +135,7 @@ describe('a thread', () => {
     ]);
   });
 
-  it('counts no outcome without a verdict', () => {
+  it('a thread counts no outcome without a verdict', () => {
     const thread = project(
       entriesOf(goal, { id: 'p', type: 'pattern-outcome', patternId: 'p', inReplyTo: 'g', body: { notes: 'success' } }),
     );

@@ -9,7 +9,7 @@ import { contextOf, grantFor, viewOf, visitTo } from './views.ts';
 const wanted = { sessionId: 's', requestHash: 'h' };
 
 describe('approvalProblem', () => {
-  it('accepts exactly the approved request, until the approval expires', () => {
+  it('approvalProblem accepts exactly the approved request, until the approval expires', () => {
     expect(approvalProblem(grantFor('h'), wanted, 1999, ['other'])).toBeNull();
   });
   it.each<[string, Parameters<typeof grantFor>[1], number, string[]]>([
@@ -17,7 +17,7 @@ describe('approvalProblem', () => {
     ['the approval was given for another request (the hash differs)', { requestHash: 'H' }, 0, []],
     ['the approval has expired', {}, 2000, []],
     ['the approval was used before; an approval is valid once', {}, 0, ['n-1']],
-  ])('refuses: %s', (problem, grant, now, used) => {
+  ])('approvalProblem refuses: %s', (problem, grant, now, used) => {
     expect(approvalProblem(grantFor('h', grant), wanted, now, used)).toBe(problem);
   });
 });
@@ -40,7 +40,7 @@ describe('the hash of an approval request', () => {
       ...{ version: 2, titles: ['fruit', 'context', 'changes', 'findings', 'changed test files', 'args', 'command', 'install', 'locks', 'exit criteria', 'summary', 'tested', 'ships'] },
     });
   });
-  it('changes with every part of the request', () => {
+  it('the hash of an approval request changes with every part of the request', () => {
     const others = [
       { ...subject, sessionId: 't' },
       { ...subject, reason: '' },
@@ -65,7 +65,7 @@ describe('an approval of a hop', () => {
     if (decision.ok || !decision.wanted) throw new Error('no approval is wanted');
     return decision.wanted;
   };
-  it('shows the fruit, the context and the changes', () => {
+  it('an approval of a hop shows the fruit, the context and the changes', () => {
     expect(asked(viewOf(ready)).subject).toEqual({
       sessionId: 's',
       action: { kind: 'hop', from: 'test', exit: 'pass', to: 'deploy' },
@@ -86,7 +86,7 @@ describe('an approval of a hop', () => {
       ['install', 'npm ci from no host with scripts of packages off'],
     ]);
   });
-  it('shows findings and changed test files apart from the other changes', () => {
+  it('an approval of a hop shows findings and changed test files apart from the other changes', () => {
     const findings = { 'package.json': 'a package manager runs the commands in this file' };
     const changes = { 'src/a.ts': 'a', 'test/a.test.ts': null };
     expect(asked(viewOf({ ...ready, findings, changes })).subject.view).toMatchObject({

@@ -118,7 +118,7 @@ describe('the mode gate', () => {
   const change = (from: Mode, to: Mode, by: Principal, more: object = {}) =>
     answer(contextOf(viewOf({ mode: from })), { kind: 'mode', to, by, summary: 'done', ...more });
 
-  it.each(pairs)('allows the change from %s to %s only if the table of transitions does', (from, to) => {
+  it.each(pairs)('the mode gate allows the change from %s to %s only if the table of transitions does', (from, to) => {
     const plain = lawful[`${from} ${to}`] ?? 'mode-not-allowed';
     expect(change(from, to, 'agent')).toBe(plain);
     expect(change(from, to, 'operator')).toBe(plain);
@@ -141,7 +141,7 @@ describe('the mode gate', () => {
       plan: { how: 'reset', approval: null },
     });
   });
-  it('refuses every change if the spec set has none', () => {
+  it('the mode gate refuses every change if the spec set has none', () => {
     const none: SpecSet = { ...fixtureSpecs, modeGate: null };
     const decision = decide(contextOf(viewOf({ mode: null }), none), { kind: 'mode', to: 'diagnose', by: 'operator' });
     expect(decision).toMatchObject({
@@ -149,7 +149,7 @@ describe('the mode gate', () => {
       denial: { code: 'mode-not-allowed', message: 'this spec set has no mode gate' },
     });
   });
-  it('limits peripherals to the modes that gate.yaml states', () => {
+  it('the mode gate limits peripherals to the modes that gate.yaml states', () => {
     const gate = {
       ...fixtureSpecs.modeGate!,
       peripherals: { ...fixtureSpecs.modeGate!.peripherals, discuss: ['chat'] },

@@ -274,7 +274,7 @@ describe('docs/exits-and-entries.md', async () => {
       );
     }
   });
-  it('lists every entry', () => {
+  it('docs/exits-and-entries.md lists every entry', () => {
     const rows = rowsUnder('Entries');
     expect(rows.map(({ name }) => name).toSorted()).toEqual(entriesOf(shipped).toSorted());
     for (const { name, rest } of rows) {

@@ -25,14 +25,14 @@ describe('prospectiveFruit', () => {
     ['object', {}, []],
     ['object', { a: 1 }, null],
     [['low', 'high'], 'low', 'middle'],
-  ])('checks a stated field of type %j', (type, good, bad) => {
+  ])('prospectiveFruit checks a stated field of type %j', (type, good, bad) => {
     const spec = withFruit({ it: { kind: 'stated', type, optional: false } });
     expect(prospectiveFruit(spec, {}, { it: good })).toEqual({ fruit: { it: good }, problems: [] });
     expect(prospectiveFruit(spec, {}, { it: bad }).problems).toMatchObject([
       { field: 'it', problem: expect.stringContaining('the value must be') },
     ]);
   });
-  it('requires every stated field that is not optional', () => {
+  it('prospectiveFruit requires every stated field that is not optional', () => {
     const spec = withFruit({
       it: { kind: 'stated', type: 'string', optional: false },
       or: { kind: 'stated', type: 'string', optional: true },
@@ -42,7 +42,7 @@ describe('prospectiveFruit', () => {
       problems: [{ field: 'it', problem: 'the field is missing; state it (string)' }],
     });
   });
-  it('reports every problem together', () => {
+  it('prospectiveFruit reports every problem together', () => {
     const { problems } = prospectiveFruit(
       edit,
       { changes: 1 },

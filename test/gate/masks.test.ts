@@ -72,7 +72,7 @@ const chosen = (...from: string[]) => fc.array(fc.constantFrom(...from), { minLe
 const isRelative = (path: string) => path.split('/').every((each) => !['', '.', '..'].includes(each));
 
 describe('a mask', () => {
-  it('masks at least what picomatch matches', () => {
+  it('a mask masks at least what picomatch matches', () => {
     const mask = chosen(...SYNTAX, ...LETTERS).map((parts) => parts.join(''));
     const name = chosen(...LETTERS, ...ODD).map((parts) => parts.join(''));
     const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join('/'));
@@ -92,7 +92,7 @@ describe('a mask', () => {
     expect(matched).toBeGreaterThan(1000);
   });
 
-  it('masks a file or folder with exactly the mask’s name', () => {
+  it('a mask masks a file or folder with exactly the mask’s name', () => {
     fc.assert(
       fc.property(chosen(...SYNTAX, ...ODD, ...LETTERS), (parts) => {
         const pattern = parts.join('');
@@ -168,11 +168,11 @@ describe('a mask', () => {
     },
   );
 
-  it('hides secrets by default', () => {
+  it('a mask hides secrets by default', () => {
     for (const path of HELD) expect([path, isMaskedByConfig(path, DEFAULT_MASKS)]).toEqual([path, true]);
   });
 
-  it('shows public certificates and ordinary files with similar names by default', () => {
+  it('a mask shows public certificates and ordinary files with similar names by default', () => {
     for (const path of OPEN) expect([path, isMaskedByConfig(path, DEFAULT_MASKS)]).toEqual([path, false]);
   });
 
@@ -201,7 +201,7 @@ describe('a mask', () => {
     '.git/config.worktree',
     '.git/credentials',
     'GIT~1/config',
-  ])('hides %s always', (path) => expect(isMaskedByConfig(path, [])).toBe(true));
+  ])('a mask hides %s always', (path) => expect(isMaskedByConfig(path, [])).toBe(true));
   it.each(['config', 'git/config', '.git/HEAD', 'config/.git', '.git-credentials/a', 'a.git/config'])(
     'a mask does not hide %s',
     (path) => expect(isMaskedByConfig(path, [])).toBe(false),
@@ -234,7 +234,7 @@ describe('the list of files that no tool may write', () => {
     'a/node_modules/hopgate',
     'node_modules/.bin/hopgate',
     'NODE_MODULES/HOPGATE/a',
-  ])('protects %s', (path) => expect(isWriteProtected(path)).toBe(true));
+  ])('the list of files that no tool may write protects %s', (path) => expect(isWriteProtected(path)).toBe(true));
 
   it.each([
     'src/a.ts',

@@ -119,7 +119,7 @@ describe('the way to a tool', () => {
     expect(refusalText(lists(['edit'], null), 'execute', 'write')).toMatch(/path: hop to edit/);
   });
 
-  it('names the reset by the operator if only the reset opens the way', () => {
+  it('the way to a tool names the reset by the operator if only the reset opens the way', () => {
     const onlyForward = {
       ...fixtureSpecs.modeGate!,
       transitions: [{ from: 'discuss', to: 'execute', approval: null, summary: false }],

@@ -35,7 +35,7 @@ describe.each(Object.entries(ASKED))('a refusal that quotes %s', (_what, request
     expect(JSON.stringify(about).length).toBeLessThan(5000);
   });
 
-  it('escapes invisible characters', () => {
+  it('a refusal that quotes an odd word escapes invisible characters', () => {
     const { message, remedy } = refusalOf(inside, request(ESCAPES));
     expect(message + remedy).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });

@@ -127,9 +127,11 @@ describe('describeRequirement', () => {
     [{ kind: 'summary' }, 'a summary'],
     [{ kind: 'principal', is: 'operator' }, 'by operator'],
     [{ kind: 'agent', any: ['claude', 'codex'] }, 'agent claude or codex'],
-  ])('describes %j in a few words', (requirement, words) => expect(describeRequirement(requirement)).toBe(words));
+  ])('describeRequirement describes %j in a few words', (requirement, words) =>
+    expect(describeRequirement(requirement)).toBe(words),
+  );
 
-  it('throws for an unknown requirement', () => {
+  it('describeRequirement throws for an unknown requirement', () => {
     expect(() => describeRequirement({ kind: 'luck' } as unknown as Requirement)).toThrow('unknown requirement');
   });
 });

@@ -53,7 +53,7 @@ describe('shortestWay', () => {
     expect(far).toBeGreaterThan(10);
   });
 
-  it('agrees with an exhaustive search between all peripherals of the fixture specs', () => {
+  it('shortestWay agrees with an exhaustive search between all peripherals of the fixture specs', () => {
     const ids = Object.keys(fixtureSpecs.peripherals);
     for (const from of [...ids, null])
       for (const to of ids.filter((id) => id !== from)) {
@@ -63,7 +63,7 @@ describe('shortestWay', () => {
       }
   });
 
-  it('takes the exit that a passed check opens, where others could never open the target', async () => {
+  it('shortestWay takes the exit that a passed check opens, where others could never open the target', async () => {
     for (const [folder, before] of [
       ['001', 'edit'],
       ['002', 'test'],
@@ -77,7 +77,7 @@ describe('shortestWay', () => {
     }
   });
 
-  it('names each leg that needs the operator', () => {
+  it('shortestWay names each leg that needs the operator', () => {
     expect(shortestWay(fixtureSpecs, at('chat'), new Set(['edit']))).toMatchObject([
       { exit: 'hop-edit', needs: ['by operator'] },
     ]);

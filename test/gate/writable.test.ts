@@ -23,7 +23,7 @@ describe('the check of write paths', () => {
     expect(no.split(' ').filter(granted)).toEqual([]);
   });
 
-  it('names the exclusion that refuses a path', () => {
+  it('the check of write paths names the exclusion that refuses a path', () => {
     expect(writePathReason('a/dist/x', ['.', '!dist/'])).toBe('is excluded from the writable paths (!dist/)');
     expect(writePathReason('x', ['src/'])).toBe('is outside the writable paths');
   });

@@ -137,7 +137,7 @@ describe('a whistle', () => {
     await session.detach();
   });
 
-  it('waits for the answer', async () => {
+  it('a whistle waits for the answer', async () => {
     const asked = send(a, 'whistle', { to: 'bob', text: 'Which port?', seconds: 10 });
     let id: string | undefined;
     while (id === undefined) {
@@ -151,7 +151,7 @@ describe('a whistle', () => {
     await expectClean(a);
   });
 
-  it('ends the wait at the deadline, and the late answer arrives as a message', async () => {
+  it('a whistle ends the wait at the deadline, and the late answer arrives as a message', async () => {
     const { status, job } = await send(a, 'whistle', { to: 'bob', text: 'Which port?', seconds: 0 });
     expect(status).toBe('waiting');
     await b.inbox();

@@ -269,7 +269,7 @@ it('files that are no requests are not listed', async () => {
 });
 
 describe('an approver with a fallback', () => {
-  it('records who answered', async () => {
+  it('an approver with a fallback records who answered', async () => {
     const stateDir = stateFolder();
     const both = fallbackApprover(approverInAdvance(['deploy']), pendingApprover({ stateDir, root: '/repo' }));
     expect(await both.approve(requestOf())).toEqual({ by: 'operator' });
@@ -308,7 +308,7 @@ describe('a question that can be answered in two places', () => {
     expect(answerFiles(stateDir)).toEqual([]);
   });
 
-  it('ends with the process that asks, even one that is killed', async () => {
+  it('a question that can be answered in two places ends with the process that asks, even one that is killed', async () => {
     const stateDir = stateFolder();
     const url = new URL('../../src/operator/pending-approver.ts', import.meta.url).href;
     const script = `const { askHereOrElsewhere } = await import(${JSON.stringify(url)});
@@ -331,7 +331,7 @@ describe('a question that can be answered in two places', () => {
     expect(listPendingRequests(stateDir)).toHaveLength(1);
   });
 
-  it('keeps the first of many answers that come at once', async () => {
+  it('a question that can be answered in two places keeps the first of many answers that come at once', async () => {
     const { stateDir, ask } = world();
     await pendingId(ask());
     const [item] = listPendingRequests(stateDir);

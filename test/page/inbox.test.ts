@@ -87,7 +87,7 @@ describe.skipIf(CHROMIUM === undefined)(
       return { page, context, picture };
     }
 
-    it('shows what a yes allows and the diff with a line before the files outside of the scope, and takes the first answer', async () => {
+    it('the inbox in Chromium shows what a yes allows and the diff with a line before the files outside of the scope, and takes the first answer', async () => {
       const { served } = await waiting();
       const { page } = await open(served);
       const card = page.getByRole('article', { name: 'the hop test → deploy (exit pass)' });

@@ -129,7 +129,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect((await page.locator('hopgate-view').first().boundingBox())?.height).toBe(500);
     });
 
-    it('moves by the keyboard from row to row, and shows a change as a diff', async () => {
+    it('the page in Chromium moves by the keyboard from row to row, and shows a change as a diff', async () => {
       const { page, scrub } = await show('one.html');
       await page.getByRole('listbox').focus();
       await scrub(9);
@@ -140,7 +140,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await page.locator('.diff ins').textContent()).toBe('+ after\\u{202e}');
     });
 
-    it('searches rows by tool, path and denial code', async () => {
+    it('the page in Chromium searches rows by tool, path and denial code', async () => {
       const { page } = await show('one.html');
       const found = async (words: string) => {
         await page.getByLabel('Search the entries').fill(words);
@@ -151,7 +151,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await found('no such thing')).toEqual([]);
     });
 
-    it('shows markup from an agent as text', async () => {
+    it('the page in Chromium shows markup from an agent as text', async () => {
       const { page, faults } = await show('one.html');
       expect(await page.evaluate('window.hacked')).toBeUndefined();
       expect(await page.locator('hopgate-view img').count()).toBe(0);
@@ -249,7 +249,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await first.locator('.node.here').waitFor();
     });
 
-    it('moves an agent out of a world in the middle of a game, and the game is kept', async () => {
+    it('the page in Chromium moves an agent out of a world in the middle of a game, and the game is kept', async () => {
       const { served, post, play, house } = await midGame();
       const before = await house();
       const page = await browser.newPage();

@@ -36,7 +36,7 @@ describe('a call of one of the client’s own tools', () => {
     expect(await world.session(async (session) => session.state.steps)).toBe(1);
   });
 
-  it('reads a result that Claude Code saved for this conversation, and nothing else from there', async () => {
+  it('a call of one of the client’s own tools reads a result that Claude Code saved for this conversation, and nothing else from there', async () => {
     await world.lead('explore', 'diagnose');
     const folder = join(world.folder, 'conversation');
     const saved = join(folder, 'tool-results', 'b1.txt');
@@ -144,7 +144,7 @@ describe('a call of one of the client’s own tools', () => {
     },
   );
 
-  it('sends a message to the user, but no file', async () => {
+  it('a call of one of the client’s own tools sends a message to the user, but no file', async () => {
     expect((await world.call('SendUserMessage', { message: 'done', status: 'normal' })).verdict).toBe('allowed');
     const { verdict, reason } = await world.call('SendUserMessage', { message: 'x', attachments: ['/etc/passwd'] });
     expect([verdict, reason]).toEqual(['blocked', expect.stringContaining('leave out the argument attachments')]);
@@ -202,7 +202,7 @@ describe('Bash', () => {
     expect(bash.context).toBe('');
   });
 
-  it('stays in the background if that was requested', async () => {
+  it('Bash stays in the background if that was requested', async () => {
     await world.lead('explore', 'diagnose');
     const bash = await world.call('Bash', { command: 'ls', run_in_background: true });
     expect(bash.context).toContain('runs in the background');
@@ -266,7 +266,7 @@ describe('any other tool of Claude Code', () => {
     },
   );
 
-  it('asks the person about a search if the user has rules for reading, which cannot be applied to a search', async () => {
+  it('any other tool of Claude Code asks the person about a search if the user has rules for reading, which cannot be applied to a search', async () => {
     world.write('.claude/settings.local.json', '{"permissions":{"deny":["Read(./secrets/**)"]}}');
     expect(await world.call(own('grep'), { pattern: 'x' })).toMatchObject({ verdict: 'allowed', decision: 'ask' });
     world.write('.claude/settings.local.json', '{"permissions":{"deny":["Reading"],"allow":["Read"]}}');
@@ -275,7 +275,7 @@ describe('any other tool of Claude Code', () => {
     expect(await world.call(own('grep'), { pattern: 'x' })).toMatchObject({ decision: 'ask' });
   });
 
-  it('asks the person wherever Claude Code’s user wants to be asked', async () => {
+  it('any other tool of Claude Code asks the person wherever Claude Code’s user wants to be asked', async () => {
     await world.lead('edit', 'execute');
     for (const [tool, input] of [
       ['Read', { file_path: world.path('src/a.js') }],

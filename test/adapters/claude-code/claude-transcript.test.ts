@@ -23,7 +23,7 @@ const result = (tool_use_id: string, content: unknown = 'done', is_error?: boole
 });
 
 describe('the transcript of Claude Code', () => {
-  it('contains the agent’s words and the calls that ran', () => {
+  it('the transcript of Claude Code contains the agent’s words and the calls that ran', () => {
     writeFileSync(
       file,
       [
@@ -39,7 +39,7 @@ describe('the transcript of Claude Code', () => {
     ]);
   });
 
-  it('omits calls that never ran and calls without effects', () => {
+  it('the transcript of Claude Code omits calls that never ran and calls without effects', () => {
     const names = ['Write', 'NoSuch', 'TodoWrite'];
     const errors = ['PreToolUse:Write hook error: no', '<tool_use_error>Error: No such tool</tool_use_error>'];
     writeFileSync(
@@ -52,7 +52,7 @@ describe('the transcript of Claude Code', () => {
     expect(readClaudeTranscript(file).ran).toEqual([]);
   });
 
-  it('omits a read of a saved result of the conversation, as in a sub-agent', () => {
+  it('the transcript of Claude Code omits a read of a saved result of the conversation, as in a sub-agent', () => {
     const saved = join(file.replace(/\.jsonl$/, ''), 'tool-results', 'b1.txt');
     const calls = line(
       'assistant',

@@ -44,7 +44,7 @@ describe('Claude Code’s message to the model', () => {
     expect(await resumed()).toContain('"test"');
   });
 
-  it('contains the current state with each prompt', async () => {
+  it('Claude Code’s message to the model contains the current state with each prompt', async () => {
     await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('edit', 'execute');
     const { context } = await world.sendEvent('UserPromptSubmit', { prompt: 'go on' });
@@ -61,7 +61,7 @@ describe('Claude Code’s message to the model', () => {
 describe('Claude Code’s message to the person', () => {
   const begin = async () => (await world.sendEvent('SessionStart', { source: 'startup' })).notice;
 
-  it('says once that nobody has trusted hopgate.yaml', async () => {
+  it('Claude Code’s message to the person says once that nobody has trusted hopgate.yaml', async () => {
     world.write('hopgate.yaml', 'specs: specs\n');
     expect(await begin()).toMatch(/hopgate.yaml is not trusted, .* run "hopgate trust"/);
     expect((await world.sendEvent('UserPromptSubmit', { prompt: 'x' })).notice).toBeNull();
@@ -385,7 +385,7 @@ describe('a hook that cannot be answered', () => {
     expect(answer.stderr).not.toBe('');
   });
 
-  it('refuses a call without an id or a tool', async () => {
+  it('a hook that cannot be answered refuses a call without an id or a tool', async () => {
     expect((await world.sendEvent('PreToolUse', { tool_name: 'Read' })).verdict).toBe('blocked');
     expect((await world.sendEvent('PreToolUse', { tool_use_id: 'x' })).verdict).toBe('blocked');
   });
@@ -424,7 +424,7 @@ describe('a hook that cannot be answered', () => {
     expect(await begin('two', made)).toMatchObject({ exit: 2, stderr: expect.stringContaining('s-made-up') });
   });
 
-  it('refuses the call if the session cannot be opened, but lets an agent stop that was asked to continue', async () => {
+  it('a hook that cannot be answered refuses the call if the session cannot be opened, but lets an agent stop that was asked to continue', async () => {
     const broken = { ...world.env, HOPGATE_ROOT: '/nowhere', HOPGATE_SESSION: 's-1' };
     const event = { session_id: 'c', cwd: world.root, tool_name: 'Read', tool_use_id: 'x' };
     const host = world.host.hookContext({ env: broken, pid: null });

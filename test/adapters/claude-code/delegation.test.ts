@@ -165,7 +165,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     expect((await verdicts()).flatMap(({ audit }) => audit.violations)).toEqual([]);
   });
 
-  it('starts no sub-agent, which would work with the rights of the main agent', async () => {
+  it('a sub-agent in a peripheral that its parent’s peripheral delegates to starts no sub-agent, which would work with the rights of the main agent', async () => {
     await begin('delegates: [{ to: work, within: own }, review]');
     await start('review');
     await world.sendEvent('SubagentStart', agent('review', 'a1'));
@@ -221,7 +221,7 @@ describe('the audit of a sub-agent', () => {
     await world.sendEvent('SubagentStop', agent('work', 'a1'));
   });
 
-  it('finds a session that names another delegation, and a delegation that names another session', async () => {
+  it('the audit of a sub-agent finds a session that names another delegation, and a delegation that names another session', async () => {
     expect(await broken(altered('session-open', { delegation: 'e-other' }))).toEqual(
       expect.arrayContaining([expect.stringContaining('has no delegation e-other of this session')]),
     );
@@ -245,12 +245,12 @@ describe('the audit of a sub-agent', () => {
     );
   });
 
-  it('finds a delegation to a peripheral that the parent’s peripheral does not name', async () => {
+  it('the audit of a sub-agent finds a delegation to a peripheral that the parent’s peripheral does not name', async () => {
     const found = await broken(altered('delegation', { to: 'control' }));
     expect(found.join('; ')).toContain('delegation: a sub-agent was started in control');
   });
 
-  it('finds a sub-agent whose scope ships', async () => {
+  it('the audit of a sub-agent finds a sub-agent whose scope ships', async () => {
     const pinOf = (agentId?: string) => world.session(async ({ specs, config }) => ({ specs, config }), agentId);
     const entriesOf = (agentId?: string) => world.session((session) => session.evidence(), agentId);
     const [parent, { specs, config }, entries] = [await pinOf(), await pinOf('a1'), await entriesOf()];
@@ -263,7 +263,7 @@ describe('the audit of a sub-agent', () => {
     expect(violations.map(({ constraint }) => constraint)).toContain('a sub-agent must not ship');
   });
 
-  it('reports a gap if the other session is not available', async () => {
+  it('the audit of a sub-agent reports a gap if the other session is not available', async () => {
     const { sessionId } = await world.record('a1');
     const entry = (await world.session(async (session) => session.evidence(), 'a1'))[0]!;
     const audit = new SubAgentAudit(await world.session(async ({ specs, config }) => ({ specs, config }), 'a1'));

@@ -26,7 +26,7 @@ describe.each([
   ['user', () => join(on.env['HOME'] ?? '', '.claude'), 'settings.json'],
   ['project', () => join(on.root, '.claude'), 'settings.local.json'],
 ] as const)('hopgate install claude --scope %s', (scope, config, settings) => {
-  it('writes the plugin and enables hooks, and a second run changes nothing', async () => {
+  it('hopgate install claude writes the plugin and enables hooks, and a second run changes nothing', async () => {
     const first = await hopgate('install', 'claude', '--scope', scope);
     expect(first.code, first.err).toBe(0);
     expect(tree(config())).toEqual([
@@ -66,7 +66,7 @@ describe.each([
     expect((await hopgate('uninstall', 'claude', '--scope', scope)).out).toContain('Nothing to do');
   });
 
-  it('allows hopgate’s runner, and removes that again from settings that were changed meanwhile', async () => {
+  it('hopgate install claude allows hopgate’s runner, and removes that again from settings that were changed meanwhile', async () => {
     const file = join(config(), settings);
     put(file, '{"permissions":{"allow":["Bash(ls)"],"deny":["Bash(rm:*)"]}}');
     await hopgate('install', 'claude', '--scope', scope);
@@ -87,7 +87,7 @@ describe.each([
     '{"disableAllHooks":true}',
     '{"disableAllHooks":false,"a":1}',
     '{\r\n\t"disableAllHooks": "no"\r\n}',
-  ])('restores settings byte for byte: %j', async (before) => {
+  ])('hopgate install claude restores settings byte for byte: %j', async (before) => {
     const file = join(config(), settings);
     put(file, before);
     for (let times = 0; times < 2; times++) await hopgate('install', 'claude', '--scope', scope);
@@ -100,14 +100,17 @@ describe.each([
     ['{"disableAllHooks":true}', { disableAllHooks: true, model: 'opus' }],
     ['{}', { model: 'opus' }],
     [null, { model: 'opus' }],
-  ])('restores the switch of the hooks in settings that were changed meanwhile: %j', async (before, after) => {
-    const file = join(config(), settings);
-    if (before !== null) put(file, before);
-    await hopgate('install', 'claude', '--scope', scope);
-    put(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), model: 'opus' }));
-    await hopgate('uninstall', 'claude', '--scope', scope);
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(after);
-  });
+  ])(
+    'hopgate install claude restores the switch of the hooks in settings that were changed meanwhile: %j',
+    async (before, after) => {
+      const file = join(config(), settings);
+      if (before !== null) put(file, before);
+      await hopgate('install', 'claude', '--scope', scope);
+      put(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), model: 'opus' }));
+      await hopgate('uninstall', 'claude', '--scope', scope);
+      expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(after);
+    },
+  );
 
   it('hopgate install claude runs the user’s own status line behind hopgate’s, and restores it although other settings changed', async () => {
     const file = join(config(), settings);
@@ -135,14 +138,14 @@ describe.each([
     expect(tree(config())).toEqual(['skills/hopgate/SKILL.md']);
   });
 
-  it('leaves no trace of files that did not exist before', async () => {
+  it('hopgate install claude leaves no trace of files that did not exist before', async () => {
     await hopgate('install', 'claude', '--scope', scope);
     await hopgate('uninstall', 'claude', '--scope', scope);
     expect(existsSync(config())).toBe(false);
     expect(existsSync(dirname(config()))).toBe(true);
   });
 
-  it('writes all files or none', async () => {
+  it('hopgate install claude writes all files or none', async () => {
     put(join(config(), 'skills'), 'a file where a folder has to be');
     put(join(config(), settings), '{}');
     const ran = await hopgate('install', 'claude', '--scope', scope);
@@ -157,7 +160,7 @@ describe.each([
     expect(existsSync(config())).toBe(false);
   });
 
-  it('refuses settings that are not JSON and changes nothing', async () => {
+  it('hopgate install claude refuses settings that are not JSON and changes nothing', async () => {
     put(join(config(), settings), '{ "a": 1, // mine\n}');
     const ran = await hopgate('install', 'claude', '--scope', scope);
     expect(ran.code).toBe(1);

@@ -15,7 +15,7 @@ describe('a change of one key of a settings file', () => {
     ['{\r\n  "a": 1\r\n}\r\n', '{\r\n  "a": 1,\r\n  "k": false\r\n}\r\n'],
     ['{\n  "k": true,\n  "b": {"k": 1}\n}\n', '{\n  "k": false,\n  "b": {"k": 1}\n}\n'],
     ['{ "x": "k", "k" :  {"k": [1]} }', '{ "x": "k", "k" :  false }'],
-  ])('turns %j into %j', (before, after) => {
+  ])('a change of one key of a settings file turns %j into %j', (before, after) => {
     expect(setJsonKey(before, 'f', 'k', false)).toBe(after);
   });
 
@@ -28,7 +28,7 @@ describe('a change of one key of a settings file', () => {
     expect(setJsonKey(before, 'f', 'k', undefined)).toBe(after);
   });
 
-  it('keeps every other key of any content', () => {
+  it('a change of one key of a settings file keeps every other key of any content', () => {
     const object = fc.dictionary(fc.string(), fc.jsonValue());
     fc.assert(
       fc.property(object, fc.string(), fc.constantFrom(...layouts), (object, key, layout) => {

@@ -65,7 +65,7 @@ describe('the client’s report of a call’s result', () => {
     expect(JSON.stringify(outcome)).toContain('(1048576 characters)');
   });
 
-  it('says why the call failed', () => {
+  it('the client’s report of a call’s result says why the call failed', () => {
     expect(toNativeFailure('EACCES')).toMatchObject({ status: 'failed', message: 'EACCES' });
     expect(toNativeFailure(undefined)).toMatchObject({ status: 'failed' });
   });

@@ -22,7 +22,7 @@ interface Hooks {
 }
 
 describe('the plugin for Claude Code', () => {
-  it('registers hopgate for every important event of every tool, and blocks the call if the hook fails', () => {
+  it('the plugin for Claude Code registers hopgate for every important event of every tool, and blocks the call if the hook fails', () => {
     const { hooks } = JSON.parse(plugin('x')['hooks/hooks.json'] ?? '') as Hooks;
     const blocks = Object.entries(hooks).map(([event, groups]) => {
       expect(groups).toHaveLength(1);
@@ -77,7 +77,7 @@ describe('the script that starts the hook', () => {
     ['an allow', allow],
     ['an allow with a remark', renderHookReply({ kind: 'allow' }, 'it was silent').stdout],
     ['a rewritten call', renderHookReply({ kind: 'allow', input: { command: 'x "y" }' } }, null).stdout],
-  ])('passes on %s unchanged', (_, output) => {
+  ])('the script that starts the hook passes on %s unchanged', (_, output) => {
     expect(ask('PreToolUse', printing(output))).toEqual({ status: 0, stdout: output, stderr: '' });
   });
 
@@ -85,7 +85,7 @@ describe('the script that starts the hook', () => {
     expect(ask('PreToolUse', 'echo no >&2; exit 2')).toEqual({ status: 2, stdout: '', stderr: 'no\n' });
   });
 
-  it('passes the input to the hook', () => {
+  it('the script that starts the hook passes the input to the hook', () => {
     expect(ask('PostToolUse', 'cat').stdout).toBe('{"a":1}');
   });
 
@@ -100,7 +100,7 @@ describe('the script that starts the hook', () => {
     ['a crash after an allow', `${printing(allow)}; exit 1`],
     ['a signal', 'kill -9 $$'],
     ['a program that is not there', 'exec /nowhere/at-all'],
-  ])('refuses %s with a reason', (_, answer) => {
+  ])('the script that starts the hook refuses %s with a reason', (_, answer) => {
     const result = ask('PreToolUse', answer);
     expect(result.status).toBe(2);
     expect(result.stdout).toBe('');
@@ -108,7 +108,7 @@ describe('the script that starts the hook', () => {
   });
 
   it.each(['UserPromptSubmit', 'PostToolUse', 'SessionStart', 'ConfigChange'])(
-    'refuses at %s if the hook crashes',
+    'the script that starts the hook refuses at %s if the hook crashes',
     (event) => {
       expect(ask(event, 'exit 1').status).toBe(2);
     },

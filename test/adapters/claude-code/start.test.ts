@@ -81,13 +81,13 @@ describe('hopgate claude', () => {
     expect(env()).toContain(`HOPGATE_ROOT=${on.root}\n`);
   });
 
-  it('fails with a message if no hook was called', async () => {
+  it('hopgate claude fails with a message if no hook was called', async () => {
     const ran = await on.run('claude', '--claude', fakeClaude('exit 0'), '-p', 'x');
     expect(ran.code).toBe(1);
     expect(ran.err).toContain("WARNING: none of hopgate's hooks was called");
   });
 
-  it('fails without hooks on a terminal only if a conversation was begun', async () => {
+  it('hopgate claude fails without hooks on a terminal only if a conversation was begun', async () => {
     const left = await on.run('claude', '--claude', fakeClaude('exit 0'));
     expect(left.code).toBe(0);
     expect(left.err).not.toContain('WARNING');
@@ -97,7 +97,7 @@ describe('hopgate claude', () => {
     expect(silent.err).toContain("WARNING: none of hopgate's hooks was called");
   });
 
-  it('opens no session if --approve names no destination, mode or tool', async () => {
+  it('hopgate claude opens no session if --approve names no destination, mode or tool', async () => {
     const ran = await on.run('claude', '--approve', 'excute', '--claude', fakeClaude('exit 0'));
     expect(ran.code).toBe(2);
     expect(ran.err).toContain('--approve: there is no destination, mode or tool "excute" to approve');
@@ -119,7 +119,7 @@ describe('hopgate claude', () => {
     expect((await on.run('sessions')).err).toContain('sent no SessionStart');
   });
 
-  it('continues a session', async () => {
+  it('hopgate claude continues a session', async () => {
     const first = await on.run('claude', '--claude', fakeClaude('exit 0'));
     const [, session = ''] = /session (s-[\w-]+) in/.exec(first.err) ?? [];
     const again = await on.run('claude', '--session', session, '--claude', fakeClaude('exit 0'), '--continue');
@@ -139,7 +139,7 @@ describe('hopgate claude', () => {
     expect(readFileSync(join(first, 'hooks/hooks.json'), 'utf8')).toContain('PreToolUse');
   });
 
-  it('protects the variables that control the hooks from the settings of a repository', async () => {
+  it('hopgate claude protects the variables that control the hooks from the settings of a repository', async () => {
     const loaders = { NODE_COMPILE_CACHE: '/elsewhere', OPENSSL_CONF: '/elsewhere' };
     const mine = JSON.stringify({ env: { HOPGATE_ROOT: '/elsewhere', MINE: 'yes', ...loaders } });
     await on.run('claude', '--claude', fakeClaude('exit 0'), '--settings', mine);

@@ -121,7 +121,7 @@ describe('the transcript of a conversation', () => {
     expect(await judged()).toEqual([]);
   });
 
-  it('contains the remedy when a command needed a network or a masked file', async () => {
+  it('the transcript of a conversation contains the remedy when a command needed a network or a masked file', async () => {
     await callOwn('mode', { to: 'diagnose', reason: 'I look at explore first' });
     world.write('.env', 'SECRET=1');
     const command = 'test -s .env || { echo "no secret in .env" >&2; cat </dev/tcp/192.0.2.1/80; }';
@@ -133,7 +133,7 @@ describe('the transcript of a conversation', () => {
     );
   });
 
-  it('closes a call whose end nobody reported', async () => {
+  it('the transcript of a conversation closes a call whose end nobody reported', async () => {
     await world.lead('edit', 'execute');
     await world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
     await world.sendEvent('Stop', { stop_hook_active: true });

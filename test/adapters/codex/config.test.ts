@@ -184,11 +184,11 @@ describe('the shell command of a Codex hook', () => {
     for (const command of ['exit 1', 'exit 2', '/no/such/program']) expect(run(command, 'Stop').status).toBe(0);
   });
 
-  test('passes on the output of other events', () => {
+  test('the shell command of a Codex hook passes on the output of other events', () => {
     expect(run(`echo 'it'"'"'s'`, 'SessionStart')).toEqual({ status: 0, stdout: "it's\n", stderr: '' });
   });
 
-  test('quotes a text as one word of any shell', () => {
+  test('the shell command of a Codex hook quotes a text as one word of any shell', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[ -~]{0,30}$/), (word) => {
         expect(spawnSync('/bin/sh', ['-c', `printf %s ${quoteShell(word)}`], { encoding: 'utf8' }).stdout).toBe(word);

@@ -290,7 +290,7 @@ describe('a sub-agent', () => {
 });
 
 describe('the message to a model in Codex', () => {
-  test('contains the place and the tool names at the start and after a compaction; a prompt gets only what has changed', async () => {
+  test('the message to a model in Codex contains the place and the tool names at the start and after a compaction; a prompt gets only what has changed', async () => {
     const { session, send } = await world();
     await must(session.start('explore'));
     const start = await send({ hook_event_name: 'SessionStart', source: 'startup' });
@@ -301,7 +301,7 @@ describe('the message to a model in Codex', () => {
     expect(contextOf((await send({ hook_event_name: 'UserPromptSubmit', prompt: 'x' })).stdout)).toContain('diagnose');
   });
 
-  test('contains only fields that Codex knows', async () => {
+  test('the message to a model in Codex contains only fields that Codex knows', async () => {
     const { session, send } = await world();
     await must(session.start('explore'));
     const { stdout } = await send({ hook_event_name: 'SessionStart', source: 'startup' });
@@ -312,7 +312,7 @@ describe('the message to a model in Codex', () => {
 });
 
 describe('the hook at the end of a Codex turn', () => {
-  test('asks once for an exit if the agent changed something', async () => {
+  test('the hook at the end of a Codex turn asks once for an exit if the agent changed something', async () => {
     const { session, send } = await world();
     await toEdit(session);
     expect((await send({ hook_event_name: 'Stop', stop_hook_active: false })).stdout).toBe(''); // nothing to review
@@ -323,7 +323,7 @@ describe('the hook at the end of a Codex turn', () => {
     expect((await send({ hook_event_name: 'Stop', stop_hook_active: false })).stdout).toBe('');
   });
 
-  test('asks in the turn that changed something, not in a later one that only read', async () => {
+  test('the hook at the end of a Codex turn asks in the turn that changed something, not in a later one that only read', async () => {
     const { session, send } = await world();
     await toEdit(session);
     const turn = async (tool: string, args: { readonly [name: string]: string }) => {
@@ -355,7 +355,7 @@ describe('the hook at the end of a Codex turn', () => {
     expect((await send({ hook_event_name: 'Stop', stop_hook_active: false })).stdout).toBe('');
   });
 
-  test('proposes no hop that a person would have to approve', async () => {
+  test('the hook at the end of a Codex turn proposes no hop that a person would have to approve', async () => {
     const gates = [{ kind: 'approval', by: 'operator' }] as const;
     const edges = fixtureSpecs.edges.map((edge) => (edge.to === 'reflect' ? { ...edge, gates } : edge));
     const { session, send } = await world({ specs: { ...fixtureSpecs, edges } });
@@ -365,7 +365,7 @@ describe('the hook at the end of a Codex turn', () => {
     expect(stdout).toContain('leave edit by one of its exits');
   });
 
-  test('asks nothing if the agent did nothing', async () => {
+  test('the hook at the end of a Codex turn asks nothing if the agent did nothing', async () => {
     const { session, send } = await world();
     await must(session.start('explore'));
     expect(await send({ hook_event_name: 'Stop', stop_hook_active: false })).toEqual({
@@ -384,20 +384,24 @@ describe('an error of hopgate', () => {
     ['an unknown event', { hook_event_name: 'PreCoffee', session_id: 's', cwd: '/' }],
     ['a call without a tool', { hook_event_name: 'PreToolUse', session_id: 's', cwd: '/' }],
     ['a folder that is not there', { hook_event_name: 'SessionStart', session_id: 's', cwd: '/no/such/folder' }],
-  ])('refuses the call if the event is %s', async (_, event) => {
+  ])('an error of hopgate refuses the call if the event is %s', async (_, event) => {
     const { host } = await world();
     const { exit, stdout, stderr } = await handleCodexEvent(event, host, {});
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(stderr).toContain('hopgate could not decide');
   });
 
-  test.each([{ command: 7 }, {}, null, 'x'])('refuses an unreadable patch or command: %j', async (input) => {
-    const { session, call } = await world();
-    await toEdit(session);
-    for (const tool of ['apply_patch', 'Bash', 'view_image']) expect((await call(tool, input as object)).exit).toBe(2);
-  });
+  test.each([{ command: 7 }, {}, null, 'x'])(
+    'an error of hopgate refuses an unreadable patch or command: %j',
+    async (input) => {
+      const { session, call } = await world();
+      await toEdit(session);
+      for (const tool of ['apply_patch', 'Bash', 'view_image'])
+        expect((await call(tool, input as object)).exit).toBe(2);
+    },
+  );
 
-  test('refuses the call if the host fails, but never keeps an agent from stopping twice', async () => {
+  test('an error of hopgate refuses the call if the host fails, but never keeps an agent from stopping twice', async () => {
     const { host, root } = await world();
     const broken = { ...host, conversation: async () => Promise.reject(new Error('the store is gone')) };
     const event = { session_id: 's', cwd: root, hook_event_name: 'Stop' };
@@ -425,7 +429,7 @@ test('every event is written to the conversation record', async () => {
 });
 
 describe('a report of the operator’s acts and notes', () => {
-  test('reaches the model once: with a refusal, a result, a prompt, or before the agent stops', async () => {
+  test('a report of the operator’s acts and notes reaches the model once: with a refusal, a result, a prompt, or before the agent stops', async () => {
     const { session, call, send } = await world();
     await must(session.setMode({ to: 'diagnose' }));
     await must(session.start('explore'));

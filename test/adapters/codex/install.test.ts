@@ -118,7 +118,7 @@ describe('an installation for the user', () => {
     ['config.toml', CONFIG, 'model = '],
     ['a server of the same name', CONFIG, `[mcp_servers.${SERVER}]\ncommand = "other"\n`],
     ['features that nothing can be added to', CONFIG, 'features = { a = true }\n'],
-  ])('refuses %s and changes nothing', async (_, path, text) => {
+  ])('an installation for the user refuses %s and changes nothing', async (_, path, text) => {
     const { read, where } = place({ [path]: text });
     await expect(codexInstaller.install(where('user'))).rejects.toMatchObject({
       code: expect.stringMatching(/^(malformed|taken)$/),
@@ -127,7 +127,7 @@ describe('an installation for the user', () => {
     expect(read(path)).toBe(text);
   });
 
-  test('keeps a feature disabled that the user disabled', async () => {
+  test('an installation for the user keeps a feature disabled that the user disabled', async () => {
     const { read, where } = place({ [CONFIG]: '[features]\nmcp_tool_list_changed = false\n' });
     carryOut(await codexInstaller.install(where('user')));
     expect(parse(read(CONFIG) ?? '')).toMatchObject({ features: { mcp_tool_list_changed: false } });

@@ -36,7 +36,7 @@ process.stdin.resume().on('end', () => {
 const wordAfter = (args: readonly string[], option: string): string | undefined => args[args.indexOf(option) + 1];
 
 describe('a thread of the SDK', () => {
-  test('gives each turn the sandbox of the session’s current peripheral', async () => {
+  test('a thread of the SDK gives each turn the sandbox of the session’s current peripheral', async () => {
     const { path, calls } = fakeCodex();
     const { session, root } = await stage();
     await must(session.setMode({ to: 'diagnose' }));
@@ -87,7 +87,7 @@ describe('a thread of the SDK', () => {
     );
   });
 
-  test('runs turns that begin at once in the same thread', async () => {
+  test('a thread of the SDK runs turns that begin at once in the same thread', async () => {
     const { path, calls } = fakeCodex();
     const { session } = await stage();
     await must(session.start('explore'));
@@ -108,7 +108,7 @@ describe('a thread of the SDK', () => {
     expect(two.events[Symbol.asyncIterator]).toBeTypeOf('function');
   });
 
-  test('begins the next turn after a failed one', async () => {
+  test('a thread of the SDK begins the next turn after a failed one', async () => {
     const { path, calls } = fakeCodex();
     const { session } = await stage();
     await must(session.start('explore'));

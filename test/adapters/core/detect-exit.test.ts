@@ -409,7 +409,7 @@ describe('a detected exit', () => {
   it('a detected exit is absent if a sentence names two exits', () => {
     expect(detectExit(fixtureSpecs, 'explore', 'I hop to edit or I hop to reflect.')).toBeNull();
   });
-  it('belongs to the current peripheral', () => {
+  it('a detected exit belongs to the current peripheral', () => {
     expect(detectExit(fixtureSpecs, 'discipline', 'All tests pass.')).toBeNull();
     expect(detectExit(fixtureSpecs, 'nowhere', 'All tests pass.')).toBeNull();
   });
@@ -462,7 +462,7 @@ describe('detectExit on any text', () => {
     fc.constantFrom('```', '`', '"', '> ', '\n', 'not ', '    ', '“', "'", '<output>', '.'),
   );
 
-  it('throws nothing', () => {
+  it('detectExit on any text throws nothing', () => {
     fc.assert(
       fc.property(peripherals, fc.array(fc.oneof(phrase, filler)), (peripheral, parts) => {
         const found = detectExit(fixtureSpecs, peripheral, parts.join(''));
@@ -473,7 +473,7 @@ describe('detectExit on any text', () => {
     expect(detectExit(fixtureSpecs, 'edit', null as never)).toBeNull();
   });
 
-  it('finds no exit in quoted, copied or formatted code', () => {
+  it('detectExit on any text finds no exit in quoted, copied or formatted code', () => {
     const wrap = fc.constantFrom<(text: string) => string>(
       (text) => `\`\`\`\n${text}\n\`\`\``,
       (text) => `It printed:\n\n~~~sh\n${text}\n~~~\nand ended.`,
@@ -491,7 +491,7 @@ describe('detectExit on any text', () => {
     );
   });
 
-  it('ends quickly, however long the text is', () => {
+  it('detectExit on any text ends quickly, however long the text is', () => {
     const long =
       'I am not ready to edit '.repeat(50_000) + '`'.repeat(50_000) + '"'.repeat(50_000) + 'a '.repeat(100_000);
     expect(detectExit(fixtureSpecs, 'explore', long)).toBeNull();

@@ -76,7 +76,7 @@ describe('an answer', () => {
     expect(text).toContain('"fruit":{"summary":"…"}');
   });
 
-  it('distinguishes a failure from a refusal', async () => {
+  it('an answer distinguishes a failure from a refusal', async () => {
     const failing = {
       outcome: { status: 'failed' as const, code: 'not-found', message: 'There is no "x".' },
       effects: [],
@@ -99,7 +99,7 @@ describe('an answer', () => {
     expect(answer.text).not.toContain('ask the operator');
   });
 
-  it('accepts an approval only for the request that was shown', async () => {
+  it('an answer accepts an approval only for the request that was shown', async () => {
     const { session } = await stage({ approver: no });
     await session.setMode({ to: 'diagnose' });
     const agent = agentSession(session);
@@ -148,7 +148,7 @@ describe('a hop with a change of mode', () => {
     expect(session.state.peripheral).toBe('explore');
   });
 
-  it('asks for the hop’s approval after the mode’s', async () => {
+  it('a hop with a change of mode asks for the hop’s approval after the mode’s', async () => {
     const { session } = await stage({ approver: yes });
     await lead(session, 'test');
     await session.step({ tool: 'bash-test', args: {} });
@@ -213,13 +213,13 @@ describe('advice after an error of the sandbox', () => {
       "chown: changing ownership of 'a': Operation not permitted",
       /permits no change of users, owners.*ask the operator/,
     ],
-  ])('follows: %s', async (stderr, advice) => {
+  ])('advice after an error of the sandbox follows: %s', async (stderr, advice) => {
     const { session } = await printing(stderr);
     await lead(session, 'explore');
     const { text } = await agentSession(session).call({ name: 'bash-readonly', input: { command: 'x' } });
     expect(text).toMatch(advice);
   });
-  it('follows a commit or branch that was not kept', async () => {
+  it('advice after an error of the sandbox follows a commit or branch that was not kept', async () => {
     const message = 'Not kept: the branch x. Commits, branches and tags are made with bash-git where the scope ships.';
     const outcome = { status: 'failed' as const, code: 'git-not-kept', message };
     const { session } = await stage({ results: { 'bash-readonly': { outcome, effects: [] } } });
@@ -274,7 +274,7 @@ describe('any input of agentSession', () => {
     'constructor',
   );
   const input = fc.oneof(fc.anything(), fc.dictionary(keys, fc.anything()), fc.array(fc.anything()));
-  it('gets an answer without an exception, and only available tools run', async () => {
+  it('any input of agentSession gets an answer without an exception, and only available tools run', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     const agent = agentSession(session);
@@ -393,7 +393,7 @@ describe('a result in the form for the model', () => {
   it.each(rows)('a result in the form for the model is readable: %s', (_what, result, text) =>
     expect(renderResult(result)).toBe(text),
   );
-  it('exists for any value', () => {
+  it('a result in the form for the model exists for any value', () => {
     const fields = ['exit', 'stdout', 'stderr', 'text', 'from', 'files', 'matches', 'content', 'url', 'truncated'];
     const shapes = fc.dictionary(fc.constantFrom(...fields), fc.jsonValue());
     fc.assert(

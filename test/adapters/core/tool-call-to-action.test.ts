@@ -203,7 +203,7 @@ describe('the translation of a shell call', () => {
     ]);
   });
 
-  it('uses the read-only tool if the mode forbids the acting one', () => {
+  it('the translation of a shell call uses the read-only tool if the mode forbids the acting one', () => {
     const edit = fixtureSpecs.peripherals['edit'];
     if (!edit) throw new Error('no edit');
     const both = { ...edit, id: 'both', tools: ['bash', 'bash-readonly'] };
@@ -214,7 +214,7 @@ describe('the translation of a shell call', () => {
     );
   });
 
-  it('accepts Codex’s argument lists and folder', () => {
+  it('the translation of a shell call accepts Codex’s argument lists and folder', () => {
     const line = (input: Json) => calls(codex('shell', input))[0]?.[2];
     expect(line({ command: ['bash', '-lc', 'ls | head'] })).toEqual({ command: 'ls | head' });
     expect(line({ command: ['/bin/sh', '-c', 'ls'] })).toEqual({ command: 'ls' });
@@ -226,7 +226,7 @@ describe('the translation of a shell call', () => {
     ]);
   });
 
-  it('passes a call without a command to the gate unchanged', () => {
+  it('the translation of a shell call passes a call without a command to the gate unchanged', () => {
     expect(calls(claude('Bash', { command: 7 }))).toEqual([['contained', 'bash', { command: 7 }]]);
     expect(calls(claude('Bash', {}))).toEqual([['contained', 'bash', {}]]);
     expect(calls(codex('shell', { command: ['ls', 7] }))).toEqual([['contained', 'bash', { command: ['ls', 7] }]]);
@@ -367,14 +367,14 @@ describe('tools of other MCP servers', () => {
 
 describe('the table of client tools', () => {
   it.each(['TodoWrite', 'TaskCreate', 'Agent', 'Task', 'ToolSearch', 'AskUserQuestion', 'ExitPlanMode'])(
-    'leaves %s to Claude Code',
+    'the table of client tools leaves %s to Claude Code',
     (name) => expect(claude(name, {})).toEqual({ kind: 'inner' }),
   );
   it.each(['update_plan', 'spawn_agent', 'multi_agent_v1__spawn_agent', 'multi_agent_v1.wait_agent'])(
-    'leaves %s to Codex',
+    'the table of client tools leaves %s to Codex',
     (name) => expect(codex(name, {})).toEqual({ kind: 'inner' }),
   );
-  it('turns a web search into a call of the tool that is bound to an MCP server’s search', () => {
+  it('the table of client tools turns a web search into a call of the tool that is bound to an MCP server’s search', () => {
     const upstream = { server: 'web', tool: 'search', schemaHash: null, folders: 'contents' as const };
     const query = { name: 'query', role: 'text' as const, description: '', required: true, schema: {} };
     const tool = { ...fixtureSpecs.tools['read']!, id: 'web-search', parameters: [query], upstream };
@@ -382,16 +382,19 @@ describe('the table of client tools', () => {
     const action = claude('WebSearch', { query: 'x', allowed_domains: [] }, at('edit', { specs }));
     expect(calls(action)).toEqual([['contained', 'web-search', { query: 'x' }]]);
   });
-  it.each(['WebSearch', 'Monitor', 'CronCreate', 'EnterWorktree'])('refuses %s with a reason', (name) => {
-    expect(claude(name, {})).toEqual({ kind: 'unmapped', why: expect.any(String) });
-  });
+  it.each(['WebSearch', 'Monitor', 'CronCreate', 'EnterWorktree'])(
+    'the table of client tools refuses %s with a reason',
+    (name) => {
+      expect(claude(name, {})).toEqual({ kind: 'unmapped', why: expect.any(String) });
+    },
+  );
   it.each(['Teleport', '', 'read', 'bash', '__proto__', 'constructor', 'toString'])(
     'the table of client tools does not know "%s"',
     (name) => {
       for (const provider of CLIENT_PROVIDERS) expect(act(provider, name, {})).toEqual({ kind: 'unmapped', why: null });
     },
   );
-  it('keeps the names of the two clients apart', () => {
+  it('the table of client tools keeps the names of the two clients apart', () => {
     expect(claude('apply_patch', {})).toMatchObject({ kind: 'unmapped' });
     expect(codex('Read', { file_path: 'a' })).toMatchObject({ kind: 'unmapped' });
     expect(act('mcp', 'Bash', { command: 'ls' })).toMatchObject({ kind: 'unmapped' });

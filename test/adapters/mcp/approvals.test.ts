@@ -57,7 +57,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     await world.verify();
   });
 
-  it('shows the fruit, the context and the changes of a deploy', async () => {
+  it('a missing approval shows the fruit, the context and the changes of a deploy', async () => {
     const world = await agentWorld('test');
     const session = await world.open();
     const shown: string[] = [];
@@ -127,7 +127,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     },
   );
 
-  it('explains to the person that an acceptance without the tick is no yes, and asks again', async () => {
+  it('a missing approval explains to the person that an acceptance without the tick is no yes, and asks again', async () => {
     const world = await agentWorld('explore');
     const session = await world.open({ approver: leaving([]) });
     const shown: string[] = [];

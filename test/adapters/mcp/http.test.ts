@@ -62,7 +62,7 @@ describe.each(ERAS)('Streamable HTTP (%s)', (era) => {
     await world.verify();
   });
 
-  it('asks the person at the client', async () => {
+  it('Streamable HTTP asks the person at the client', async () => {
     const { serving, session } = await served();
     const shown: string[] = [];
     const mine = await client(serving, {
@@ -85,7 +85,7 @@ describe.each(ERAS)('Streamable HTTP (%s)', (era) => {
     expect(await names(await client(serving, { era }))).toEqual(['read', 'hop', 'mode', 'status', 'why']);
   });
 
-  it('reports the progress of a long call', async () => {
+  it('Streamable HTTP reports the progress of a long call', async () => {
     const { backend, release } = slowGlob();
     const { serving } = await served({}, { progressMs: 1 }, { backends: (real) => [backend, ...real] });
     const mine = await client(serving, { era });

@@ -187,7 +187,7 @@ describe.each(ERAS)('a whistle as a task (%s)', (era) => {
     else expect(await world.ask('tasks/cancel', { taskId: id })).toMatchObject({ resultType: 'complete' });
   });
 
-  it('leaves new messages to the next answer, because nobody may read the result of a task', async () => {
+  it('a whistle as a task leaves new messages to the next answer, because nobody may read the result of a task', async () => {
     const world = await pair(era);
     const execution = await whistling(world, { to: 'agent:bob', text: 'Which port?', seconds: 600 });
     const { id } = await world.asked();

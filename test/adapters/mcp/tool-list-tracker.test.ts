@@ -22,7 +22,7 @@ async function waited(
 }
 
 describe('an answer after a change of the tools', () => {
-  it('waits until the client has listed and read the tools', async () => {
+  it('an answer after a change of the tools waits until the client has listed and read the tools', async () => {
     const tracker = new ToolListTracker();
     expect(await waited(tracker, () => tracker.listed())).toBe(130);
   });
@@ -33,12 +33,12 @@ describe('an answer after a change of the tools', () => {
     expect(await waited(tracker)).toBe(500);
   });
 
-  it('waits only briefly for a client that never lists', async () => {
+  it('an answer after a change of the tools waits only briefly for a client that never lists', async () => {
     const tracker = new ToolListTracker();
     expect([await waited(tracker), await waited(tracker), await waited(tracker)]).toEqual([500, 500, 30]);
   });
 
-  it('waits again if the client starts listing later', async () => {
+  it('an answer after a change of the tools waits again if the client starts listing later', async () => {
     const tracker = new ToolListTracker();
     await waited(tracker);
     await waited(tracker);
@@ -48,7 +48,7 @@ describe('an answer after a change of the tools', () => {
     expect(await waited(tracker, () => tracker.listed())).toBe(130);
   });
 
-  it('notifies once more a client that has listed again before', async () => {
+  it('an answer after a change of the tools notifies once more a client that has listed again before', async () => {
     const tracker = new ToolListTracker();
     const notify = vi.fn(() => tracker.listed());
     expect(await waited(tracker, () => tracker.listed(), never, notify)).toBe(130);

@@ -18,7 +18,7 @@ const readingOf = ({ specs }: Session): McpReading => ({
 });
 
 describe('the list of tools', () => {
-  it('states the effect of each tool', async () => {
+  it('the list of tools states the effect of each tool', async () => {
     const world = await agentWorld('edit');
     const session = await world.open();
     const client = await connected(hostOf(agentSession(session), { reading: readingOf(session) }));
@@ -42,7 +42,7 @@ describe('the list of tools', () => {
     });
   });
 
-  it('marks fetching and shipping as open to the world', async () => {
+  it('the list of tools marks fetching and shipping as open to the world', async () => {
     const world = await agentWorld('explore');
     const session = await world.open({ approver: () => true });
     const client = await connected(hostOf(agentSession(session), { reading: readingOf(session) }));
@@ -167,7 +167,7 @@ describe('the content for a model', () => {
   const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' };
   const link = { type: 'resource_link', uri: 'file:///a', name: 'a' };
 
-  it('contains the upstream server’s blocks unchanged', async () => {
+  it('the content for a model contains the upstream server’s blocks unchanged', async () => {
     const client = await connected(
       hostOf(answering({ content: [{ type: 'text', text: 'hi' }, image, link], structuredContent: { a: 1 } })),
     );
@@ -177,19 +177,19 @@ describe('the content for a model', () => {
     });
   });
 
-  it('contains the upstream server’s error message', async () => {
+  it('the content for a model contains the upstream server’s error message', async () => {
     const data = { code: 'upstream-error', message: 'it broke', result: { content: [image], isError: true } };
     const client = await connected(hostOf(answering(data, 'failed')));
     expect((await call(client, 'shot')).result).toMatchObject({ content: [image], isError: true });
   });
 
-  it('contains hopgate’s message if the upstream server sent none', async () => {
+  it('the content for a model contains hopgate’s message if the upstream server sent none', async () => {
     const data = { code: 'upstream-down', message: 'it is gone', result: { content: [] } };
     const client = await connected(hostOf(answering(data, 'failed')));
     expect(await call(client, 'shot')).toMatchObject({ text: 'upstream-error: it broke', isError: true });
   });
 
-  it('contains similar data as data, not as blocks', async () => {
+  it('the content for a model contains similar data as data, not as blocks', async () => {
     const client = await connected(hostOf(answering({ content: [{ type: 'image' }] })));
     expect((await call(client, 'shot')).result.content).toEqual([{ type: 'text', text: 'upstream-error: it broke' }]);
   });

@@ -101,13 +101,13 @@ describe('P-2 (context injection)', () => {
       'where it can leave to: discipline',
     ],
     ['is nothing', reworded(() => ''), 'where it is: explore'],
-  ])('fails if the first delivery %s', (_what, changed, reason) => {
+  ])('P-2 (context injection) fails if the first delivery %s', (_what, changed, reason) => {
     const { ids, why } = failing(changed);
     expect(ids).toMatch(/^P-2/);
     expect(why.join('\n')).toContain(reason);
   });
 
-  it('fails if the first delivery comes after the first act', async () => {
+  it('P-2 (context injection) fails if the first delivery comes after the first act', async () => {
     const { session } = await stage();
     const stream = new Items();
     const agent = recordTranscript(agentSession(session), stream);
@@ -230,7 +230,7 @@ describe('P-5 (evidence of inhabitation)', () => {
   const scoreOf = (changed: readonly unknown[]) =>
     judgeInhabitation({ items: changed as TranscriptItem[], problems: [] }, fixtureSpecs, entries)[4];
 
-  it('gives the first person and the words of the peripherals a higher score', () => {
+  it('P-5 (evidence of inhabitation) gives the first person and the words of the peripherals a higher score', () => {
     const own = scoreOf(items)?.score ?? 0;
     const bland = scoreOf(spoken(() => 'The task has been completed successfully.'));
     const lost = scoreOf(spoken(() => 'I will help you with that.'));
@@ -239,7 +239,7 @@ describe('P-5 (evidence of inhabitation)', () => {
     expect(own).toBeGreaterThan(lost?.score ?? 1);
     expect(lost?.score).toBeGreaterThan(bland?.score ?? 1);
   });
-  it('fails if the agent said nothing', () =>
+  it('P-5 (evidence of inhabitation) fails if the agent said nothing', () =>
     expect(scoreOf(spoken(() => ''))?.findings[0]?.reason).toBe('the agent wrote no words'));
 });
 

@@ -19,12 +19,12 @@ const folder = (): string => {
 const written = (items: readonly unknown[]): string => items.map((item) => `${JSON.stringify(item)}\n`).join('');
 
 describe('reading a transcript', () => {
-  it('returns what was written', async () => {
+  it('reading a transcript returns what was written', async () => {
     const { items } = await inhabit();
     expect(parseTranscript(written(items.items))).toEqual({ items: items.items, problems: [] });
   });
 
-  it('omits an unfinished last line, and reports any other damaged line', async () => {
+  it('reading a transcript omits an unfinished last line, and reports any other damaged line', async () => {
     const { items } = await inhabit();
     const text = written(items.items);
     expect(parseTranscript(text.slice(0, -20))).toEqual({ items: items.items.slice(0, -1), problems: [] });
@@ -32,7 +32,7 @@ describe('reading a transcript', () => {
     expect(parseTranscript(spoiled).problems.map(({ line }) => line)).toEqual([1, 2, 3]);
   });
 
-  it('returns an item or a problem for any line', () => {
+  it('reading a transcript returns an item or a problem for any line', () => {
     const base = { n: 0, at: '2026-01-01T00:00:00Z', source: 'agent', channel: 'x' };
     const kinds = [
       'opened',
@@ -120,7 +120,7 @@ describe('a transcript file', () => {
 describe('a recorded session', () => {
   const kindsOf = ({ items }: Items): string[] => items.map(({ kind }) => kind);
 
-  it('gives the same answers as the wrapped session', async () => {
+  it('a recorded session gives the same answers as the wrapped session', async () => {
     const { session } = await stage();
     const plain = agentSession(session);
     const recorded = recordTranscript(plain, new Items());
@@ -149,7 +149,7 @@ describe('a recorded session', () => {
     expect(kindsOf(items)).toEqual(['opened', 'offered', 'offered']);
   });
 
-  it('shortens long texts, and accepts any value from a model', async () => {
+  it('a recorded session shortens long texts, and accepts any value from a model', async () => {
     const { session } = await stage();
     const items = new Items();
     const agent = recordTranscript(agentSession(session), items);
@@ -162,7 +162,7 @@ describe('a recorded session', () => {
     expect(inputs.slice(1)).toEqual([null, { self: '[cycle]' }, '[bigint 1]', 'text', [1]]);
   });
 
-  it('records a call that threw, and throws the same error', async () => {
+  it('a recorded session records a call that threw, and throws the same error', async () => {
     const { session } = await stage();
     const broken: AgentSession = {
       ...agentSession(session),

@@ -76,7 +76,7 @@ export interface BlockedSender {
 }
 
 /**
- * Port of inboxes: durable messages per session and person. `stores/messages/sqlite-messages.ts` is the reference;
+ * Port of inboxes: durable messages per session and person. `stores/sqlite/sqlite-messages.ts` is the reference;
  * every implementation must pass `test/contracts/message-store.ts`.
  */
 export interface MessageStore {

@@ -77,14 +77,7 @@ const EVENTS: { readonly [event: string]: (body: OptionalJsonFields, order: Para
     what: `${body['agency'] ? 'agent' : 'sub-agent'} in ${text(body['to'])}, within ${body['within'] === 'own' ? 'its own limits' : text(body['from'])}${askedBy(body)}`,
     came: body['agency'] ? `run ${text(fieldsOf(body['agency'])['run'])}` : `session ${text(body['session'])}`,
   }),
-  step: (body, order) => {
-    const outcomeSummary = outcome(body);
-    return {
-      what: call(body, order),
-      ...outcomeSummary,
-      notes: [...refusalNotes(body), ...(outcomeSummary.notes ?? [])],
-    };
-  },
+  step: (body, order) => ({ what: call(body, order), ...outcome(body) }),
   intent: (body, order) => ({
     what: call(body, order),
     mark: 'unknown',
@@ -179,7 +172,8 @@ function reframe(value: Json | undefined): readonly string[] {
 
 function outcome(body: OptionalJsonFields): SummaryParts {
   const { status, code, message, result } = fieldsOf(body['outcome']);
-  const notes = [...lastFailureLines(result ?? null).map((line) => `│ ${line}`), ...changes(body['effects'])];
+  const failures = lastFailureLines(result ?? null).map((line) => `│ ${line}`);
+  const notes = [...refusalNotes(body), ...failures, ...changes(body['effects'])];
   if (status === 'ok')
     return {
       mark: wentWell(fieldsOf(result)) ? 'ok' : 'failed',
@@ -204,14 +198,12 @@ const wentWell = ({ exit, verdict }: OptionalJsonFields): boolean =>
 function changes(effects: Json | undefined): readonly string[] {
   if (effects === 'unobserved') return ['its changes were not observed'];
   if (!Array.isArray(effects) || effects.length === 0) return [];
-  const changed = effects
-    .map((effect) => fieldsOf(effect))
-    .filter(({ op }) => op !== 'read')
-    .map(({ op, path }) => `${text(op)} ${text(path)}`);
+  const recorded = effects.map((effect) => fieldsOf(effect));
+  const changed = recorded.filter(({ op }) => op !== 'read').map(({ op, path }) => `${text(op)} ${text(path)}`);
   const more = changed.length > CHANGED_FILES ? `, and ${changed.length - CHANGED_FILES} more` : '';
-  const findings = effects
-    .map((one) => fieldsOf(one))
-    .flatMap(({ path, finding }) => (finding === undefined ? [] : [`finding: ${text(path)}: ${text(finding)}`]));
+  const findings = recorded.flatMap(({ path, finding }) =>
+    finding === undefined ? [] : [`finding: ${text(path)}: ${text(finding)}`],
+  );
   return changed.length === 0
     ? []
     : [`changed: ${changed.slice(0, CHANGED_FILES).join(', ')}${more}`, ...findings.slice(0, CHANGED_FILES)];

@@ -192,6 +192,7 @@ const MAX_REPORTS = 6;
 function stepMoves(pinned: AuditedPin, state: AuditState, from: PeripheralSpec): Move[] {
   const scope = visitScope(state);
   const tools = from.tools.flatMap((id) => getOwn(pinned.specs.tools, id) ?? []);
+  const toolNamed = (name: string) => tools.find(({ id }) => id === name);
   const moves: (Move | null)[] = [];
   const take = (name: string, tool: ToolSpec | undefined, report: ToolReport) => {
     if (tool) moves.push(stepMove(pinned, state, name, tool, report));
@@ -224,23 +225,13 @@ function stepMoves(pinned: AuditedPin, state: AuditState, from: PeripheralSpec):
   const path = chooseWritableFile(scope);
   if (changes && path !== null) {
     take('change', changes, okReport({ path }, [{ path, op: 'modify', after: 'f'.repeat(64) }]));
-  } else if (!changes)
-    take(
-      'ship',
-      tools.find(({ effect }) => effect === 'act'),
-      okReport({ exit: 0 }),
-    );
+  } else if (!changes) {
+    const ships = tools.find(({ effect }) => effect === 'act');
+    take('ship', ships, okReport({ exit: 0 }));
+  }
   for (const pattern of patternsOf(pinned)) {
-    take(
-      `select ${pattern}`,
-      tools.find(({ id }) => id === 'psr-select'),
-      okReport({ pattern }),
-    );
-    take(
-      `hold ${pattern}`,
-      tools.find(({ id }) => id === 'pur-update'),
-      okReport({ pattern, held: true }),
-    );
+    take(`select ${pattern}`, toolNamed('psr-select'), okReport({ pattern }));
+    take(`hold ${pattern}`, toolNamed('pur-update'), okReport({ pattern, held: true }));
   }
   return moves.filter((move) => move !== null);
 }

@@ -81,13 +81,7 @@ function takeMove(pinned: AuditedPin, state: AuditState, request: AuditRequest, 
       return;
     case 'step': {
       const { outcome, effects, observed = {}, state: visitState = {} } = report;
-      const result = {
-        tool: request.tool,
-        outcome: outcome,
-        effects: effects,
-        observed,
-        state: visitState,
-      };
+      const result = { tool: request.tool, outcome, effects, observed, state: visitState };
       const acting = recordsIntent(pinned.specs.tools[request.tool]);
       applyBody(state, acting ? { event: 'outcome', ...result } : { event: 'step', args: {}, ...result });
       return;

@@ -1,3 +1,5 @@
+import { splitWords } from '../../base/text.ts';
+
 /** One option of a sub-command: how it may be written and whether it takes a value. */
 export interface GitOptionSpelling {
   readonly long?: string;
@@ -16,55 +18,24 @@ export interface GitSubCommand {
   readonly digits?: string;
 }
 
-const flag = (long: string, short?: string): GitOptionSpelling => ({
-  long,
-  value: 'none',
-  ...(short === undefined ? {} : { short }),
-});
-const shortFlag = (short: string): GitOptionSpelling => ({ short, value: 'none' });
-const shortTakes = (short: string): GitOptionSpelling => ({ short, value: 'required' });
-const valueOption = (long: string, short?: string): GitOptionSpelling => ({ ...flag(long, short), value: 'required' });
-const mayTake = (long: string, short?: string): GitOptionSpelling => ({ ...flag(long, short), value: 'optional' });
+/** Parses options in the spelling of git: `-p|--patch`; `=` follows one that takes a value, `[=]` one that may. */
+const gitOptions = (text: string): readonly GitOptionSpelling[] =>
+  splitWords(text).map((word) => {
+    const [, short, long, value] = /^(?:-(\w))?\|?(?:--([a-z-]+))?(=|\[=\])?$/.exec(word)!;
+    const takes = value === undefined ? 'none' : value === '=' ? 'required' : 'optional';
+    return { ...(long && { long }), ...(short && { short }), value: takes };
+  });
 
-const DIFF: readonly GitOptionSpelling[] = [
-  flag('patch', 'p'),
-  flag('no-patch', 's'),
-  valueOption('unified', 'U'),
-  mayTake('stat'),
-  flag('numstat'),
-  flag('shortstat'),
-  flag('summary'),
-  flag('name-only'),
-  flag('name-status'),
-  flag('raw'),
-  flag('full-index'),
-  flag('check'),
-  mayTake('find-renames', 'M'),
-  flag('no-renames'),
-  flag('ignore-all-space', 'w'),
-  flag('ignore-space-change', 'b'),
-  flag('ignore-blank-lines'),
-  flag('minimal'),
-  valueOption('diff-filter'),
-  valueOption('diff-algorithm'),
-  mayTake('word-diff'),
-  flag('function-context', 'W'),
-  shortTakes('S'),
-  shortTakes('G'),
-  flag('pickaxe-regex'),
-  shortFlag('z'),
-];
+const DIFF = gitOptions(`
+  -p|--patch -s|--no-patch -U|--unified= --stat[=] --numstat --shortstat --summary --name-only --name-status --raw
+  --full-index --check -M|--find-renames[=] --no-renames -w|--ignore-all-space -b|--ignore-space-change
+  --ignore-blank-lines --minimal --diff-filter= --diff-algorithm= --word-diff[=] -W|--function-context -S= -G=
+  --pickaxe-regex -z
+`);
 
-const COMMITS: readonly GitOptionSpelling[] = [
-  flag('oneline'),
-  mayTake('pretty'),
-  valueOption('format'),
-  valueOption('date'),
-  flag('abbrev-commit'),
-  flag('no-abbrev-commit'),
-  mayTake('decorate'),
-  flag('no-decorate'),
-];
+const COMMITS = gitOptions(`
+  --oneline --pretty[=] --format= --date= --abbrev-commit --no-abbrev-commit --decorate[=] --no-decorate
+`);
 
 /**
  * Every sub-command that an agent may use, and every option of it. An allow-list: no other option reaches git, such as
@@ -73,21 +44,14 @@ const COMMITS: readonly GitOptionSpelling[] = [
 export const GIT_SUB_COMMANDS = {
   status: {
     purpose: 'show what changed',
-    options: [
-      flag('short', 's'),
-      flag('branch', 'b'),
-      mayTake('porcelain'),
-      flag('long'),
-      mayTake('untracked-files', 'u'),
-      mayTake('ignored'),
-      flag('null', 'z'),
-      flag('show-stash'),
-    ],
+    options: gitOptions(`
+      -s|--short -b|--branch --porcelain[=] --long -u|--untracked-files[=] --ignored[=] -z|--null --show-stash
+    `),
     operands: 'paths',
   },
   diff: {
     purpose: 'show changes',
-    options: [...DIFF, flag('cached'), flag('staged'), flag('exit-code'), flag('merge-base'), shortFlag('R')],
+    options: [...DIFF, ...gitOptions('--cached --staged --exit-code --merge-base -R')],
     operands: 'refs-and-paths',
   },
   log: {
@@ -95,24 +59,10 @@ export const GIT_SUB_COMMANDS = {
     options: [
       ...DIFF,
       ...COMMITS,
-      valueOption('max-count', 'n'),
-      valueOption('skip'),
-      valueOption('since'),
-      valueOption('after'),
-      valueOption('until'),
-      valueOption('before'),
-      valueOption('author'),
-      valueOption('grep'),
-      flag('regexp-ignore-case', 'i'),
-      flag('all'),
-      flag('graph'),
-      flag('follow'),
-      flag('first-parent'),
-      flag('merges'),
-      flag('no-merges'),
-      flag('reverse'),
-      flag('topo-order'),
-      flag('date-order'),
+      ...gitOptions(`
+        -n|--max-count= --skip= --since= --after= --until= --before= --author= --grep= -i|--regexp-ignore-case --all
+        --graph --follow --first-parent --merges --no-merges --reverse --topo-order --date-order
+      `),
     ],
     operands: 'refs-and-paths',
     digits: 'max-count',
@@ -120,38 +70,38 @@ export const GIT_SUB_COMMANDS = {
   show: { purpose: 'show a commit', options: [...DIFF, ...COMMITS], operands: 'refs-and-paths' },
   branch: {
     purpose: 'list branches, or create one at HEAD',
-    options: [flag('list', 'l'), flag('all', 'a'), flag('remotes', 'r'), flag('verbose', 'v'), flag('show-current')],
+    options: gitOptions('-l|--list -a|--all -r|--remotes -v|--verbose --show-current'),
     operands: 'refs',
   },
   'rev-parse': {
     purpose: 'name a commit',
-    options: [flag('verify'), mayTake('short'), mayTake('abbrev-ref'), flag('symbolic-full-name')],
+    options: gitOptions('--verify --short[=] --abbrev-ref[=] --symbolic-full-name'),
     operands: 'refs',
   },
   add: {
     purpose: 'stage changed files',
-    options: [flag('all', 'A'), flag('update', 'u'), flag('verbose', 'v')],
+    options: gitOptions('-A|--all -u|--update -v|--verbose'),
     operands: 'paths',
   },
   switch: {
     purpose: 'create a branch at HEAD, or switch to one',
-    options: [valueOption('create', 'c')],
+    options: gitOptions('-c|--create='),
     operands: 'refs',
   },
   checkout: {
     purpose: 'create a branch at HEAD, or switch to one',
-    options: [shortTakes('b')],
+    options: gitOptions('-b='),
     operands: 'refs',
   },
-  restore: { purpose: 'unstage files', options: [flag('staged', 'S')], operands: 'paths' },
+  restore: { purpose: 'unstage files', options: gitOptions('-S|--staged'), operands: 'paths' },
   commit: {
     purpose: 'commit the staged files',
-    options: [valueOption('message', 'm'), flag('all', 'a'), flag('quiet', 'q'), flag('verbose', 'v')],
+    options: gitOptions('-m|--message= -a|--all -q|--quiet -v|--verbose'),
     operands: 'none',
   },
   push: {
     purpose: 'send a configured branch to the configured remote',
-    options: [flag('set-upstream', 'u')],
+    options: gitOptions('-u|--set-upstream'),
     operands: 'remote-and-branch',
   },
 } as const satisfies { readonly [name: string]: GitSubCommand };

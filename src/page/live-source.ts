@@ -96,7 +96,7 @@ class LiveSource implements PageData {
 
   async #follow(): Promise<void> {
     const ended = new AbortController();
-    const timer = setInterval(() => void this.#readWaiting().catch(() => {}), WAITING_POLL_MS);
+    const timer = setInterval(() => void this.#readWaiting(), WAITING_POLL_MS);
     try {
       // The stream begins before the list is read, so that no entry is missed in between.
       const events = this.#api.events('/v1/events', ended.signal);
@@ -106,7 +106,7 @@ class LiveSource implements PageData {
       const present = listed.filter(isOpen);
       this.trouble.value = null;
       // A session that cannot be read, such as one with altered evidence, must not hide the others.
-      await Promise.all([this.#readWaiting().catch(() => {}), ...present.map((one) => this.#readInTurn([one]))]);
+      await Promise.all([this.#readWaiting(), ...present.map((one) => this.#readInTurn([one]))]);
       // Closed sessions can be long and do not change, so they are read one after the other.
       void this.#readInTurn(listed.filter((one) => !isOpen(one)));
       const shown = this.#chosen.value ?? (this.sessions.value.length === 1 ? this.sessions.value[0]!.id : null);
@@ -115,7 +115,7 @@ class LiveSource implements PageData {
         const { source, type } = event.value.data as { readonly source: string; readonly type: string };
         const session = decodeURIComponent(source);
         if (session !== '') this.#readSoon(session);
-        if (type.includes('.denial.')) void this.#readWaiting().catch(() => {});
+        if (type.includes('.denial.')) void this.#readWaiting();
       }
     } finally {
       ended.abort();
@@ -213,15 +213,21 @@ class LiveSource implements PageData {
     }
   }
 
+  /** Reads all that waits for the operator. A part that cannot be read does not hide the others. */
   async #readWaiting(): Promise<void> {
+    const reads = [this.#readRequests(), this.#readGrants(), this.#readMessages()];
+    await Promise.all(reads.map((read) => read.catch((error: unknown) => this.#report(error))));
+  }
+
+  async #readRequests(): Promise<void> {
     const { approvals } = await this.#api.get<{ approvals: ListedApproval[] }>('/v1/approvals');
-    await Promise.all([this.#readGrants(), this.#readMessages()]);
     const open = approvals.filter(({ answer }) => answer === null);
     const known = this.waiting.value;
     if (open.map(({ id }) => id).join() === known.map(({ id }) => id).join()) return;
-    this.waiting.value = await Promise.all(
-      open.map(async (one) => known.find(({ id }) => id === one.id) ?? this.#withCard(one)),
+    const cards = await Promise.all(
+      open.map(async (one) => known.find(({ id }) => id === one.id) ?? this.#readCard(one)),
     );
+    this.waiting.value = cards.filter((card) => card !== null);
   }
 
   async #readGrants(): Promise<void> {
@@ -237,11 +243,16 @@ class LiveSource implements PageData {
     setIfChanged(this.messages, messages);
   }
 
-  async #withCard(one: ListedApproval): Promise<WaitingRequest> {
-    const { card, writable } = await this.#api.get<Pick<WaitingRequest, 'card' | 'writable'>>(
-      `/v1/approvals/${one.id}`,
-    );
-    return { ...one, sessionId: one.session, card, writable };
+  /** Reads the card of a request; null if the request was settled in the meantime, or cannot be read. */
+  async #readCard(one: ListedApproval): Promise<WaitingRequest | null> {
+    try {
+      const path = `/v1/approvals/${one.id}`;
+      const { card, writable } = await this.#api.get<Pick<WaitingRequest, 'card' | 'writable'>>(path);
+      return { ...one, sessionId: one.session, card, writable };
+    } catch (error) {
+      if (!(error instanceof ServerRefusal && error.status === 404)) this.#report(error);
+      return null;
+    }
   }
 }
 

@@ -23,7 +23,7 @@ export function operatorActionsOver(api: ServerApi, answered: () => Promise<void
   };
   const answer = async (path: string, body: unknown): Promise<string | null> => {
     const refused = await act(path, body);
-    await answered().catch(() => {});
+    await answered();
     return refused;
   };
   return {

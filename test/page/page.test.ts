@@ -224,20 +224,25 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(faults).toEqual([]);
     });
 
-    it('the page in Chromium stays logged in beside another page, logs in again with a new code, and shows the sessions that it can read', async () => {
+    it('the page in Chromium stays logged in beside another page, logs in again with a new code, and shows what it can read', async () => {
       const served = await serveWorld();
-      const { id: unreadable } = await served.session();
-      await served.session();
+      const sessions = [await served.session(), await served.session()];
+      for (const { id, token } of sessions)
+        for (const to of ['diagnose', 'execute'])
+          await served.ask(`POST /v1/sessions/${id}/mode`, { token, body: { to, reason: 'r', exitCriteria: 'x' } });
+      const [request] = (await served.ask('GET /v1/approvals')).json.approvals;
       const context = await browser.newContext();
       served.later(() => context.close());
       await context.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
-      await context.route(`**/${unreadable}/snapshot`, (route) => route.fulfill({ status: 500, json: {} }));
+      for (const unreadable of [`${sessions[0]!.id}/snapshot`, `approvals/${request.id}`, 'grants'])
+        await context.route(`**/${unreadable}`, (route) => route.fulfill({ status: 500, json: {} }));
       const login = () => `${served.http.address}/#code=${served.http.issueCode()}`;
       const [first, second] = [await context.newPage(), await context.newPage()];
       for (const page of [first, second]) {
         page.setDefaultTimeout(10_000);
         await page.goto(login());
         await page.locator('.node.here').waitFor();
+        await page.locator('.request').waitFor();
         expect(await page.locator('.trouble').textContent()).toBe('the server answered 500');
       }
       await first.reload();

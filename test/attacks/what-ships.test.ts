@@ -139,8 +139,8 @@ async function refused(answer: Promise<object>): Promise<string> {
 /** Commits and pushes the approved changes; returns the commit's id. */
 async function ship(session: Session, { root, remote }: World): Promise<string> {
   await must(bashGit(session, 'add', '-A'));
-  expect(await must(bashGit(session, 'commit'))).toMatchObject({ result: { committed: true } });
-  expect(await must(bashGit(session, 'push'))).toMatchObject({ result: { pushed: true } });
+  expect(await must(bashGit(session, 'commit'))).toMatchObject({ result: { committed: true, stderr: '' } });
+  expect(await must(bashGit(session, 'push'))).toMatchObject({ result: { pushed: true, stderr: '' } });
   expect(git(remote, 'rev-parse', 'main')).toBe(git(root, 'rev-parse', 'HEAD'));
   return git(root, 'rev-parse', 'HEAD');
 }

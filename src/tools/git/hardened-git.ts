@@ -45,6 +45,7 @@ const SETTINGS: readonly string[] = splitWords(`
   diff.submodule=short diff.ignoreSubmodules=dirty submodule.recurse=false status.submoduleSummary=false
   gc.auto=0 maintenance.auto=false
   color.ui=false color.status=false color.diff=false color.branch=false advice.statusHints=true
+  advice.graftFileDeprecated=false
 `);
 
 /** The descriptor from which git's processes read the password. */

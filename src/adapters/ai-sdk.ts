@@ -14,7 +14,7 @@ import {
 } from 'ai';
 import { parseJson } from '../base/json.ts';
 import { findApprovedRequest, findRefusedCalls, readRequestHash } from './ai-sdk/approval-messages.ts';
-import { adviseRepeatInOwnTurn } from './core/advise-repeat.ts';
+import { adviseToRepeatCall } from './core/advise-repeat.ts';
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
 import { renderApprovalQuestion } from './core/approval-question.ts';
 
@@ -85,7 +85,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
     const call = { name, input, ...(abortSignal ? { signal: abortSignal } : {}) };
     const request = findApprovedRequest(messages, toolCallId);
     if (!request)
-      return withoutRequest.delete(toolCallId) ? adviseRepeatInOwnTurn(await callSession(call)) : callSession(call);
+      return withoutRequest.delete(toolCallId) ? adviseToRepeatCall(await callSession(call)) : callSession(call);
     const hash = readRequestHash(request.reason) ?? (await session.wants(call))?.hash;
     return callSession(hash === undefined ? call : { ...call, approved: { hash, by } });
   };

@@ -1,7 +1,7 @@
 import { type AgentMiddleware, AIMessage, createMiddleware, ToolMessage, tool } from 'langchain';
 import { z } from 'zod';
 import type { ApprovalRequest } from '../ports/approver.ts';
-import { adviseRepeatInOwnTurn } from './core/advise-repeat.ts';
+import { adviseToRepeatCall } from './core/advise-repeat.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './core/agent-session.ts';
 import { renderApprovalQuestion } from './core/approval-question.ts';
 
@@ -85,7 +85,7 @@ export async function langChain(
       const approval = state.hopgateWanted[id];
       if (!approval) {
         const answer = await session.call(call);
-        return toolMessage(toolCall, interrupt ? adviseRepeatInOwnTurn(answer) : answer);
+        return toolMessage(toolCall, interrupt ? adviseToRepeatCall(answer) : answer);
       }
       const decision = runtime.interrupt?.(approvalInterrupt(toolCall, approval));
       const approved = approves(decision) ? { hash: approval.hash, by } : null;

@@ -19,7 +19,7 @@ import type { SessionHost } from './session-host.ts';
 import { writeNote } from './write-note.ts';
 
 /** One request about an agent's session, in the form that is sent over the daemon's socket. */
-export type AgentOp =
+export type SessionRequest =
   | { readonly op: 'attach'; readonly root: string; readonly agent: string }
   | ({ readonly root: string; readonly session: string } & (
       | { readonly op: 'tools' | 'allTools' | 'status' | 'prompt' }
@@ -38,7 +38,7 @@ interface OperatorHop {
 }
 
 /** The answer to a request. `ok: false` is an internal error; `cause` has its fields that a remedy depends on. */
-export type AgentOpAnswer =
+export type SessionRequestAnswer =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly why: string; readonly cause: { readonly code?: unknown; readonly path?: unknown } };
 
@@ -46,12 +46,12 @@ export type AgentOpAnswer =
 const WAIT_MS = 60_000;
 
 /** Carries out one request of another process. Never throws. */
-export async function carryOutAgentOp(
+export async function carryOutSessionRequest(
   host: SessionHost,
   caller: CallingProcess,
-  op: AgentOp,
+  op: SessionRequest,
   signal: AbortSignal,
-): Promise<AgentOpAnswer> {
+): Promise<SessionRequestAnswer> {
   try {
     if (op.op === 'attach') {
       const id = await host.conversations.attach(op.root, op.agent, caller);
@@ -81,8 +81,8 @@ export async function carryOutAgentOp(
   }
 }
 
-type Call = Extract<AgentOp, { readonly op: 'call' }>;
-type StateQuery = Exclude<AgentOp, Call | { readonly op: 'attach' | 'note' | 'hop' }>;
+type Call = Extract<SessionRequest, { readonly op: 'call' }>;
+type StateQuery = Exclude<SessionRequest, Call | { readonly op: 'attach' | 'note' | 'hop' }>;
 
 /** Runs a call of the agent in its session and records it in the transcript. */
 async function carryOutCall(

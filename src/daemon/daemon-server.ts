@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { errorText } from '../base/text.ts';
 import type { Env } from '../base/user-folders.ts';
-import { carryOutAgentOp } from './agent-ops.ts';
+import { carryOutSessionRequest } from './agent-ops.ts';
 import { answerStatusLine } from './answer-status-line.ts';
 import type { CallingProcess } from './conversations/session-host-options.ts';
 import { executeRunTicket, type OnOutput, type RunTicketOutput } from './execute-run-ticket.ts';
@@ -105,7 +105,7 @@ export class DaemonServer {
         return sendFramed(response, await answerStatusLine(line, (query) => host.status(query)));
       }
       case 'POST agent':
-        return sendJson(response, await carryOutAgentOp(host, caller, JSON.parse(body), gone));
+        return sendJson(response, await carryOutSessionRequest(host, caller, JSON.parse(body), gone));
       case 'GET status':
         return sendJson(response, {
           ...this.#parts.about(),

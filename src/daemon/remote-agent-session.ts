@@ -1,7 +1,7 @@
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from '../adapters/core/agent-session.ts';
 import type { Env } from '../base/user-folders.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
-import type { AgentOp, AgentOpAnswer } from './agent-ops.ts';
+import type { SessionRequest, SessionRequestAnswer } from './agent-ops.ts';
 import { askDaemon, NoDaemonError } from './hook/ask-daemon.ts';
 import { ensureDaemon, isDaemonEnabled } from './start-daemon.ts';
 
@@ -16,7 +16,7 @@ interface RemoteOptions {
   readonly pid?: number;
 }
 
-type Perform = (op: AgentOp, signal?: AbortSignal) => Promise<unknown>;
+type Perform = (op: SessionRequest, signal?: AbortSignal) => Promise<unknown>;
 
 interface Performer {
   readonly perform: Perform;
@@ -62,7 +62,7 @@ export async function remoteAgentSession(options: RemoteOptions): Promise<AgentS
   };
 }
 
-type OperatorAct = Extract<AgentOp, { readonly op: 'note' | 'hop' }>;
+type OperatorAct = Extract<SessionRequest, { readonly op: 'note' | 'hop' }>;
 
 /** Acts as the operator in a session. Returns the answer of the session. @throws Error if it cannot be reached */
 export async function actAsOperator(act: OperatorAct, env: Env): Promise<unknown> {
@@ -84,7 +84,7 @@ function overDaemon({ env, pid = process.pid }: RemoteOptions): Performer {
     for (let attempt = 0; ; attempt++) {
       try {
         const bytes = await askDaemon('/agent', { env, pid, body: JSON.stringify(op), ...(signal ? { signal } : {}) });
-        return outcomeOf(JSON.parse(bytes.toString()) as AgentOpAnswer);
+        return outcomeOf(JSON.parse(bytes.toString()) as SessionRequestAnswer);
       } catch (error) {
         const again =
           error instanceof NoDaemonError &&
@@ -99,19 +99,19 @@ function overDaemon({ env, pid = process.pid }: RemoteOptions): Performer {
 }
 
 async function inProcess({ env, pid = process.pid }: RemoteOptions): Promise<Performer> {
-  const [{ SessionHost }, { carryOutAgentOp }] = await Promise.all([
+  const [{ SessionHost }, { carryOutSessionRequest }] = await Promise.all([
     import('./session-host.ts'),
     import('./agent-ops.ts'),
   ]);
   const host = new SessionHost({ env, keepOpenMs: 0 });
   return {
     perform: async (op, signal = new AbortController().signal) =>
-      outcomeOf(await carryOutAgentOp(host, { env, pid }, op, signal)),
+      outcomeOf(await carryOutSessionRequest(host, { env, pid }, op, signal)),
     close: () => host.close(),
   };
 }
 
-function outcomeOf(answer: AgentOpAnswer): unknown {
+function outcomeOf(answer: SessionRequestAnswer): unknown {
   if (answer.ok) return answer.value;
   throw Object.assign(new Error(answer.why), answer.cause);
 }

@@ -9,7 +9,7 @@ import type { Approval, ApprovalAction } from './approvals/approval.ts';
 import { approvedHopView } from './approvals/approved-hop-view.ts';
 import { checkApproval } from './approvals/check-approval.ts';
 import { findEdge, isNonBlankText } from './find-edge.ts';
-import { backpackFieldsOf, type Fruit, prospectiveFruit } from './fruit.ts';
+import { backpackFieldsOf, type Fruit, predictVisitFruit } from './fruit.ts';
 import { makeDenial } from './make-denial.ts';
 import {
   exitProblem,
@@ -68,7 +68,7 @@ export function decideStop(context: GateContext, { fruit: stated }: Pick<StopReq
   if (view.closed) return makeDenial(context, 'session-closed', {});
   const peripheral = view.visit ? specs.peripherals[view.visit.peripheral] : undefined;
   if (!view.visit || !peripheral) return makeDenial(context, 'no-peripheral', {});
-  const { fruit, problems } = prospectiveFruit(peripheral, valueOfLazy(view.visit.observedFruit), stated ?? {});
+  const { fruit, problems } = predictVisitFruit(peripheral, valueOfLazy(view.visit.observedFruit), stated ?? {});
   if (problems.length === 0) return { ok: true, plan: { peripheral, fruit } };
   return makeDenial(context, 'invalid-fruit', {
     peripheral: peripheral.id,

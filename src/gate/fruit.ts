@@ -8,7 +8,7 @@ type FruitProblem = { readonly field: string; readonly problem: string };
 export const describeFruitType = (type: FruitType): string =>
   typeof type === 'string' ? type : `one of ${type.join(', ')}`;
 
-export function isOfFruitType(value: Json, type: FruitType): boolean {
+export function isValueOfFruitType(value: Json, type: FruitType): boolean {
   if (typeof type !== 'string') return typeof value === 'string' && type.includes(value);
   switch (type) {
     case 'string':
@@ -37,7 +37,7 @@ function fieldProblem(spec: PeripheralSpec, field: string, value: Json, observed
       ? null
       : 'hopgate computes this field from what happened, so leave it out';
   }
-  return isOfFruitType(value, rule.type) ? null : `the value must be ${describeFruitType(rule.type)}`;
+  return isValueOfFruitType(value, rule.type) ? null : `the value must be ${describeFruitType(rule.type)}`;
 }
 
 /**
@@ -45,7 +45,7 @@ function fieldProblem(spec: PeripheralSpec, field: string, value: Json, observed
  * Reports every problem at once. An observed field without an observation is null (zero test runs: `result` is null,
  * not a pass).
  */
-export function prospectiveFruit(
+export function predictVisitFruit(
   spec: PeripheralSpec,
   observed: Fruit,
   stated: Fruit,

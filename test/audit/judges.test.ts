@@ -15,7 +15,7 @@ describe('a path in the audit', () => {
     ['/repo/src/a.ts', 'src/a.ts'],
     ['.', ''],
     ['../repo/src', 'src'],
-  ])('%s resolves to %j', (path, place) =>
+  ])('a path in the audit: %s resolves to %j', (path, place) =>
     expect(resolvePathInRoot('/repo', path)).toEqual({ inside: true, path: place }),
   );
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { disciplineToolOf, patternStatusAfter } from '../../src/evidence/patterns/discipline.ts';
+import { patternStatusAfter, patternToolOfEntry } from '../../src/evidence/patterns/discipline.ts';
 import { findLearningCycles, PATTERN_OUTCOME_TOOLS } from '../../src/evidence/patterns/learning-cycles.ts';
 import { readPur } from '../../src/evidence/patterns/pur.ts';
 import type { Json } from '../../src/spec/types.ts';
@@ -68,7 +68,7 @@ describe('an entry of a discipline tool', () => {
     ['pur-mark-pivot', 'correction', 'correction', 'pivot', 'a', 'selection', 'settles'],
     ['par-punctuate', 'reflection', 'conclusion', 'par', null, 'visit', null],
   ])('an entry of a discipline tool is classified by its tool %s', (tool, type, claim, tag, pattern, repliesTo, does) =>
-    expect(disciplineToolOf(step(tool, { pattern: 'a' }))).toEqual({
+    expect(patternToolOfEntry(step(tool, { pattern: 'a' }))).toEqual({
       type,
       claim,
       tag,
@@ -81,7 +81,7 @@ describe('an entry of a discipline tool', () => {
 
   it('an entry of a discipline tool names its pattern in the result, or else in the arguments', () => {
     const asked = { ...step('psr-select', 'nothing'), args: { pattern: 'b' } } as never;
-    expect(disciplineToolOf(asked)?.pattern).toBe('b');
+    expect(patternToolOfEntry(asked)?.pattern).toBe('b');
     for (const result of [
       { pattern: 'Not One' },
       { pattern: 7 },
@@ -91,7 +91,7 @@ describe('an entry of a discipline tool', () => {
       { pattern: '../a' },
       { pattern: 'a/' },
     ])
-      expect(disciplineToolOf(step('psr-select', result))?.pattern).toBeNull();
+      expect(patternToolOfEntry(step('psr-select', result))?.pattern).toBeNull();
   });
 
   it.each([
@@ -99,7 +99,7 @@ describe('an entry of a discipline tool', () => {
     ['a name of every object', step('constructor', { pattern: 'a' })],
     ['a call that failed', failure('step', 'psr-select', 'x')],
     ['an acting call', outcome('psr-select', { pattern: 'a' })],
-  ])('an entry of a discipline tool is not made by %s', (_, body) => expect(disciplineToolOf(body)).toBeNull());
+  ])('an entry of a discipline tool is not made by %s', (_, body) => expect(patternToolOfEntry(body)).toBeNull());
 });
 
 describe('the status of a pattern', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isActivityEvent, readActivityEvent, toActivityEvent } from '../../src/evidence/musn/activity.ts';
-import { normaliseInstant, printEntryForm, readEntryForm, toEntryForm } from '../../src/evidence/musn/entry-form.ts';
+import { normaliseInstant, printMusnForm, readMusnForm, toMusnForm } from '../../src/evidence/musn/entry-form.ts';
 import { planEvidenceImport } from '../../src/evidence/musn/plan-import.ts';
 import { draft } from './drafts.ts';
 
@@ -11,7 +11,7 @@ const form = (more: object = {}) => ({
   'evidence/at': '2026-01-29T12:00:00.000Z',
   ...more,
 });
-const read = (more: object = {}) => readEntryForm(form(more), GIVEN);
+const read = (more: object = {}) => readMusnForm(form(more), GIVEN);
 const issues = (more: object) => {
   const result = read(more);
   return result.ok ? [] : result.problems.map(({ path, message }) => `${path}: ${message}`);
@@ -20,7 +20,7 @@ const issues = (more: object) => {
 describe('the original JSON form of an entry', () => {
   it('the original JSON form of an entry has the keys of MUSN, and none for an absent field', () => {
     const bare = draft({ id: 'x', peripheral: null, mode: null, body: null, tags: [] });
-    expect(toEntryForm(bare)).toEqual({
+    expect(toMusnForm(bare)).toEqual({
       'evidence/id': 'x',
       'evidence/type': 'coordination',
       'evidence/claim-type': 'step',
@@ -32,30 +32,30 @@ describe('the original JSON form of an entry', () => {
       'evidence/session-id': 's-1',
     });
     const full = { ...bare, peripheral: 'edit', mode: 'execute', conjecture: false, forkOf: 'f', ephemeral: true };
-    expect(toEntryForm(full as never)).toMatchObject({
+    expect(toMusnForm(full as never)).toMatchObject({
       'evidence/peripheral': 'edit',
       'evidence/mode': 'execute',
       'evidence/conjecture?': false,
       'evidence/fork-of': 'f',
       'evidence/ephemeral?': true,
     });
-    expect(toEntryForm({ ...bare, ephemeral: false })).not.toHaveProperty('evidence/ephemeral?');
+    expect(toMusnForm({ ...bare, ephemeral: false })).not.toHaveProperty('evidence/ephemeral?');
   });
 
   it('the original JSON form of an entry has EDN keywords for types, claims and modes', () => {
     expect(
-      printEntryForm(toEntryForm(draft({ id: 'x', patternId: 'a/b', body: 'edit', tags: ['t', 'two words'] }))),
+      printMusnForm(toMusnForm(draft({ id: 'x', patternId: 'a/b', body: 'edit', tags: ['t', 'two words'] }))),
     ).toBe(
       '{:evidence/id "x", :evidence/type :coordination, :evidence/claim-type :step, ' +
         ':evidence/subject {:ref/type :session, :ref/id "s-1"}, :evidence/author "agent-1", ' +
         ':evidence/at "2026-01-31T09:00:00.000Z", :evidence/body "edit", :evidence/tags [:t "two words"], ' +
         ':evidence/session-id "s-1", :evidence/pattern-id :a/b, :evidence/peripheral :edit, :evidence/mode :execute}',
     );
-    expect(printEntryForm({ 'evidence/type': 7, 'evidence/tags': 'a', 'evidence/subject': null, other: [1] })).toBe(
+    expect(printMusnForm({ 'evidence/type': 7, 'evidence/tags': 'a', 'evidence/subject': null, other: [1] })).toBe(
       '{:evidence/type 7, :evidence/tags "a", :evidence/subject nil, :other [1]}',
     );
-    expect(printEntryForm({ 'evidence/subject': ['a'] })).toBe('{:evidence/subject ["a"]}');
-    expect(printEntryForm({ 'evidence/subject': 'a' })).toBe('{:evidence/subject "a"}');
+    expect(printMusnForm({ 'evidence/subject': ['a'] })).toBe('{:evidence/subject ["a"]}');
+    expect(printMusnForm({ 'evidence/subject': 'a' })).toBe('{:evidence/subject "a"}');
   });
 
   it('the original JSON form of an entry gets defaults for absent fields', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { readActivityEvent, toActivityEvent } from '../../src/evidence/musn/activity.ts';
-import { printEntryForm, toEntryForm } from '../../src/evidence/musn/entry-form.ts';
+import { printMusnForm, toMusnForm } from '../../src/evidence/musn/entry-form.ts';
 import { planEvidenceImport } from '../../src/evidence/musn/plan-import.ts';
 import { printEdn } from '../../src/evidence/musn/print-edn.ts';
 import { readForms } from '../../src/evidence/musn/read-forms.ts';
@@ -54,12 +54,12 @@ describe('other programs’ entry forms', () => {
     fc.assert(
       fc.property(draftsOf('s-1'), (drafts) => {
         const wanted = plain(drafts.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)));
-        const forms = drafts.map(toEntryForm);
+        const forms = drafts.map(toMusnForm);
         const texts = [
           JSON.stringify(forms),
           forms.map((form) => JSON.stringify(form)).join('\n'),
-          forms.map(printEntryForm).join('\n'),
-          `[${forms.map(printEntryForm).join(' ')}]`,
+          forms.map(printMusnForm).join('\n'),
+          `[${forms.map(printMusnForm).join(' ')}]`,
         ];
         for (const text of texts) expect(imported(text).drafts.slice(1)).toEqual(wanted);
       }),

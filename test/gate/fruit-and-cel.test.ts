@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isCelRuleTrue } from '../../src/audit/rules/audited-cel.ts';
-import { prospectiveFruit } from '../../src/gate/fruit.ts';
+import { predictVisitFruit } from '../../src/gate/fruit.ts';
 import { evaluateRule } from '../../src/gate/requirements/evaluate-rule.ts';
 import { collectCelFacts } from '../../src/gate/requirements/requirement-facts.ts';
 import type { FruitType, Json, PeripheralSpec } from '../../src/spec/types.ts';
@@ -9,9 +9,9 @@ import { fixtureSpecs, viewOf, visitTo } from './views.ts';
 const edit = fixtureSpecs.peripherals['edit']!;
 const withFruit = (fruit: PeripheralSpec['fruit']): PeripheralSpec => ({ ...edit, fruit });
 
-describe('prospectiveFruit', () => {
-  it('prospectiveFruit is null if nothing was observed', () => {
-    expect(prospectiveFruit(fixtureSpecs.peripherals['test']!, {}, {})).toEqual({
+describe('predictVisitFruit', () => {
+  it('predictVisitFruit is null if nothing was observed', () => {
+    expect(predictVisitFruit(fixtureSpecs.peripherals['test']!, {}, {})).toEqual({
       fruit: { result: null, 'test-count': null, failures: null },
       problems: [],
     });
@@ -25,25 +25,25 @@ describe('prospectiveFruit', () => {
     ['object', {}, []],
     ['object', { a: 1 }, null],
     [['low', 'high'], 'low', 'middle'],
-  ])('prospectiveFruit checks a stated field of type %j', (type, good, bad) => {
+  ])('predictVisitFruit checks a stated field of type %j', (type, good, bad) => {
     const spec = withFruit({ it: { kind: 'stated', type, optional: false } });
-    expect(prospectiveFruit(spec, {}, { it: good })).toEqual({ fruit: { it: good }, problems: [] });
-    expect(prospectiveFruit(spec, {}, { it: bad }).problems).toMatchObject([
+    expect(predictVisitFruit(spec, {}, { it: good })).toEqual({ fruit: { it: good }, problems: [] });
+    expect(predictVisitFruit(spec, {}, { it: bad }).problems).toMatchObject([
       { field: 'it', problem: expect.stringContaining('the value must be') },
     ]);
   });
-  it('prospectiveFruit requires every stated field that is not optional', () => {
+  it('predictVisitFruit requires every stated field that is not optional', () => {
     const spec = withFruit({
       it: { kind: 'stated', type: 'string', optional: false },
       or: { kind: 'stated', type: 'string', optional: true },
     });
-    expect(prospectiveFruit(spec, {}, {})).toEqual({
+    expect(predictVisitFruit(spec, {}, {})).toEqual({
       fruit: {},
       problems: [{ field: 'it', problem: 'the field is missing; state it (string)' }],
     });
   });
-  it('prospectiveFruit reports every problem together', () => {
-    const { problems } = prospectiveFruit(
+  it('predictVisitFruit reports every problem together', () => {
+    const { problems } = predictVisitFruit(
       edit,
       { changes: 1 },
       { changes: 2, 'commit-message': 3, colour: 'red', constructor: 1 },
@@ -55,9 +55,9 @@ describe('prospectiveFruit', () => {
       'constructor',
     ]);
   });
-  it('prospectiveFruit lets the agent repeat an observed value but not change it', () => {
-    expect(prospectiveFruit(edit, { changes: 1 }, { changes: 1 }).problems).toEqual([]);
-    expect(prospectiveFruit(edit, {}, { changes: 0 }).problems).toHaveLength(1);
+  it('predictVisitFruit lets the agent repeat an observed value but not change it', () => {
+    expect(predictVisitFruit(edit, { changes: 1 }, { changes: 1 }).problems).toEqual([]);
+    expect(predictVisitFruit(edit, {}, { changes: 0 }).problems).toHaveLength(1);
   });
 });
 

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { hopgateCommandLine } from '../../src/cli/client/client-program.ts';
-import { carryOutAgentOp } from '../../src/daemon/agent-ops.ts';
+import { carryOutSessionRequest } from '../../src/daemon/agent-ops.ts';
 import { midGame } from './mid-game.ts';
 import type { Served } from './serve-world.ts';
 
@@ -84,7 +84,7 @@ it('a hop by the operator needs the operator’s token', async () => {
   const { served, id } = await midGame();
   const hop = { op: 'hop', root: served.root, session: id, to: 'chat', exit: 'user-request', reason: 'out' } as const;
   const act = { ...hop, token: served.agent };
-  expect(await carryOutAgentOp(served.host(), served.nobody, act, new AbortController().signal)).toMatchObject({
+  expect(await carryOutSessionRequest(served.host(), served.nobody, act, new AbortController().signal)).toMatchObject({
     ok: false,
     why: expect.stringContaining("not the operator's token"),
   });

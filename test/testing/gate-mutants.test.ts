@@ -34,7 +34,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   [
     'a scope that reads what was named',
     'scope/scope-problem.ts',
-    "scope.read === 'session-log' && !isPathWithinAny(files, located.path)",
+    "scope.read === 'session-log' && !files.includes(located.path)",
     'false',
   ],
   [
@@ -114,7 +114,12 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ],
   ['context is demanded', 'transfer-context.ts', 'else if (!optional)', 'else if (false)'],
   ['a stated fruit is there', 'fruit.ts', 'else if (!rule.optional)', 'else if (false)'],
-  ['a stated fruit has its type', 'fruit.ts', 'return isOfFruitType(value, rule.type) ? null', 'return true ? null'],
+  [
+    'a stated fruit has its type',
+    'fruit.ts',
+    'return isValueOfFruitType(value, rule.type) ? null',
+    'return true ? null',
+  ],
   [
     'an observed fruit is not made up',
     'fruit.ts',

@@ -4,7 +4,7 @@ import type { AgentAnswer } from './agent-session.ts';
  * Adds to an answer that the call must be repeated in a turn of its own, if it lacks only an approval. Frameworks
  * collect all approvals of a turn before its first call runs; at that time, this call lacked something else too.
  */
-export function adviseRepeatInOwnTurn(answer: AgentAnswer): AgentAnswer {
+export function adviseToRepeatCall(answer: AgentAnswer): AgentAnswer {
   return isOnlyApprovalMissing(answer) ? { ...answer, text: `${answer.text}\n${IN_ITS_OWN_TURN}` } : answer;
 }
 

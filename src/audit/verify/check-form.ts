@@ -1,7 +1,7 @@
 import type { Body } from '../../evidence/bodies.ts';
 import { CLAIM_TYPE_OF_EVENT } from '../../evidence/claim-of.ts';
 import type { Entry, EvidenceType } from '../../evidence/entry.ts';
-import { disciplineToolOf } from '../../evidence/patterns/discipline.ts';
+import { patternToolOfEntry } from '../../evidence/patterns/discipline.ts';
 import { getOwn } from '../../spec/names.ts';
 import { EVIDENCE_TAG_BY_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
@@ -62,7 +62,7 @@ function tagsFor(state: AuditState, peripheral: string | null, body: Body): read
   const leavesWorld = spec?.tools.some((tool) => getOwn(specs.tools, tool)?.effect === 'simulate') ?? false;
   return [
     ...(peripheral === null ? [] : ['peripheral', peripheral]),
-    ...[disciplineToolOf(body)?.tag ?? []].flat(),
+    ...[patternToolOfEntry(body)?.tag ?? []].flat(),
     ...[called ?? []].flat(),
     ...(body.event === 'stop' && body.exit !== null && leavesWorld ? ['hop-out'] : []),
     body.event,
@@ -93,7 +93,7 @@ export function checkEntryHead(
     );
   if (state.mode !== null && entry.mode !== state.mode)
     report.violation('mode', `the mode is ${state.mode}`, `the entry names mode ${entry.mode}`, NEEDS_HISTORY);
-  const rule = disciplineToolOf(body);
+  const rule = patternToolOfEntry(body);
   const claim = rule?.claim ?? CLAIM_TYPE_OF_EVENT[event];
   if (entry.claim !== claim) {
     const broken = event === 'stop' ? 'conclusion-last' : 'claim';

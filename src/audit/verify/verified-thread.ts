@@ -1,6 +1,6 @@
 import type { Body } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
-import { disciplineToolOf, patternStatusAfter } from '../../evidence/patterns/discipline.ts';
+import { patternStatusAfter, patternToolOfEntry } from '../../evidence/patterns/discipline.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { hasHadVisit } from '../rules/judged-state.ts';
 
@@ -37,7 +37,7 @@ export class VerifiedThread {
 
   /** The entry that an entry with this body must reply to. */
   parentOf(body: Body, state: AuditState): string | null {
-    const rule = disciplineToolOf(body);
+    const rule = patternToolOfEntry(body);
     const selection =
       rule?.repliesTo === 'selection' && rule.pattern !== null ? this.#selections.get(rule.pattern) : undefined;
     if (selection !== undefined) return selection;

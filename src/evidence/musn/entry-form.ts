@@ -31,7 +31,7 @@ const NAMES = new Set(
 );
 
 /** Returns an entry in MUSN's form, as JSON: `{ "evidence/id": …, "evidence/type": … }`, without the chain's fields. */
-export function toEntryForm(entry: EntryDraft & { readonly ephemeral?: boolean }): Fields {
+export function toMusnForm(entry: EntryDraft & { readonly ephemeral?: boolean }): Fields {
   const { subject } = entry;
   const form: { [key: string]: Json } = {};
   for (const [key, field] of Object.entries(KEYS)) {
@@ -44,7 +44,7 @@ export function toEntryForm(entry: EntryDraft & { readonly ephemeral?: boolean }
 }
 
 /** Prints an entry in the `:evidence/type` form, as EDN on one line. */
-export function printEntryForm(form: Fields): string {
+export function printMusnForm(form: Fields): string {
   const named = (key: string, value: Json): EdnValue => {
     if (NAMES.has(key) && typeof value === 'string') return toKeywordIfValid(value);
     if (key === 'evidence/tags' && Array.isArray(value)) return value.map((tag) => toKeywordIfValid(String(tag)));
@@ -60,7 +60,7 @@ type ReadForm =
   | { readonly ok: true; readonly draft: EntryDraft; readonly ephemeral: boolean; readonly dropped: readonly string[] }
   | { readonly ok: false; readonly problems: readonly { readonly path: string; readonly message: string }[] };
 
-export const isEntryForm = (value: Fields): boolean => Object.keys(value).some((key) => key.startsWith('evidence/'));
+export const isMusnForm = (value: Fields): boolean => Object.keys(value).some((key) => key.startsWith('evidence/'));
 
 const FORM_OF = Object.fromEntries(Object.entries(KEYS).map(([key, field]) => [field, key]));
 
@@ -69,7 +69,7 @@ const FORM_OF = Object.fromEntries(Object.entries(KEYS).map(([key, field]) => [f
  * `observation`, the given `id`. Unknown keys are dropped and reported; an unknown key that begins with `evidence/` is
  * an error.
  */
-export function readEntryForm(form: Fields, defaults: { readonly id: string; readonly sessionId: string }): ReadForm {
+export function readMusnForm(form: Fields, defaults: { readonly id: string; readonly sessionId: string }): ReadForm {
   const fields: { [field: string]: unknown } = {};
   const problems: { path: string; message: string }[] = [];
   const dropped: string[] = [];

@@ -4,8 +4,8 @@ import { sha256 } from '../chain.ts';
 import type { EntryDraft } from '../entry.ts';
 import { findDraftProblems } from '../entry-schema.ts';
 import { isActivityEvent, readActivityEvent } from './activity.ts';
-import { isEntryForm, readEntryForm } from './entry-form.ts';
-import { type FormProblem, readForms } from './read-forms.ts';
+import { isMusnForm, readMusnForm } from './entry-form.ts';
+import { type ImportFormProblem, readForms } from './read-forms.ts';
 
 interface ImportPlan {
   /** The root entry, which names the origin, then the imported entries: oldest first, each after its parent. */
@@ -22,16 +22,16 @@ interface ImportPlan {
 export function planEvidenceImport(
   text: string,
   { sessionId, source }: { readonly sessionId: string; readonly source: string },
-): ({ readonly ok: true } & ImportPlan) | { readonly ok: false; readonly problems: readonly FormProblem[] } {
+): ({ readonly ok: true } & ImportPlan) | { readonly ok: false; readonly problems: readonly ImportFormProblem[] } {
   const read = readForms(text);
   if (!read.ok) return read;
-  const problems: FormProblem[] = [];
+  const problems: ImportFormProblem[] = [];
   const durable: EntryDraft[] = [];
   const ephemeral: EntryDraft[] = [];
   const dropped = new Set<string>();
   const seen = new Map<string, number>();
   for (const [index, form] of read.forms.entries()) {
-    const add = (more: readonly FormProblem[]) =>
+    const add = (more: readonly ImportFormProblem[]) =>
       problems.push(
         ...more.map(({ path, message }) => ({ path: `[${index}]${path === '' ? '' : `.${path}`}`, message })),
       );
@@ -56,8 +56,8 @@ type Form = { readonly [key: string]: Json };
 function readOne(
   form: Form,
   defaults: { readonly id: string; readonly sessionId: string },
-): ReturnType<typeof readEntryForm> {
-  if (isEntryForm(form)) return readEntryForm(form, defaults);
+): ReturnType<typeof readMusnForm> {
+  if (isMusnForm(form)) return readMusnForm(form, defaults);
   if (!isActivityEvent(form)) {
     const message = 'is neither an entry ("evidence/type", …) nor an event ("event/type", …)';
     return { ok: false, problems: [{ path: '', message }] };

@@ -3,14 +3,14 @@ import { type EdnNode, type EdnProblem, ednIdentityOf } from '../../spec/edn/edn
 import { ednToPlain } from '../../spec/edn/edn-to-plain.ts';
 import { parseEdn } from '../../spec/edn/read-edn.ts';
 
-export interface FormProblem {
+export interface ImportFormProblem {
   readonly path: string;
   readonly message: string;
 }
 
 type ReadForms =
   | { readonly ok: true; readonly forms: readonly { readonly [key: string]: Json }[] }
-  | { readonly ok: false; readonly problems: readonly FormProblem[] };
+  | { readonly ok: false; readonly problems: readonly ImportFormProblem[] };
 
 /**
  * Reads the forms of an export: JSON (a value, a list, one per line, or a page that `hopgate activity --json` printed)
@@ -38,7 +38,7 @@ function readJson(text: string): Json[] | null {
   return values.includes(undefined) ? null : (values as Json[]);
 }
 
-function readEdnForms(text: string): { ok: true; values: Json[] } | { ok: false; problems: FormProblem[] } {
+function readEdnForms(text: string): { ok: true; values: Json[] } | { ok: false; problems: ImportFormProblem[] } {
   const single = parseEdn(text);
   // The brackets join several forms to one; the line break ends a trailing comment.
   const many = single.ok ? single : parseEdn(`[${text}\n]`);
@@ -58,7 +58,7 @@ function readEdnForms(text: string): { ok: true; values: Json[] } | { ok: false;
 }
 
 /** @param shift number of characters that were inserted before the text */
-const formProblemOf = ({ line, column, message }: EdnProblem, shift = 0): FormProblem => ({
+const formProblemOf = ({ line, column, message }: EdnProblem, shift = 0): ImportFormProblem => ({
   path: `line ${line}, column ${line === 1 ? column - shift : column}`,
   message,
 });

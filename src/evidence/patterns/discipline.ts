@@ -21,7 +21,7 @@ const SETTLES = { subject: 'pattern', repliesTo: 'selection', does: 'settles' } 
 const SELECTS = { subject: 'pattern', repliesTo: 'visit', does: 'selects' } as const;
 
 /** The tools that select patterns and record their outcomes. Any peripheral of a spec set may offer them. */
-export const DISCIPLINE_TOOLS: { readonly [tool: string]: DisciplineTool } = {
+export const PATTERN_TOOLS: { readonly [tool: string]: DisciplineTool } = {
   'psr-search': { type: 'pattern-selection', claim: 'question', tag: 'psr', ...OF_SESSION },
   'psr-select': { type: 'pattern-selection', claim: 'goal', tag: 'psr', ...SELECTS },
   'pur-update': { type: 'pattern-outcome', claim: 'evidence', tag: 'pur', ...SETTLES },
@@ -33,10 +33,9 @@ export const DISCIPLINE_TOOLS: { readonly [tool: string]: DisciplineTool } = {
 export const PATTERN_ID_SYNTAX = /^[a-z0-9][a-z0-9._-]*(\/[a-z0-9][a-z0-9._-]*)*$/;
 
 /** Returns the discipline tool that an entry is a successful call of, with its pattern; null for any other entry. */
-export function disciplineToolOf(body: Body): (DisciplineTool & { readonly pattern: string | null }) | null {
-  if (body.event !== 'step' || body.outcome?.status !== 'ok' || !Object.hasOwn(DISCIPLINE_TOOLS, body.tool))
-    return null;
-  const rule = DISCIPLINE_TOOLS[body.tool];
+export function patternToolOfEntry(body: Body): (DisciplineTool & { readonly pattern: string | null }) | null {
+  if (body.event !== 'step' || body.outcome?.status !== 'ok' || !Object.hasOwn(PATTERN_TOOLS, body.tool)) return null;
+  const rule = PATTERN_TOOLS[body.tool];
   return rule
     ? { ...rule, pattern: rule.subject === 'pattern' ? patternIn(body.outcome.result, body.args) : null }
     : null;
@@ -47,7 +46,7 @@ export function patternStatusAfter(
   tool: string,
   outcome: OutcomeRecord,
 ): { readonly pattern: string; readonly status: 'selected' | 'held' | 'failed'; readonly selects: boolean } | null {
-  const does = Object.hasOwn(DISCIPLINE_TOOLS, tool) ? DISCIPLINE_TOOLS[tool]?.does : null;
+  const does = Object.hasOwn(PATTERN_TOOLS, tool) ? PATTERN_TOOLS[tool]?.does : null;
   if (!does || outcome?.status !== 'ok') return null;
   const pattern = patternIn(outcome.result);
   if (pattern === null) return null;

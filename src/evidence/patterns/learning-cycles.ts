@@ -1,6 +1,6 @@
 import { toBody } from '../bodies.ts';
 import type { EntryDraft } from '../entry.ts';
-import { DISCIPLINE_TOOLS, disciplineToolOf } from './discipline.ts';
+import { PATTERN_TOOLS, patternToolOfEntry } from './discipline.ts';
 import { type Psr, readPsr } from './psr.ts';
 import { type Pur, readPur } from './pur.ts';
 
@@ -46,7 +46,7 @@ export function findLearningCycles(
 function recordOf({ type, patternId, body }: Pick<EntryDraft, 'type' | 'patternId' | 'body'>) {
   const own = toBody(body);
   if (own) {
-    const rule = disciplineToolOf(own);
+    const rule = patternToolOfEntry(own);
     if (!rule?.does || own.event !== 'step' || own.outcome.status !== 'ok') return null;
     const result = own.outcome.result;
     return rule.does === 'selects'
@@ -60,6 +60,6 @@ function recordOf({ type, patternId, body }: Pick<EntryDraft, 'type' | 'patternI
 }
 
 /** The tools that record the outcome of a selected pattern. */
-export const PATTERN_OUTCOME_TOOLS: readonly string[] = Object.keys(DISCIPLINE_TOOLS).filter(
-  (tool) => DISCIPLINE_TOOLS[tool]?.does === 'settles',
+export const PATTERN_OUTCOME_TOOLS: readonly string[] = Object.keys(PATTERN_TOOLS).filter(
+  (tool) => PATTERN_TOOLS[tool]?.does === 'settles',
 );

@@ -3,7 +3,7 @@ import type { Json } from '../../spec/types.ts';
 import { type Body, toBody } from '../bodies.ts';
 import { toDialectRecord } from '../dialects/fields.ts';
 import type { Entry } from '../entry.ts';
-import { disciplineToolOf } from './discipline.ts';
+import { patternToolOfEntry } from './discipline.ts';
 
 /**
  * Returns the entry with only those arguments and results that reviews and learning cycles read, so that a long session
@@ -12,7 +12,7 @@ import { disciplineToolOf } from './discipline.ts';
 export function removeToolOutput(entry: Entry): Entry {
   const body = toBody(entry.body);
   const isCall = body?.event === 'step' || body?.event === 'intent' || body?.event === 'outcome';
-  return isCall && disciplineToolOf(body) === null ? { ...entry, body: asJson(shortenBody(body)) } : entry;
+  return isCall && patternToolOfEntry(body) === null ? { ...entry, body: asJson(shortenBody(body)) } : entry;
 }
 
 function shortenBody(body: Extract<Body, { event: 'step' | 'intent' | 'outcome' }>): Body {

@@ -8,7 +8,7 @@ import type { Approval, ApprovalAction } from '../approvals/approval.ts';
 import { checkApproval } from '../approvals/check-approval.ts';
 import { decideStep } from '../decide-step.ts';
 import type { Denial } from '../denial.ts';
-import { backpackFieldsOf, prospectiveFruit } from '../fruit.ts';
+import { backpackFieldsOf, predictVisitFruit } from '../fruit.ts';
 import { makeDenial } from '../make-denial.ts';
 import {
   refuseByMode,
@@ -50,7 +50,7 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   const delegates = here.delegates?.map(({ to }) => to) ?? [];
   if (!delegate || !edge) return makeDenial(context, 'hop-not-allowed', { from, to: target.id, delegates });
   const { entry, gates } = edgeRequirements(specs, edge);
-  const { fruit } = prospectiveFruit(here, valueOfLazy(view.visit?.observedFruit ?? {}), {});
+  const { fruit } = predictVisitFruit(here, valueOfLazy(view.visit?.observedFruit ?? {}), {});
   const facts = collectRequirementFacts(specs, view, [...entry, ...gates], { by: request.by, fruit });
   const refused = refuseByMode(context, target) ?? refuseEntry(context, target, unmetRequirements(entry, facts));
   if (refused) return refused;

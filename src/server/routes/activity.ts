@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { EntryDraft } from '../../evidence/entry.ts';
 import { findDraftProblems } from '../../evidence/entry-schema.ts';
 import { isActivityEvent, readActivityEvent, toActivityEvent } from '../../evidence/musn/activity.ts';
-import { isEntryForm, readEntryForm } from '../../evidence/musn/entry-form.ts';
+import { isMusnForm, readMusnForm } from '../../evidence/musn/entry-form.ts';
 import { aggregatePars } from '../../evidence/patterns/aggregate-pars.ts';
 import { type Par, readReviewInEntry } from '../../evidence/patterns/par.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
@@ -77,8 +77,8 @@ function readForm(
   form: Parameters<typeof readActivityEvent>[0],
   defaults: { id: string; sessionId: string },
 ): EntryDraft {
-  if (!isEntryForm(form)) return readActivityEvent(form, defaults);
-  const read = readEntryForm(form, defaults);
+  if (!isMusnForm(form)) return readActivityEvent(form, defaults);
+  const read = readMusnForm(form, defaults);
   if (read.ok) return read.draft;
   const { path, message } = read.problems[0]!;
   throw new ApiError('invalid-request', `${path}: ${message}`, 'Correct it.', `body.${path}`);

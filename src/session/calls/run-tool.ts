@@ -3,7 +3,7 @@ import { mapValues } from '../../base/map-values.ts';
 import { listBlobParameters } from '../../evidence/blob-values.ts';
 import type { OutcomeRecord } from '../../evidence/bodies.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
-import { describeFruitType, isOfFruitType } from '../../gate/fruit.ts';
+import { describeFruitType, isValueOfFruitType } from '../../gate/fruit.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type {
   CallControls,
@@ -119,7 +119,7 @@ function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = 
   for (const [field, value] of Object.entries(fields)) {
     const type = getOwn(declared, field);
     if (type === undefined) return `the backend reported "${field}", which the tool does not list under ${key}`;
-    if (value !== null && !isOfFruitType(value, type))
+    if (value !== null && !isValueOfFruitType(value, type))
       return `the backend reported "${field}" with a value that is not ${describeFruitType(type)}`;
     if (JSON.stringify(value).length > INLINE_BYTES) return `the backend reported "${field}" with more than 32 KiB`;
   }

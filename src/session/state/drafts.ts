@@ -2,7 +2,7 @@ import { asJson } from '../../base/json.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import { CLAIM_TYPE_OF_EVENT } from '../../evidence/claim-of.ts';
 import type { EntryDraft, EvidenceType } from '../../evidence/entry.ts';
-import { disciplineToolOf } from '../../evidence/patterns/discipline.ts';
+import { patternToolOfEntry } from '../../evidence/patterns/discipline.ts';
 import { getOwn } from '../../spec/names.ts';
 import { EVIDENCE_TAG_BY_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
@@ -22,7 +22,7 @@ function typeOf(specs: SpecSet, peripheral: string | null, body: Body): Evidence
 /** The id of the entry that a body replies to. `last`: the id of the entry before it, in this batch or the chain. */
 function replyTarget({ facts }: SessionState, body: Body, last: string | null): string | null {
   const { visit, pending, hopId, visits } = facts;
-  const rule = disciplineToolOf(body);
+  const rule = patternToolOfEntry(body);
   const selection =
     rule?.repliesTo === 'selection' && rule.pattern !== null ? getOwn(facts.selections, rule.pattern) : null;
   if (selection) return selection;
@@ -51,7 +51,7 @@ export function draftEntry(
   { id, now }: { readonly id: string; readonly now: number },
 ): EntryDraft {
   const { facts } = state;
-  const rule = disciplineToolOf(body);
+  const rule = patternToolOfEntry(body);
   const peripheral = body.event === 'start' ? body.peripheral : (facts.visit?.peripheral ?? null);
   const inReplyTo = replyTarget(state, body, facts.lastId);
   const author = body.event === 'session-open' ? body.agent : authorOf(body, facts.agent);

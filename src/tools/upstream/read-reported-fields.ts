@@ -1,5 +1,5 @@
 import { type Fields, isObject } from '../../base/json.ts';
-import { isOfFruitType } from '../../gate/fruit.ts';
+import { isValueOfFruitType } from '../../gate/fruit.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { FruitType, Json, ToolSpec } from '../../spec/types.ts';
 
@@ -22,6 +22,6 @@ const pick = (declared: { readonly [field: string]: FruitType }, structured: Fie
   Object.fromEntries(
     Object.entries(declared).flatMap(([field, type]) => {
       const value = getOwn(structured, field) ?? getOwn(structured, field.replaceAll('-', '_'));
-      return value === undefined ? [] : [[field, isOfFruitType(value, type) ? value : null] as const];
+      return value === undefined ? [] : [[field, isValueOfFruitType(value, type) ? value : null] as const];
     }),
   );

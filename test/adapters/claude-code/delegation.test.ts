@@ -3,7 +3,7 @@ import type { AgentTool } from '../../../src/adapters/core/agent-session.ts';
 import { SubAgentAudit } from '../../../src/audit/delegation/sub-agent-audit.ts';
 import type { SessionVerification } from '../../../src/audit/verify/verify-session.ts';
 import { verifySession } from '../../../src/audit/verify/verify-session.ts';
-import { carryOutAgentOp } from '../../../src/daemon/agent-ops.ts';
+import { carryOutSessionRequest } from '../../../src/daemon/agent-ops.ts';
 import { toBody } from '../../../src/evidence/bodies.ts';
 import type { StoredEntry } from '../../../src/evidence/entry.ts';
 import { stateDir } from '../../../src/project/state-dir.ts';
@@ -129,7 +129,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
       const { sessionId: session } = await world.record();
       const caller = { env: world.env, pid: null };
       const op = { op: 'tools', root: world.root, session } as const;
-      const answer = await carryOutAgentOp(world.host, caller, op, new AbortController().signal);
+      const answer = await carryOutSessionRequest(world.host, caller, op, new AbortController().signal);
       const { value } = answer as { readonly value: readonly AgentTool[] };
       expect(value.flatMap(({ name, kind }) => (kind === 'tool' ? [name] : []))).toEqual(expected);
     },

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { transcriptPath } from '../../../src/adapters/core/transcript/transcript-file.ts';
 import { judgeInhabitation } from '../../../src/audit/inhabitation/judge-inhabitation.ts';
-import { carryOutAgentOp } from '../../../src/daemon/agent-ops.ts';
+import { carryOutSessionRequest } from '../../../src/daemon/agent-ops.ts';
 import { executeRunTicket } from '../../../src/daemon/execute-run-ticket.ts';
 import { parseTranscript, type Transcript } from '../../../src/evidence/transcript.ts';
 import { stateDir } from '../../../src/project/state-dir.ts';
@@ -34,7 +34,9 @@ async function callOwn(tool: string, input: Json, fields = {}): Promise<void> {
   const { sessionId } = await world.record();
   const op = { op: 'call', root: world.root, session: sessionId, call: { name: tool, input } } as const;
   const caller = { env: world.env, pid: null };
-  expect(await carryOutAgentOp(world.host, caller, op, new AbortController().signal)).toMatchObject({ ok: true });
+  expect(await carryOutSessionRequest(world.host, caller, op, new AbortController().signal)).toMatchObject({
+    ok: true,
+  });
   await world.done(id, own(tool), {}, fields);
 }
 

@@ -5,7 +5,7 @@ import { explainSystemError } from '../../../base/system-error.ts';
 import { escapeInvisible, excerpt } from '../../../base/text.ts';
 import type { FoundEntry } from '../../../evidence/evidence-query.ts';
 import { toActivityEvent } from '../../../evidence/musn/activity.ts';
-import { printEntryForm, toEntryForm } from '../../../evidence/musn/entry-form.ts';
+import { printMusnForm, toMusnForm } from '../../../evidence/musn/entry-form.ts';
 import { planEvidenceImport } from '../../../evidence/musn/plan-import.ts';
 import { type EdnValue, printEdn } from '../../../evidence/musn/print-edn.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
@@ -61,10 +61,10 @@ async function list(io: Io, id: string, options: Options): Promise<void> {
     const { limit, after } = options;
     return store.query({ sessionId, limit, ephemeral: true, ...(after === undefined ? {} : { after }) });
   });
-  const forms = page.entries.map(({ entry }) => (options.entries ? toEntryForm(entry) : toActivityEvent(entry)));
+  const forms = page.entries.map(({ entry }) => (options.entries ? toMusnForm(entry) : toActivityEvent(entry)));
   if (options.edn) {
     for (const form of forms) {
-      print(io, options.entries ? printEntryForm(form as { [key: string]: Json }) : printEdn(form as EdnValue));
+      print(io, options.entries ? printMusnForm(form as { [key: string]: Json }) : printEdn(form as EdnValue));
     }
   } else if (io.json) {
     printJson(io, { [options.entries ? 'entries' : 'events']: forms, next: page.next });

@@ -1,5 +1,6 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { edgesFromPeripheral } from '../../spec/edges-from.ts';
 import type { Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { type Move, moveOfRequest, movesToTryIn } from './moves.ts';
@@ -107,16 +108,25 @@ function refusedOutside(pinned: AuditedPin, state: AuditState, how: Thoroughness
   ];
 }
 
-/** The peripherals that no exit of a peripheral opens, in the order in which they are tried. */
-function targetsWithoutExit(specs: SpecSet, spec: PeripheralSpec): readonly string[] {
-  const ids = Object.keys(specs.peripherals);
+const idsByPeripherals = new WeakMap<SpecSet['peripherals'], readonly string[]>();
+const idsOf = ({ peripherals }: SpecSet) => getOrInsert(idsByPeripherals, peripherals, () => Object.keys(peripherals));
+
+/** The first peripherals that no exit of a peripheral opens, in the order in which they are tried. */
+function targetsWithoutExit(specs: SpecSet, spec: PeripheralSpec, max: number): readonly string[] {
+  const ids = idsOf(specs);
   const opened = new Set(spec.exits.flatMap(({ opens }) => opens.map(({ to }) => to)));
-  return rotateList(ids, ids.indexOf(spec.id)).filter((to) => !opened.has(to));
+  const found: string[] = [];
+  const first = ids.indexOf(spec.id);
+  for (let next = 0; next < ids.length && found.length < max; next += 1) {
+    const to = ids[(first + next) % ids.length]!;
+    if (!opened.has(to)) found.push(to);
+  }
+  return found;
 }
 
 function hopsWithoutEdge(specs: SpecSet, spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
-  const closed = targetsWithoutExit(specs, spec);
-  const [tried, exits] = how === 'whole' ? [closed, spec.exits] : [closed.slice(0, SAMPLE), spec.exits.slice(0, 1)];
+  const [max, exits] = how === 'whole' ? [Infinity, spec.exits] : [SAMPLE, spec.exits.slice(0, 1)];
+  const tried = targetsWithoutExit(specs, spec, max);
   return tried.flatMap((to) => [
     moveOfRequest(`hop ${to} without an exit`, hopTo(spec, to)),
     ...exits.map(({ name }) => moveOfRequest(`hop ${to} by ${name}`, hopTo(spec, to, { exit: name, by: 'operator' }))),
@@ -148,10 +158,10 @@ function edgeCases(pinned: AuditedPin, state: AuditState, spec: PeripheralSpec):
       ? [{ name: `${move.name} without approval`, asked: { ...move.asked, approves: false } }]
       : [],
   );
-  const [to] = targetsWithoutExit(specs, spec);
+  const [to] = targetsWithoutExit(specs, spec, 1);
   const [tool] = rotateList(
     Object.values(specs.tools).filter(({ id }) => !spec.tools.includes(id)),
-    Object.keys(specs.peripherals).indexOf(spec.id),
+    idsOf(specs).indexOf(spec.id),
   );
   return [
     ...hops,

@@ -5,10 +5,14 @@ import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
 import { itemsCoveredByMove, type PlannedCase, peripheralNameOf } from './planned-case.ts';
 import { isMoveAllowed } from './predict-state.ts';
-import { searchModelRoute } from './search-route.ts';
+import { searchModelRoute, searchRouteToGoal } from './search-route.ts';
 
-/** Minimum number of moves in a walk that more edges could extend. */
+/**
+ * Minimum number of moves in a walk that more edges could extend, and the same per peripheral: the session of each walk
+ * stores the whole spec set, so a larger set has longer walks instead of more.
+ */
 const MIN_WALK_MOVES = 60;
+const MIN_WALK_MOVES_PER_PERIPHERAL = 0.06;
 /** Maximum number of moves on routes back, in all walks together: enough for about 300 edges. */
 const MAX_RETURN_MOVES = 1500;
 /** The cost of a search that finds no route back, in moves on routes back. */
@@ -25,6 +29,7 @@ const MAX_SEARCH_STATES = 20_000;
 export function planWalkCases(
   model: FiniteModel<AuditState, Move>,
   prefix: readonly Move[],
+  peripherals: number,
 ): { cases: PlannedCase[]; reachable: Set<string> } {
   const covered = new Set<string>();
   const cases: PlannedCase[] = [];
@@ -38,6 +43,13 @@ export function planWalkCases(
     );
   };
   const graph = graphOf(model);
+  // The moves of a state that may still be new: a move that is not new never becomes new again.
+  const candidates = new WeakMap<AuditState, Move[]>();
+  const findNew = (state: AuditState) => {
+    const left = getOrInsert(candidates, state, () => [...graph.moves(state)].reverse());
+    while (left.length > 0 && !isNew(state, left.at(-1)!)) left.pop();
+    return left.at(-1);
+  };
   // States from which a search found no new edge. All walks share them, because a covered edge never becomes new again.
   const spent = { joined: new Set<string>(), exact: new Set<string>() };
   let moves: Move[] = [];
@@ -66,10 +78,16 @@ export function planWalkCases(
     trips = 0;
   };
   for (;;) {
-    if (moves.length >= Math.max(MIN_WALK_MOVES, 4 * approach)) finish();
+    if (moves.length >= Math.max(MIN_WALK_MOVES, MIN_WALK_MOVES_PER_PERIPHERAL * peripherals, 4 * approach)) finish();
     const route =
-      followRoute(model, at, searchModelRoute(graph, at, isNew, MAX_SEARCH_STATES, spent.joined)) ??
-      searchModelRoute(model, at, isNew, MAX_SEARCH_STATES, spent.exact);
+      followRoute(model, at, searchRouteToGoal(graph, at, findNew, MAX_SEARCH_STATES, spent.joined)) ??
+      searchRouteToGoal(
+        model,
+        at,
+        (state) => model.moves(state).find((move) => isNew(state, move)),
+        MAX_SEARCH_STATES,
+        spent.exact,
+      );
     if (!route && moves.length === 0) break;
     if (!route) {
       finish();
@@ -97,19 +115,20 @@ const isHop = ({ asked }: Move): boolean => asked.kind === 'hop';
 function graphOf(model: FiniteModel<AuditState, Move>): FiniteModel<AuditState, Move> {
   const keys = new WeakMap<AuditState, string>();
   const states = new Map<string, AuditState>();
-  const nextStates = new Map<string, Map<Move, AuditState>>();
+  const nextStates = new Map<string, { readonly moves: readonly Move[]; readonly next: Map<Move, AuditState> }>();
   const key = (state: AuditState): string => getOrInsert(keys, state, () => model.key(state));
   const representative = (state: AuditState): AuditState => getOrInsert(states, key(state), () => state);
-  const nextStatesOf = (state: AuditState): Map<Move, AuditState> =>
+  const nextStatesOf = (state: AuditState) =>
     getOrInsert(nextStates, key(state), () => {
       const from = representative(state);
-      return new Map(model.moves(from).map((move) => [move, representative(model.next(from, move))]));
+      const moves = model.moves(from);
+      return { moves, next: new Map(moves.map((move) => [move, representative(model.next(from, move))])) };
     });
   return {
     initial: model.initial,
     key,
-    moves: (state) => [...nextStatesOf(state).keys()],
-    next: (state, move) => nextStatesOf(state).get(move)!,
+    moves: (state) => nextStatesOf(state).moves,
+    next: (state, move) => nextStatesOf(state).next.get(move)!,
   };
 }
 

@@ -3,15 +3,27 @@ import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
 /**
  * Finds the shortest route from a state that ends with a move that `isGoal` accepts, breadth first. null if there is
  * none within `limit` states.
- *
- * @param spent keys of states from which no such move can be reached; a complete search without a result adds the
- *   states that it visited. Only for an `isGoal` that never accepts a move that it refused before.
  */
 export function searchModelRoute<State, Move extends { readonly name: string }>(
   model: FiniteModel<State, Move>,
   from: State,
   isGoal: (state: State, move: Move) => boolean,
   limit = 20_000,
+): ModelRoute<State, Move> | null {
+  return searchRouteToGoal(model, from, (state) => model.moves(state).find((move) => isGoal(state, move)), limit);
+}
+
+/**
+ * Does the same as {@link searchModelRoute}, where `goalIn` returns the first accepted move of a state.
+ *
+ * @param spent keys of states from which no such move can be reached; a complete search without a result adds the
+ *   states that it visited. Only for a `goalIn` that never accepts a move that it refused before.
+ */
+export function searchRouteToGoal<State, Move extends { readonly name: string }>(
+  model: FiniteModel<State, Move>,
+  from: State,
+  goalIn: (state: State) => Move | undefined,
+  limit: number,
   spent = new Set<string>(),
 ): ModelRoute<State, Move> | null {
   interface Node {
@@ -27,12 +39,8 @@ export function searchModelRoute<State, Move extends { readonly name: string }>(
   while (frontier.length > 0) {
     const next: Node[] = [];
     for (const node of frontier) {
-      for (const move of model.moves(node.state)) {
-        if (isGoal(node.state, move)) {
-          const end: Node = { state: model.next(node.state, move), before: node, move };
-          return unwind(end);
-        }
-      }
+      const goal = goalIn(node.state);
+      if (goal) return unwind({ state: model.next(node.state, goal), before: node, move: goal });
       for (const move of model.moves(node.state)) {
         const state = model.next(node.state, move);
         const key = model.key(state);

@@ -115,7 +115,7 @@ export interface Exit {
 }
 
 /** The rule for one field of a peripheral's context on entry. */
-export interface ContextRule {
+export interface ContextFieldRule {
   readonly source:
     | { readonly kind: 'inherit' }
     | { readonly kind: 'fruit'; readonly peripheral: string }
@@ -184,7 +184,7 @@ export interface PeripheralSpec {
   readonly scope: Scope;
   readonly entry: EntryRule;
   readonly exits: readonly Exit[];
-  readonly context: { readonly [field: string]: ContextRule };
+  readonly context: { readonly [field: string]: ContextFieldRule };
   readonly fruit: { readonly [field: string]: FruitField };
   /** By tool: requirements of its calls here, in addition to its own gates. Absent if there are none. */
   readonly calls?: { readonly [tool: string]: readonly ToolGate[] };

@@ -118,7 +118,7 @@ it.each([
   ['args.order_id', 'not true or false'],
   ['arg.amount < 1', 'unknown fact "arg"'],
   ['args.order_id < 5', 'the rule is not valid'],
-])('the rule %s is reported when the specs are read', (rule, problem) => {
+])('the wrong CEL rule %s of a tool is reported when the specs are read', (rule, problem) => {
   const tools = TOOLS.replace(/when: args\.amount.*/, `when: ${rule}`).replace(/.*fruit\.order.*\n/, '');
   const parsed = parseSpecSet(Object.entries(files(tools)).map(([file, text]) => ({ file, text })));
   expect(parsed.ok ? '' : JSON.stringify(parsed.problems)).toContain(problem.replaceAll('"', '\\"'));

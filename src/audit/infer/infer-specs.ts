@@ -4,7 +4,15 @@ import { formatEntrySource } from '../../spec/names.ts';
 import { isExcludingPattern } from '../../spec/path-patterns.ts';
 import { makeScopeRule } from '../../spec/policy/scope-rule.ts';
 import { deriveEdges } from '../../spec/resolve/derive-edges.ts';
-import type { ContextRule, Edge, EntrySource, Exit, ModeGateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import type {
+  ContextFieldRule,
+  Edge,
+  EntrySource,
+  Exit,
+  ModeGateSpec,
+  PeripheralSpec,
+  SpecSet,
+} from '../../spec/types.ts';
 import { isWritablePath } from '../rules/audited-path.ts';
 import { fitsBranchPattern } from '../rules/commands/audited-branches.ts';
 import { edgeNeedsOperator, findEdgesToReview } from './edges-to-review.ts';
@@ -200,7 +208,7 @@ function exitsUsed(
 }
 
 /** If a field's peripheral was removed, the field can come only from the backpack. */
-const takenFrom = (rule: ContextRule, ids: ReadonlySet<string>): ContextRule =>
+const takenFrom = (rule: ContextFieldRule, ids: ReadonlySet<string>): ContextFieldRule =>
   rule.source.kind === 'fruit' && !ids.has(rule.source.peripheral) ? { ...rule, source: { kind: 'inherit' } } : rule;
 
 /** @param isWhole true to keep everything, because the way back needs calls that a tighter gate would forbid */

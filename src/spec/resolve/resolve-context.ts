@@ -3,15 +3,15 @@ import type { ReportSpecProblem } from '../check/spec-problem.ts';
 import { describeSimilarName, findSimilarName, getOwn } from '../names.ts';
 import type { PartiallyParsed } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
-import type { ContextRule } from '../types.ts';
+import type { ContextFieldRule } from '../types.ts';
 
 /** Resolves `context`: where each field comes from on entry. */
 export function resolveContext(
   context: PartiallyParsed<PeripheralFile>['context'],
   defined: DefinedSpecNames,
   report: ReportSpecProblem,
-): { [field: string]: ContextRule } {
-  const rules: { [field: string]: ContextRule } = {};
+): { [field: string]: ContextFieldRule } {
+  const rules: { [field: string]: ContextFieldRule } = {};
   for (const [field, value] of Object.entries(context ?? {})) {
     if (value === undefined) continue;
     const take = typeof value === 'string' ? value : value.take;
@@ -29,7 +29,7 @@ function contextRule(
   take: string,
   defined: DefinedSpecNames,
   report: (message: string, suggestion: string) => void,
-): ContextRule | null {
+): ContextFieldRule | null {
   if (take === 'inherit') return { source: { kind: 'inherit' }, optional: false };
   if (take === 'resumable') return { source: { kind: 'inherit' }, optional: true };
   if (take === 'fetch-from-musn') return { source: { kind: 'session-log' }, optional: true };

@@ -7,7 +7,7 @@ import { BoundedRun } from './bounded-run.ts';
 import { commandMessage, type HostUser, type SandboxHostFacts } from './command-message.ts';
 import type { CommandShell } from './command-shell.ts';
 import type { CommandShells } from './command-shell-pool.ts';
-import { watchMemory } from './limits/memory-watch.ts';
+import { limitSandboxMemory } from './limits/memory-watch.ts';
 import { overlaysOfLayout, SECOND_OVERLAY_FOLDER } from './mounts/bwrap-arguments.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { countNetworkTries, type NetworkTryCounter } from './network-tries.ts';
@@ -46,7 +46,7 @@ async function supervise(
   const command = asSandboxError(() => shell.run(message, options.stdin, layers, covers));
   const boundedRun = new BoundedRun(command, options, () => shell.kill());
   const status = readStatus(command.status, !layout.network);
-  const unwatch = host.limitsMemory ? () => {} : watchMemory(() => status.childPid, layout.limits.memoryBytes);
+  const unwatch = host.limitsMemory ? () => {} : limitSandboxMemory(() => status.childPid, layout.limits.memoryBytes);
   try {
     // Each stream is read to its end, because the shell's next command writes into the same pipes.
     const [code] = await Promise.all([command.ended, boundedRun.outputEnded, status.ended]);

@@ -1,7 +1,7 @@
 /** Runs a process that grows as another user in a sandbox, under the watch, and prints how it ended. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { watchMemory } from '../../../src/tools/sandbox/limits/memory-watch.ts';
+import { limitSandboxMemory } from '../../../src/tools/sandbox/limits/memory-watch.ts';
 
 const NOBODY = 65_534;
 const grow = 'cat /dev/zero | timeout 30 tail -c 400000000 >/dev/null; echo ended with $?';
@@ -17,5 +17,5 @@ const first = () => {
 };
 child.once(
   'exit',
-  watchMemory(() => (child.exitCode === null ? first() : null), 100 << 20),
+  limitSandboxMemory(() => (child.exitCode === null ? first() : null), 100 << 20),
 );

@@ -19,7 +19,7 @@ it('the number of tests is compared with the last run before the session, not wi
   expect(count('two', 8)).toBe(8);
 });
 
-it('the numbers of two parallel sessions are kept apart', () => {
+it('the numbers of tests of two parallel sessions are compared separately', () => {
   const count = counting();
   count('one', 10);
   expect(count('two', 7)).toBe(10);

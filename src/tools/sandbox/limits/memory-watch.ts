@@ -9,13 +9,13 @@ const INTERVAL_MS = 200;
  * a cgroup. A kernel limit for each process would also count reserved addresses, of which sanitizers need terabytes,
  * and would not apply to all processes together.
  *
- * @param first returns the id of the sandbox's first process; null until it has started
+ * @param firstProcessId returns the id of the sandbox's first process; null until it has started
  * @returns a function that ends the watch
  */
-export function watchMemory(first: () => number | null, bytes: number): () => void {
+export function limitSandboxMemory(firstProcessId: () => number | null, bytes: number): () => void {
   if (!Number.isFinite(bytes)) return () => {};
   const timer = setInterval(() => {
-    const init = first();
+    const init = firstProcessId();
     if (init !== null) killIfAbove(bytes, membersOf(`${init}`));
   }, INTERVAL_MS);
   return () => clearInterval(timer);

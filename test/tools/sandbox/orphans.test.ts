@@ -57,9 +57,9 @@ test('a control group of an earlier process with the same pid is no obstacle', {
 
 test('at the exit of a process the newest task runs first, and one that fails stops no other', () => {
   const module = pathToFileURL(join(import.meta.dirname, '../../../src/tools/sandbox/at-exit.ts'));
-  const script = `const { atExit } = await import(${JSON.stringify(module.href)});
+  const script = `const { runAtProcessExit } = await import(${JSON.stringify(module.href)});
     for (const task of ['folder', 'shells'])
-      atExit(() => { console.log(task); throw new Error(task); });`;
+      runAtProcessExit(() => { console.log(task); throw new Error(task); });`;
   const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
   expect(stdout).toBe('shells\nfolder\n');
 });

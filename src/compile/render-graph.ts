@@ -8,9 +8,10 @@ import { OUTSIDE_STATE } from './special-states.ts';
 export const GRAPH_FORMATS = ['mermaid', 'dot', 'json'] as const;
 type GraphFormat = (typeof GRAPH_FORMATS)[number];
 
-/** The machine to draw (default: the hop graph), and its state to mark; null marks the state outside. */
 export interface DrawGraphOptions {
+  /** The machine to draw. Default: the hop graph. */
   readonly machine?: string;
+  /** The state to mark as current; null marks the state in which the session is in no peripheral. */
   readonly current?: string | null;
 }
 

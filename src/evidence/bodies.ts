@@ -217,7 +217,7 @@ export interface DelegationBody {
   readonly event: 'delegation';
   readonly from: string;
   readonly to: string;
-  /** `parent`: the sub-agent may do only what both peripherals allow; `own`: what the peripheral `to` allows. */
+  /** The limits of the sub-agent. `parent`: both peripherals, `from` and `to`. `own`: the peripheral `to` alone. */
   readonly within: 'parent' | 'own';
   /** The id of the sub-agent's session, which may never begin; null for a run of the agency. */
   readonly session: string | null;

@@ -108,7 +108,7 @@ export const MAX_STORE_PROBLEMS = 1000;
  */
 export interface EvidenceStore {
   readonly name: string;
-  /** The inboxes of the sessions and of people. A store may omit them; then nobody can ring or whistle. */
+  /** The inboxes of the sessions and of people. A store without them supports no messages. */
   readonly messages?: MessageStore;
   /** True after a failure of the disk: the store only reads until it is opened again. */
   readonly failed?: boolean;

@@ -164,7 +164,7 @@ export function findInstructionFiles(root: string, expands: boolean, near?: stri
 const WORD = /(?<![^\s([<>*_-])(?:@|#file:)(?=((?:[^\s\\]|\\[^\n]){1,1024}))/gu;
 const MAX_WORDS = 20_000;
 
-/** Targets that a program might read as imports, with and without trailing punctuation; null if too many. */
+/** The files that a client might include for `@file` in a text, with and without punctuation; null if too many. */
 function importsOf(text: string): ReadonlySet<string> | null {
   const found = new Set<string>();
   for (const [, word] of text.matchAll(WORD)) {

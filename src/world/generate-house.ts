@@ -208,7 +208,7 @@ function drawThings(task: Task, room: Room, { asks }: HouseOptions, random: Seed
   ];
 }
 
-/** Adds a secret to a house: one object and one destination that the goal line does not name. */
+/** Adds a task to a house whose object and destination the goal's text does not name; the agent must ask. */
 function withSecret(
   house: House,
   objects: readonly Thing[],

@@ -99,6 +99,6 @@ export interface HookAnswer {
   readonly exit: 0 | 2;
   readonly stdout: string;
   readonly stderr: string;
-  /** Called once if the client received the answer in time; records the content that it was shown. */
+  /** Called once if the client received the answer in time. Records what the model saw in the transcript. */
   readonly onDelivered?: () => Promise<unknown>;
 }

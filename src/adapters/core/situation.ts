@@ -63,7 +63,7 @@ export interface SessionSituation {
     readonly optional: boolean;
     /** The peripherals that cannot be entered without this field. */
     readonly neededBy: readonly string[];
-    /** True if no other peripheral yields this field. */
+    /** True if no other peripheral produces this fruit field. */
     readonly onlyHere: boolean;
   }[];
   readonly forbidden: {

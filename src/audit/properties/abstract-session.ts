@@ -9,7 +9,7 @@ import { canRuleHold, ruleReadsFact, stringLiteralsInRule } from './can-rule-hol
 
 /** A session's state for properties: agent, peripheral, mode, and the last test results for the current code. */
 export interface AbstractState {
-  /** An agent that the spec set names, or {@link UNNAMED_AGENT}. It never changes. */
+  /** The agent of the session: a name from the spec set, or {@link UNNAMED_AGENT} for any other. */
   readonly agent: string;
   readonly peripheral: string | null;
   readonly mode: Mode | null;

@@ -135,7 +135,7 @@ async function init(io: Io, options: Options): Promise<void> {
     );
 }
 
-/** The test files, or the folders that contain only tests, by the shortest path. */
+/** The shortest list of paths that covers all test files: a folder that contains only tests replaces its files. */
 function testPaths(paths: readonly string[]): readonly string[] {
   const shortest = paths.flatMap((path) => {
     const names = path.split('/');

@@ -24,7 +24,7 @@ export function approvedHopView(context: GateContext, fruit: Fruit, carried: Fru
   };
 }
 
-/** The rows about the tree for a person: the tested tree, the commands that tested it, and the files that ship. */
+/** The view of the working tree for a person: the tested tree, the test commands, and the files that will ship. */
 function treeView({ config }: GateContext, tree: ObservedTree): { readonly [title: string]: Json } | null {
   if ('problem' in tree) return null;
   const { kind, id, head, ships } = tree;

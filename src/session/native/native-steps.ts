@@ -133,7 +133,7 @@ export class NativeSteps {
     return decide(this.#calls.context(), { kind: 'step', tool, args }).ok;
   }
 
-  /** The plan of an admitted call; mode and limits are not judged again. null for an invalid ticket. */
+  /** The plan of a call that the gate has allowed before, without judging it again; null if the ticket is invalid. */
   #watchedPlan({ tool: id, args }: NativeTicket): StepPlan | null {
     const tool = this.#calls.tool(id);
     const { visit, files } = this.#calls.writer.state.facts;

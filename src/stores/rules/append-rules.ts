@@ -220,7 +220,7 @@ export function judgeAppend(
     throw storeError(store.name, 'chain-conflict', message);
   }
   if (fresh.length === drafts.length) return { fresh: sealed, stored: sealed, lease: renewed };
-  // Without the drafts that exist already, the others get lower seqs, so they are sealed again.
+  // Some drafts are stored already. The others get other sequence numbers, and so other hashes.
   const added = buildChainedEntries(after, fresh);
   for (const link of added) storedById.set(link.entry.id, link);
   return { fresh: added, stored: drafts.map(({ id }) => storedById.get(id)!), lease: renewed };

@@ -145,7 +145,7 @@ const ALLOW = 0x7fff0000;
 const KILL_PROCESS = 0x80000000;
 const fail = (errno: number) => 0x00050000 | errno;
 
-// Offsets in the little-endian struct seccomp_data; `argument` gives that of an argument's low half.
+// Offsets in the kernel's struct seccomp_data; `argument` returns the offset of the lower 32 bits of an argument.
 const NUMBER = 0;
 const ARCHITECTURE = 4;
 const argument = (index: number) => 16 + 8 * index;

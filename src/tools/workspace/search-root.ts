@@ -12,9 +12,9 @@ export interface SearchRoot {
   readonly folder: string;
   readonly target: string;
   rootRelative(path: string): string;
-  /** Holds a found file; null unless it is a readable regular file under the root. */
+  /** Opens a found file, so that it cannot be exchanged; null unless it is a readable regular file under the root. */
   hold(path: string): ExistingPath | null;
-  /** Holds a found file whose name an argument cannot express; see `unnameable-files.ts`. */
+  /** Opens a found file whose name an agent cannot write as an argument; see `unnameable-files.ts`. */
   holdByBytes(path: Buffer): Anchor | null;
   close(): void;
 }

@@ -26,7 +26,7 @@ export interface PddlProblemOptions {
   /** The goal line, if the grammar contains it. */
   readonly goal?: string;
   readonly description?: string;
-  /** The type and the classes of the task, as far as `traj_data.json` names them. */
+  /** The kind of the task and its objects, as far as ALFRED's `traj_data.json` names them. */
   readonly task?: Partial<Pick<Task, 'type' | 'object' | 'receptacle' | 'lamp'>>;
 }
 

@@ -182,7 +182,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
           remedy: `start it in one of: ${listOrNothing(about.delegates)}; or under a name that is not a peripheral: it then works in ${from}`,
         };
       return {
-        message: `no hop leads from ${from}${exit ? ` by exit ${exit}` : ''} to ${to}`,
+        message: `no hop leads from ${from}${exit ? ` by exit ${exit}` : ''} to ${to}${from === to ? ', where the session already is' : ''}`,
         remedy: pathOr(way, describeHops(available)),
       };
     case 'exit-not-met':

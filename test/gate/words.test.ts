@@ -148,6 +148,7 @@ const ROWS: readonly Row[] = [
   }),
   on('a hop to the unknown where none is', at('test', {}), hop('nowhere'), { ...fixtureSpecs, edges: [] }),
   on('a hop that no edge makes', at('explore'), hop('deploy')),
+  on('a hop to the present peripheral', at('explore'), hop('explore')),
   on('a hop that no edge makes, by an exit', at('explore'), hop('deploy', { exit: 'hop-edit' })),
   on('a hop to where no way leads', at('explore'), hop('deploy'), { ...fixtureSpecs, edges: [] }),
   on('a hop by several exits', at('edit'), hop('test'), {

@@ -107,30 +107,27 @@ function strangers(file: string, text: string): readonly string[] {
 }
 
 describe('the allowed imports between the folders of src', () => {
-  it('the allowed imports between the folders of src are checked for all files', () =>
-    expect(files.length).toBeGreaterThan(50));
+  it('are checked for all files', () => expect(files.length).toBeGreaterThan(50));
 
-  it('the allowed imports between the folders of src list every folder', () => {
+  it('list every folder', () => {
     const folders = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory());
     expect(folders.map(({ name }) => name).filter((name) => !Object.hasOwn(ARROWS, name))).toEqual([]);
   });
 
-  it.each(files)('the allowed imports between the folders of src are the only ones in %s', (file) =>
-    expect(strangers(file, source(file))).toEqual([]),
-  );
+  it.each(files)('are the only ones in %s', (file) => expect(strangers(file, source(file))).toEqual([]));
 });
 
 /** Folders with more than 20 files. The list may only shrink: divide a folder by subject before it grows. */
 const CROWDED: readonly string[] = [];
 
 describe('the folders of src', () => {
-  it('the folders of src are described in docs/architecture.md', () => {
+  it('are described in docs/architecture.md', () => {
     const page = readFileSync('docs/architecture.md', 'utf8');
     const folders = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory());
     expect(folders.map(({ name }) => `src/${name}/`).filter((folder) => !page.includes(`\`${folder}\``))).toEqual([]);
   });
 
-  it('the folders of src contain at most 20 files each, except the listed ones', () => {
+  it('contain at most 20 files each, except the listed ones', () => {
     const counts = new Map<string, number>();
     const all = readdirSync('src', { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     for (const { parentPath } of all) counts.set(parentPath, (counts.get(parentPath) ?? 0) + 1);
@@ -163,11 +160,11 @@ describe('the imports between the files of src', () => {
   const targets = (file: string) =>
     importsOf(source(file)).map(({ specifier }) => posix.join(posix.dirname(file), specifier));
 
-  it('the imports between the files of src form no circle, including type imports', () => {
+  it('form no circle, including type imports', () => {
     expect(circleIn(new Map(files.map((file) => [file, targets(file)])))).toBeNull();
   });
 
-  it('the imports between the files of src are searched for circles of any length', () => {
+  it('are searched for circles of any length', () => {
     const chain: [string, string[]][] = [
       ['a', ['b', 'c']],
       ['b', ['d']],
@@ -192,9 +189,7 @@ describe('the search for imports', () => {
     ["const a = await import('../stores/memory.ts');"],
     ["type A = import('../stores/memory.ts').A;"],
     ["import { ok } from '../spec/types.ts';\nimport { a } from '../stores/memory.ts';"],
-  ])('the search for imports finds %j', (text) =>
-    expect(strangers('gate/planted.ts', text)).toEqual(['../stores/memory.ts']),
-  );
+  ])('finds %j', (text) => expect(strangers('gate/planted.ts', text)).toEqual(['../stores/memory.ts']));
 
   it.each([
     ["import { a } from '../spec/types.ts';"],
@@ -202,30 +197,54 @@ describe('the search for imports', () => {
     ["import { posix } from 'node:path';"],
     ["// import { a } from '../stores/memory.ts';"],
     ["/** import('../stores/memory.ts') */"],
-  ])('the search for imports allows %j', (text) => expect(strangers('gate/planted.ts', text)).toEqual([]));
+  ])('allows %j', (text) => expect(strangers('gate/planted.ts', text)).toEqual([]));
 
-  it('the search for imports allows ports only type imports', () => {
+  it('allows ports only type imports', () => {
     expect(strangers('ports/planted.ts', "import type { Json } from '../spec/types.ts';")).toEqual([]);
     expect(strangers('ports/planted.ts', "import { MODES } from '../spec/types.ts';")).toEqual(['../spec/types.ts']);
   });
 
-  it('the search for imports refuses an import that leaves src', () => {
+  it('refuses an import that leaves src', () => {
     expect(strangers('gate/planted.ts', "import { a } from '../../test/a.ts';")).toEqual(['../../test/a.ts']);
   });
 });
 
 describe('the titles of the tests', () => {
-  // The runner prints `it` and the title in one sentence.
   const written = (readdirSync('test', { recursive: true }) as string[]).filter((file) => file.endsWith('.ts'));
 
-  it('the titles of the tests do not repeat the word `it`', () => {
-    const doubled = written.flatMap((file) =>
-      [
-        ...readFileSync(posix.join('test', file), 'utf8').matchAll(/(?:\b(?:it|test)(?:\.\w+)*|\))\(\s*['"`]it .*/g),
-      ].map(([title]) => `${file}: ${title}`),
-    );
-    expect(doubled).toEqual([]);
+  /** The full titles of a file: the words of the nearest `describe`, and those of the test. */
+  function titlesOf(code: string): readonly (readonly [subject: string, title: string])[] {
+    // A call starts a line; the rows of an `each` may lie between its name and its title. The indent gives the nesting.
+    const calls =
+      /^( *)(?:(describe|it|test)\b|[\])}]+(?=\())(?:[.\w]|\([^'"`\n]*\))*(?:\(\s*(['"`])((?:\\.|(?!\3)[^\\])*)\3)?/gm;
+    const names: string[] = [];
+    const subjects: string[] = [];
+    return [...code.matchAll(calls)].flatMap(([, indent = '', name, , title]) => {
+      if (name !== undefined) names[indent.length] = name;
+      if (title === undefined) return [];
+      subjects.length = indent.length;
+      const subject = subjects.findLast((words) => words !== undefined) ?? '';
+      if (names[indent.length] !== 'describe') return [[subject, title] as const];
+      subjects[indent.length] = title;
+      return [];
+    });
+  }
+  const titles = written.flatMap((file) =>
+    titlesOf(readFileSync(posix.join('test', file), 'utf8')).map(([subject, title]) => ({ file, subject, title })),
+  );
+
+  it('are found by the check', () => expect(titles.length).toBeGreaterThan(2900));
+
+  it('continue the words of their describe without repeating them', () => {
+    const repeated = titles.filter(({ subject, title }) => {
+      const words = subject.replace(/(?: in)?[ ,:]*(?:%s|\$|\().*/, '').toLowerCase();
+      return words !== '' && (/^(?:the|an?|hopgate) /.test(title) || title.toLowerCase().startsWith(`${words} `));
+    });
+    expect(repeated).toEqual([]);
   });
+
+  it('do not begin with `it`, which the runner prints before them', () =>
+    expect(titles.filter(({ title }) => title.startsWith('it '))).toEqual([]));
 });
 
 describe('a hook that answers without the daemon', () => {
@@ -248,10 +267,10 @@ describe('a hook that answers without the daemon', () => {
   const START = ['daemon/hook/hook-process.ts', 'daemon/hook/answer-hook.ts', 'daemon/session-host.ts'];
 
   it.each([...START, 'adapters/claude-code/handle-claude-event.ts'])(
-    'a hook that answers without the daemon loads no large package at the start of %s',
+    'loads no large package at the start of %s',
     (file) => expect(packagesOf(file).filter((chain) => !SMALL.some((name) => chain.endsWith(` ${name}`)))).toEqual([]),
   );
-  it('the search for packages finds zod behind the schemas', () => {
+  it('is checked by a search that finds zod behind the schemas', () => {
     expect(packagesOf('spec/schema/path-schema.ts')).toEqual(['spec/schema/path-schema.ts → zod']);
   });
 });

@@ -29,7 +29,7 @@ describe.runIf(isDeep)('the package', () => {
   }, 240_000);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('the package does not contain vitest: describeSpec uses the one that runs the user’s tests', () => {
+  it('does not contain vitest: describeSpec uses the one that runs the user’s tests', () => {
     const dist = join(folder, 'package/dist');
     const chunks = readdirSync(dist).filter((name) => name.endsWith('.js'));
     const texts = chunks.map((name) => readFileSync(join(dist, name), 'utf8'));
@@ -37,7 +37,7 @@ describe.runIf(isDeep)('the package', () => {
     expect(texts.join('')).not.toContain('node_modules/@vitest');
   });
 
-  it('the package has a hook program that answers, and refuses unreadable input', () => {
+  it('has a hook program that answers, and refuses unreadable input', () => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       [join(folder, 'package/dist/main.cjs'), 'alone', 'hook', 'claude-code'],
@@ -51,7 +51,7 @@ describe.runIf(isDeep)('the package', () => {
     expect(stderr).toContain('hopgate');
   });
 
-  it('the package works on the oldest Node that package.json names', () => {
+  it('works on the oldest Node that package.json names', () => {
     const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
     const version = `${engines.node.replace('>=', '')}.0`;
     const oldest = join(folder, 'oldest');
@@ -97,7 +97,7 @@ describe.runIf(isDeep)('the package', () => {
     return project;
   }
 
-  it('the package runs its own and its generated machines with xstate alone', () => {
+  it('runs its own and its generated machines with xstate alone', () => {
     const page = readFileSync('docs/recipes/xstate.md', 'utf8');
     const block = (kind: string) => page.match(new RegExp(`\`\`\`${kind}\\n([^]*?)\`\`\``))?.[1] ?? '';
     const loop = block('ts');

@@ -79,19 +79,19 @@ function stringsOf(source: string): readonly string[] {
 describe('the strings of src', () => {
   const texts = files.flatMap((file) => stringsOf(sourceOf(file)).map((text) => ({ file, text })));
 
-  it('the check finds the strings of src', () => expect(texts.length).toBeGreaterThan(2000));
+  it('are found by the check', () => expect(texts.length).toBeGreaterThan(2000));
 
-  it('the strings of src contain no listed phrase', () => {
+  it('contain no listed phrase', () => {
     const found = texts.flatMap(({ file, text }) =>
       (PHRASES.exec(text) ?? []).map((phrase) => ({ file, text, phrase })),
     );
     expect(found.map(({ file, text, phrase }) => `src/${file}: replace "${phrase}" in: ${text}`)).toEqual([]);
   });
 
-  it('the strings of src use the singular for one', () =>
+  it('use the singular for one', () =>
     expect(texts.filter(({ text }) => COUNTS.test(text)).map(({ file, text }) => `src/${file}: ${text}`)).toEqual([]));
 
-  it('the strings of src name options of the command line only for its users', () => {
+  it('name options of the command line only for its users', () => {
     const cli = files.filter((file) => file.startsWith('cli/')).map(sourceOf);
     const options = new Set(
       cli.flatMap((source) => [...source.matchAll(/'(?:-\w, )?(--[a-z][a-z-]*)/g)].map(([, name]) => name!)),
@@ -111,20 +111,20 @@ describe('the strings of src', () => {
     ['print(`nobody knows ${what}`)', true],
     ['// the value stands for it\n', false],
     ["throw new Error('it is not a list')", false],
-  ])('the strings of src with a listed phrase are found: %j', (source, found) =>
+  ])('with a listed phrase are found: %j', (source, found) =>
     expect(stringsOf(source).some((text) => PHRASES.test(text))).toBe(found),
   );
 });
 
 describe('the comments of src', () => {
-  it.each(folders)('the comments of src in %s contain no listed phrase', (folder) => {
+  it.each(folders)('in %s contain no listed phrase', (folder) => {
     const doubtful = files
       .filter((file) => file.split('/')[0] === folder)
       .flatMap((file) => listDoubtful('src', commentsOf(file, sourceOf(file))));
     expect(doubtful.length, doubtful.join('\n')).toBeLessThanOrEqual(BUDGET[folder] ?? 0);
   });
 
-  it('the comments of src have at most 120 columns', () => {
+  it('have at most 120 columns', () => {
     const long = files.flatMap((file) =>
       sourceOf(file)
         .split('\n')
@@ -135,7 +135,7 @@ describe('the comments of src', () => {
     expect(long.length, long.join('\n')).toBeLessThanOrEqual(LONG_LINES);
   });
 
-  it('the comments of src explain a parameter and the result once', () =>
+  it('explain a parameter and the result once', () =>
     expect(
       files
         .flatMap((file) => commentsOf(file, sourceOf(file)))
@@ -152,7 +152,7 @@ describe('the comments of src', () => {
     ['// the value stands here\n', true],
     ['/** The outcome; null if there is none. */', false],
     ['/** Renders `anew` as a name. */', false],
-  ])('the comments of src with a listed phrase are found: %j', (source, doubtful) =>
+  ])('with a listed phrase are found: %j', (source, doubtful) =>
     expect(commentsOf('a.ts', source).some((comment) => doubtfulWords(comment) !== null)).toBe(doubtful),
   );
 });
@@ -164,7 +164,7 @@ describe('the comments of test', () => {
   );
   const comments = tests.flatMap((file) => commentsOf(file, readFileSync(`test/${file}`, 'utf8')));
 
-  it('the check finds the comments of test', () => expect(comments.length).toBeGreaterThan(1000));
+  it('are found by the check', () => expect(comments.length).toBeGreaterThan(1000));
 
-  it('the comments of test contain no listed phrase', () => expect(listDoubtful('test', comments)).toEqual([]));
+  it('contain no listed phrase', () => expect(listDoubtful('test', comments)).toEqual([]));
 });

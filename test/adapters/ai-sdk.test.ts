@@ -134,7 +134,7 @@ const streamed = (script: readonly ScriptedTurn[]): MockLanguageModelV4 =>
   });
 
 describe('an AI SDK agent', () => {
-  it('an AI SDK agent updates its tools during a stream when the session changes them', async () => {
+  it('updates its tools during a stream when the session changes them', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const model = streamed([read, { calls: [hop, { name: 'grep', input: { pattern: 'x' } }] }, end]);
@@ -147,7 +147,7 @@ describe('an AI SDK agent', () => {
     expect(third?.results).toEqual([expect.stringContaining('edit'), expect.stringMatching(/edit has no grep/)]);
   });
 
-  it('an AI SDK agent asks for an approval during a stream and continues after a yes', async () => {
+  it('asks for an approval during a stream and continues after a yes', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const settings = await aiSdk(agentSession(session));
@@ -165,7 +165,7 @@ describe('an AI SDK agent', () => {
     expect(session.state.mode).toBe('execute');
   });
 
-  it('an AI SDK agent keeps a pending approval in the messages, so that another process can answer it', async () => {
+  it('keeps a pending approval in the messages, so that another process can answer it', async () => {
     const world = await agentWorld('explore');
     const here = await world.open();
     const { messages, approvalId } = await asked(agentSession(here));
@@ -180,7 +180,7 @@ describe('an AI SDK agent', () => {
     await world.verify();
   });
 
-  it('an AI SDK agent applies an approval only to the request that was shown', async () => {
+  it('applies an approval only to the request that was shown', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const { messages, approvalId } = await asked(agentSession(session));
@@ -210,7 +210,7 @@ describe('an AI SDK agent', () => {
     await generateText({ model: mock([end]), ...(await aiSdk(agent, { by })), messages, stopWhen: many });
   }
 
-  it('an AI SDK agent uses an approval once, even if a provider repeats the id of a call', async () => {
+  it('uses an approval once, even if a provider repeats the id of a call', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const discuss: ScriptedTurn = {
@@ -236,7 +236,7 @@ describe('an AI SDK agent', () => {
     expect(session.state).toMatchObject({ mode: 'diagnose', denials: 1 });
   });
 
-  it('an AI SDK agent records a rejection once', async () => {
+  it('records a rejection once', async () => {
     const world = await agentWorld('explore');
     const session = await world.open({ approver: () => true });
     const { messages, approvalId } = await asked(agentSession(session));
@@ -259,7 +259,7 @@ describe('an AI SDK agent', () => {
     await world.verify();
   });
 
-  it('an AI SDK agent runs the calls of a step in order, however long one takes to start', async () => {
+  it('runs the calls of a step in order, however long one takes to start', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const model = mock([{ calls: [hop, { name: 'grep', input: { pattern: 'x' } }] }, end]);
@@ -275,7 +275,7 @@ describe('an AI SDK agent', () => {
     expect(seenBy(model.doGenerateCalls)[1]?.results[1]).toMatch(/edit has no grep/);
   });
 
-  it('an AI SDK agent asks the session’s own approver if toolApproval is not set', async () => {
+  it('asks the session’s own approver if toolApproval is not set', async () => {
     const world = await agentWorld('explore');
     const session = await world.open({ approver: () => 'ada' });
     const { toolApproval: _, ...settings } = await aiSdk(agentSession(session));
@@ -283,7 +283,7 @@ describe('an AI SDK agent', () => {
     expect(session.state.mode).toBe('execute');
   });
 
-  it('an AI SDK agent passes an abort to the running tool', async () => {
+  it('passes an abort to the running tool', async () => {
     const world = await agentWorld('explore');
     const { signal, backends, reached } = readThatAborts();
     const session = await world.open({ backends });
@@ -295,7 +295,7 @@ describe('an AI SDK agent', () => {
     expect(model.doGenerateCalls).toHaveLength(1);
   });
 
-  it('an AI SDK agent reports a failing store as an error of the run instead of a refusal', async () => {
+  it('reports a failing store as an error of the run instead of a refusal', async () => {
     const world = await agentWorld('explore');
     const session = broken(agentSession(await world.open()));
     const model = mock([read, read, end]);
@@ -304,7 +304,7 @@ describe('an AI SDK agent', () => {
     expect(model.doGenerateCalls).toHaveLength(1);
   });
 
-  it('an AI SDK agent reports a failing store as an error of the run also for an invalid call', async () => {
+  it('reports a failing store as an error of the run also for an invalid call', async () => {
     const world = await agentWorld('explore');
     const session = broken(agentSession(await world.open()));
     const model = mock([{ calls: [{ name: 'teleport', input: {} }] }, end]);
@@ -312,7 +312,7 @@ describe('an AI SDK agent', () => {
     await expect(run).rejects.toThrow('the disk is full');
   });
 
-  it('an AI SDK agent does not run a tool that the program hides', async () => {
+  it('does not run a tool that the program hides', async () => {
     const world = await agentWorld('edit');
     const session = await world.open();
     const fix = { name: 'edit', input: { path: 'src/sum.js', old: 'a - b', new: 'a + b' } };
@@ -323,7 +323,7 @@ describe('an AI SDK agent', () => {
     expect(seenBy(model.doGenerateCalls)[1]?.results[0]).toMatch(/edit.*read/);
   });
 
-  it('an AI SDK agent leaves the operator’s own tools unjudged', async () => {
+  it('leaves the operator’s own tools unjudged', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const settings = await aiSdk(agentSession(session));
@@ -335,12 +335,12 @@ describe('an AI SDK agent', () => {
     expect(session.state.denials).toBe(0);
   });
 
-  it('an AI SDK agent keeps agents of several sessions apart', () =>
+  it('keeps agents of several sessions apart', () =>
     playApart(async (session, script) => {
       await generateText({ model: mock(script), ...(await aiSdk(session)), messages: [USER], stopWhen: many });
     }));
 
-  it('an AI SDK agent offers the operator’s own tools and instructions together with the session’s', async () => {
+  it('offers the operator’s own tools and instructions together with the session’s', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const settings = await aiSdk(agentSession(session));
@@ -357,7 +357,7 @@ describe('an AI SDK agent', () => {
     expect(after?.instructions).not.toContain('found-target');
   });
 
-  it('an AI SDK agent updates instructions of other shapes, too', async () => {
+  it('updates instructions of other shapes, too', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const { prepareStep, instructions } = await aiSdk(agentSession(session));

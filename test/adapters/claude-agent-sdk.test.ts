@@ -86,13 +86,13 @@ describe('the options for the Claude Agent SDK', () => {
     call: () => Promise.reject(new Error('the disk is full')),
   });
 
-  it('the options for the Claude Agent SDK give the program no tool, no settings file and no server of its own', async () => {
+  it('give the program no tool, no settings file and no server of its own', async () => {
     const { made } = await prepare();
     expect(made).toMatchObject({ tools: [], settingSources: [], strictMcpConfig: true });
     expect(Object.keys(made.mcpServers)).toEqual(['hopgate']);
   });
 
-  it('the options for the Claude Agent SDK make every hook block the call if the hook fails', async () => {
+  it('make every hook block the call if the hook fails', async () => {
     const { made } = await prepare();
     const matchers = Object.values(made.hooks).flat();
     expect(matchers.length).toBeGreaterThan(3);
@@ -100,7 +100,7 @@ describe('the options for the Claude Agent SDK', () => {
   });
 
   it.each(['Bash', 'Read', 'Task', 'mcp__other__read', 'mcp__hopgate', 'hopgate'])(
-    'the options for the Claude Agent SDK refuse %s with the remedy, and record the refusal',
+    'refuse %s with the remedy, and record the refusal',
     async (name) => {
       const { judge, made, session } = await prepare();
       const decision = await judge(name, { command: 'ls' });
@@ -113,7 +113,7 @@ describe('the options for the Claude Agent SDK', () => {
     },
   );
 
-  it('the options for the Claude Agent SDK pass a call of a hopgate tool to the server, which decides it', async () => {
+  it('pass a call of a hopgate tool to the server, which decides it', async () => {
     const { judge, made, client, session } = await prepare();
     expect(await judge('mcp__hopgate__write', {})).toMatchObject({ permissionDecision: 'allow' });
     const signal = new AbortController().signal;
@@ -126,13 +126,13 @@ describe('the options for the Claude Agent SDK', () => {
     expect(textOf(answer)).toMatch(/tool-not-allowed: explore has no write/);
   });
 
-  it('the options for the Claude Agent SDK accept an answer in the operator’s own format', async () => {
+  it('accept an answer in the operator’s own format', async () => {
     const { judge, session } = await prepare();
     expect(await judge('StructuredOutput', { found: true })).toMatchObject({ permissionDecision: 'allow' });
     expect(session.state.denials).toBe(0);
   });
 
-  it('the options for the Claude Agent SDK refuse a server that only has hopgate’s name', async () => {
+  it('refuse a server that only has hopgate’s name', async () => {
     const { hook } = await prepare();
     const call = { ...BASE, tool_name: 'mcp__hopgate__read', tool_input: {}, tool_use_id: 't' };
     const from = (source: string) =>
@@ -141,12 +141,12 @@ describe('the options for the Claude Agent SDK', () => {
     expect(await from('project')).toMatchObject([{ hookSpecificOutput: { permissionDecision: 'deny' } }]);
   });
 
-  it('the options for the Claude Agent SDK put the operator’s instructions before the agent’s place', async () => {
+  it('put the operator’s instructions before the agent’s place', async () => {
     const { made } = await prepare({ append: 'You mend sums.' });
     expect(made.systemPrompt).toMatchObject({ append: expect.stringMatching(/^You mend sums\.\n\n.*explore/s) });
   });
 
-  it('the options for the Claude Agent SDK repeat the agent’s place only after a change or a compaction', async () => {
+  it('repeat the agent’s place only after a change or a compaction', async () => {
     const { hook, session } = await prepare();
     const start = (source: 'startup' | 'compact') => hook({ ...BASE, hook_event_name: 'SessionStart', source });
     const prompt = () => hook({ ...BASE, hook_event_name: 'UserPromptSubmit', prompt: 'go on' });
@@ -161,7 +161,7 @@ describe('the options for the Claude Agent SDK', () => {
     expect(await start('startup')).toMatchObject(telling(session.state.peripheral ?? ''));
   });
 
-  it('the options for the Claude Agent SDK report a failing store as an error that ends the run, not as a refusal', async () => {
+  it('report a failing store as an error that ends the run, not as a refusal', async () => {
     const { client, judge, hook } = await prepare({}, broken);
     const ended = () => hook({ ...BASE, hook_event_name: 'PostToolBatch', tool_calls: [] });
     expect(await ended()).toEqual([{}]);
@@ -173,7 +173,7 @@ describe('the options for the Claude Agent SDK', () => {
     expect(await ended()).toEqual([{}]);
   });
 
-  it('the options for the Claude Agent SDK can be used for a second query', async () => {
+  it('can be used for a second query', async () => {
     const { made, client } = await prepare();
     await client.close();
     const again = await program(made);
@@ -181,7 +181,7 @@ describe('the options for the Claude Agent SDK', () => {
     expect(textOf(answer)).toContain('A repository');
   });
 
-  it('the options for the Claude Agent SDK ask the session’s own approver if the adapter has none', async () => {
+  it('ask the session’s own approver if the adapter has none', async () => {
     const world = await agentWorld('explore');
     const asked: string[] = [];
     const session = await world.open({ approver: ({ action }) => asked.push(action.to) > 0 });

@@ -101,7 +101,7 @@ describe('a LangChain agent', () => {
     };
   }
 
-  it('a LangChain agent updates its tools during a stream when the session changes them', async () => {
+  it('updates its tools during a stream when the session changes them', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const script = [{ calls: [hop, { name: 'grep', input: { pattern: 'x' } }] }, end];
@@ -114,7 +114,7 @@ describe('a LangChain agent', () => {
     expect(seen[1]?.offered).not.toContain('grep');
   });
 
-  it('a LangChain agent puts the operator’s own system prompt before the agent’s place', async () => {
+  it('puts the operator’s own system prompt before the agent’s place', async () => {
     const world = await agentWorld('explore');
     const { agent, seen } = await prepare(agentSession(await world.open()), [{ calls: [hop] }, end]);
     await agent.invoke(USER, THREAD);
@@ -123,7 +123,7 @@ describe('a LangChain agent', () => {
     expect(seen[1]?.instructions).not.toContain('found-target');
   });
 
-  it('a LangChain agent keeps a pending approval in the graph’s state, so that another agent of the session can use it', async () => {
+  it('keeps a pending approval in the graph’s state, so that another agent of the session can use it', async () => {
     const world = await agentWorld('explore');
     const checkpointer = new MemorySaver();
     const here = await world.open();
@@ -140,7 +140,7 @@ describe('a LangChain agent', () => {
     await world.verify();
   });
 
-  it('a LangChain agent applies an approval only to the request that was shown', async () => {
+  it('applies an approval only to the request that was shown', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const real = agentSession(session);
@@ -158,7 +158,7 @@ describe('a LangChain agent', () => {
   });
 
   it.each([{ decisions: [{ type: 'reject' }] }, { decisions: [{ type: 'edit' }] }, { decisions: [] }, 'yes', true, {}])(
-    'a LangChain agent takes %j as a no',
+    'takes %j as a no',
     async (resume) => {
       const world = await agentWorld('explore');
       const session = await world.open({ approver: () => true });
@@ -169,7 +169,7 @@ describe('a LangChain agent', () => {
     },
   );
 
-  it('a LangChain agent runs calls that are parallel to a waiting call once', async () => {
+  it('runs calls that are parallel to a waiting call once', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const both = {
@@ -182,7 +182,7 @@ describe('a LangChain agent', () => {
     expect(session.state).toMatchObject({ mode: 'execute', steps: 1 });
   });
 
-  it('a LangChain agent asks the session’s own approver without a checkpointer if the graph must not be interrupted', async () => {
+  it('asks the session’s own approver without a checkpointer if the graph must not be interrupted', async () => {
     const world = await agentWorld('explore');
     const session = await world.open({ approver: () => 'ada' });
     const { agent } = await prepare(agentSession(session), [execute, end], { interrupt: false, checkpointer: false });
@@ -190,7 +190,7 @@ describe('a LangChain agent', () => {
     expect(session.state.mode).toBe('execute');
   });
 
-  it('a LangChain agent passes an abort to the running tool', async () => {
+  it('passes an abort to the running tool', async () => {
     const world = await agentWorld('explore');
     const { signal, backends, reached } = readThatAborts();
     const session = await world.open({ backends });
@@ -201,7 +201,7 @@ describe('a LangChain agent', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('a LangChain agent reports a failing store as an error of the run instead of a refusal', async () => {
+  it('reports a failing store as an error of the run instead of a refusal', async () => {
     const world = await agentWorld('explore');
     const session = broken(agentSession(await world.open()));
     const { agent, seen } = await prepare(session, [read, read, end]);
@@ -209,13 +209,13 @@ describe('a LangChain agent', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('a LangChain agent keeps agents of several sessions apart', () =>
+  it('keeps agents of several sessions apart', () =>
     playApart(async (session, script) => {
       const { agent } = await prepare(session, script);
       await agent.invoke(USER, THREAD);
     }));
 
-  it('a LangChain agent offers the operator’s own tools together with the session’s', async () => {
+  it('offers the operator’s own tools together with the session’s', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const seen: SeenTurn[] = [];
@@ -228,7 +228,7 @@ describe('a LangChain agent', () => {
     expect(session.state.peripheral).toBe('edit');
   });
 
-  it('a LangChain agent judges its tools also without the middleware’s wrapper', async () => {
+  it('judges its tools also without the middleware’s wrapper', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const { tools = [] } = await langChain(agentSession(session));

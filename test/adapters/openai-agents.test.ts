@@ -74,7 +74,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     return { model, ...hopgate, agent: new Agent({ name: 'worker', model, tools, instructions }) };
   }
 
-  it('an agent of the OpenAI Agents SDK updates its tools during a stream when the session changes them', async () => {
+  it('updates its tools during a stream when the session changes them', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const { agent, options, model } = await prepare(agentSession(session), [
@@ -90,27 +90,24 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect(after?.results[1]).toMatch(/edit has no grep/);
   });
 
-  it.each(['look', 'blind'])(
-    'an agent of the OpenAI Agents SDK continues a run that another process approved (%s)',
-    async (look) => {
-      const world = await agentWorld('explore');
-      const session = await world.open();
-      const { agent, options } = await prepare(agentSession(session), [execute]);
-      const { state, interruptions } = await run(agent, 'Mend sum.', options);
-      expect(interruptions).toHaveLength(1);
-      await session.detach();
-      const program = 'test/adapters/programs/resume-openai-run.ts';
-      const args = [program, world.root, join(world.root, '../evidence.db'), world.id, look];
-      const output = execFileSync(process.execPath, args, { input: state.toString(), encoding: 'utf8' });
-      expect(output).toBe(look === 'look' ? 'execute\nDone. execute\n' : 'Done. execute\n');
-      const again = await world.open();
-      const bodies = (await again.evidence()).map(({ body }) => toBody(body));
-      expect(bodies.findLast((body) => body?.event === 'approval')).toMatchObject({ record: { by: 'ada' } });
-      await world.verify();
-    },
-  );
+  it.each(['look', 'blind'])('continues a run that another process approved (%s)', async (look) => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const { agent, options } = await prepare(agentSession(session), [execute]);
+    const { state, interruptions } = await run(agent, 'Mend sum.', options);
+    expect(interruptions).toHaveLength(1);
+    await session.detach();
+    const program = 'test/adapters/programs/resume-openai-run.ts';
+    const args = [program, world.root, join(world.root, '../evidence.db'), world.id, look];
+    const output = execFileSync(process.execPath, args, { input: state.toString(), encoding: 'utf8' });
+    expect(output).toBe(look === 'look' ? 'execute\nDone. execute\n' : 'Done. execute\n');
+    const again = await world.open();
+    const bodies = (await again.evidence()).map(({ body }) => toBody(body));
+    expect(bodies.findLast((body) => body?.event === 'approval')).toMatchObject({ record: { by: 'ada' } });
+    await world.verify();
+  });
 
-  it('an agent of the OpenAI Agents SDK applies an approval only to the request that was shown', async () => {
+  it('applies an approval only to the request that was shown', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const real = agentSession(session);
@@ -126,7 +123,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect(seenBy(model)[1]?.results[0]).toMatch(/approval-required/);
   });
 
-  it('an agent of the OpenAI Agents SDK uses an approval once, even if a provider repeats the id of a call', async () => {
+  it('uses an approval once, even if a provider repeats the id of a call', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const mode = (callId: string, input: object) => [functionCall('mode', { reason: 'x', ...input }, { callId })];
@@ -144,7 +141,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect(session.state.mode).toBe('diagnose');
   });
 
-  it('an agent of the OpenAI Agents SDK records a rejection', async () => {
+  it('records a rejection', async () => {
     const world = await agentWorld('explore');
     const session = await world.open({ approver: () => true });
     const { agent, options, model } = await prepare(agentSession(session), [execute, end]);
@@ -157,7 +154,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     await world.verify();
   });
 
-  it('an agent of the OpenAI Agents SDK asks the session’s own approver if the run must not be interrupted', async () => {
+  it('asks the session’s own approver if the run must not be interrupted', async () => {
     const world = await agentWorld('explore');
     const session = await world.open({ approver: () => 'ada' });
     const { agent, options } = await prepare(agentSession(session), [execute, end], { interrupt: false });
@@ -165,7 +162,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect(session.state.mode).toBe('execute');
   });
 
-  it('an agent of the OpenAI Agents SDK does not run a tool that became available in the same turn, because the model did not know its arguments', async () => {
+  it('does not run a tool that became available in the same turn, because the model did not know its arguments', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const tests = { name: 'bash-test', input: {} };
@@ -183,7 +180,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect(session.state.denials, 'the session refused nothing').toBe(0);
   });
 
-  it('an agent of the OpenAI Agents SDK records a rejection with the person’s reason', async () => {
+  it('records a rejection with the person’s reason', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const { agent, options, model } = await prepare(agentSession(session), [execute, read, end]);
@@ -194,7 +191,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect(seenBy(model)[1]?.results[0]).toBe('not before noon');
   });
 
-  it('an agent of the OpenAI Agents SDK records a rejection in another process if the person saw the request', async () => {
+  it('records a rejection in another process if the person saw the request', async () => {
     const world = await agentWorld('explore');
     const here = await world.open();
     const first = await prepare(agentSession(here), [execute]);
@@ -212,28 +209,25 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect(seenBy(model)[0]?.instructions).toContain('explore');
   });
 
-  it.each(['{"to": ', 'null', '[]'])(
-    'an agent of the OpenAI Agents SDK refuses a move with %s even if a person approves it',
-    async (text) => {
-      const world = await agentWorld('explore');
-      const session = await world.open();
-      const { agent, options, wanted, model } = await prepare(agentSession(session), []);
-      const call = (callId: string) => ({ ...functionCall('mode', {}, { callId }), arguments: text });
-      model.enqueue([call('a')], [call('b')], [assistantMessage('Done.')]);
-      let result = await run(agent, 'Mend sum.', options);
-      for (const verb of ['approve', 'reject'] as const) {
-        for (const interruption of result.interruptions) {
-          expect(await wanted(interruption)).toBe(null);
-          result.state[verb](interruption);
-        }
-        result = await run(agent, result.state, options);
+  it.each(['{"to": ', 'null', '[]'])('refuses a move with %s even if a person approves it', async (text) => {
+    const world = await agentWorld('explore');
+    const session = await world.open();
+    const { agent, options, wanted, model } = await prepare(agentSession(session), []);
+    const call = (callId: string) => ({ ...functionCall('mode', {}, { callId }), arguments: text });
+    model.enqueue([call('a')], [call('b')], [assistantMessage('Done.')]);
+    let result = await run(agent, 'Mend sum.', options);
+    for (const verb of ['approve', 'reject'] as const) {
+      for (const interruption of result.interruptions) {
+        expect(await wanted(interruption)).toBe(null);
+        result.state[verb](interruption);
       }
-      expect(result.finalOutput).toBe('Done.');
-      expect(session.state.mode).toBe('diagnose');
-    },
-  );
+      result = await run(agent, result.state, options);
+    }
+    expect(result.finalOutput).toBe('Done.');
+    expect(session.state.mode).toBe('diagnose');
+  });
 
-  it('an agent of the OpenAI Agents SDK answers calls after a handoff by the session of the calling agent', async () => {
+  it('answers calls after a handoff by the session of the calling agent', async () => {
     const [world, other] = [await agentWorld('explore'), await agentWorld('edit')];
     const [from, to] = [await world.open(), await other.open()];
     const grep: ScriptedTurn = { calls: [{ name: 'grep', input: { pattern: 'x' } }] };
@@ -246,7 +240,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect([from.state.denials, to.state.denials]).toEqual([0, 1]);
   });
 
-  it('an agent of the OpenAI Agents SDK lets the SDK answer calls of tools that the program omits', async () => {
+  it('lets the SDK answer calls of tools that the program omits', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const { tools, instructions, options, model } = await prepare(agentSession(session), [read, end]);
@@ -261,7 +255,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect(session.state).toMatchObject({ denials: 0, steps: 0 });
   });
 
-  it('an agent of the OpenAI Agents SDK ends the run at a call of an unavailable tool if the options are not used; the tool does not run', async () => {
+  it('ends the run at a call of an unavailable tool if the options are not used; the tool does not run', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const write: ScriptedTurn = { calls: [{ name: 'write', input: { path: 'src/new.js', content: 'x' } }] };
@@ -270,7 +264,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect(() => world.read('src/new.js')).toThrow();
   });
 
-  it('an agent of the OpenAI Agents SDK lets the session refuse invalid arguments', async () => {
+  it('lets the session refuse invalid arguments', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const { agent, options, model } = await prepare(agentSession(session), [
@@ -283,7 +277,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect(session.state).toMatchObject({ denials: 1, peripheral: 'discipline' });
   });
 
-  it('an agent of the OpenAI Agents SDK passes an abort to the running tool', async () => {
+  it('passes an abort to the running tool', async () => {
     const world = await agentWorld('explore');
     const { signal, backends, reached } = readThatAborts();
     const session = await world.open({ backends });
@@ -297,18 +291,15 @@ describe('an agent of the OpenAI Agents SDK', () => {
   it.each([
     ['of an open tool', read],
     ['of one that is not open', { calls: [{ name: 'write', input: {} }] }],
-  ])(
-    'an agent of the OpenAI Agents SDK reports a failing store at the call %s as an error of the run instead of a refusal',
-    async (_, turn) => {
-      const world = await agentWorld('explore');
-      const session = broken(agentSession(await world.open()));
-      const { agent, options, model } = await prepare(session, [turn, turn, end]);
-      await expect(run(agent, 'Mend sum.', options)).rejects.toThrow('the disk is full');
-      expect(model.calls).toHaveLength(1);
-    },
-  );
+  ])('reports a failing store at the call %s as an error of the run instead of a refusal', async (_, turn) => {
+    const world = await agentWorld('explore');
+    const session = broken(agentSession(await world.open()));
+    const { agent, options, model } = await prepare(session, [turn, turn, end]);
+    await expect(run(agent, 'Mend sum.', options)).rejects.toThrow('the disk is full');
+    expect(model.calls).toHaveLength(1);
+  });
 
-  it('an agent of the OpenAI Agents SDK keeps agents of several sessions apart', () =>
+  it('keeps agents of several sessions apart', () =>
     playApart(async (session, script) => {
       const { agent, options } = await prepare(session, script);
       await run(agent, 'Mend sum.', options);

@@ -89,7 +89,7 @@ for (const shape of depth<readonly ChatShape[]>(['anthropic'], ['openai', 'anthr
   describeAgentAdapter(`the plain loop (${shape})`, () => driver(shape));
 
 describe.each(Object.keys(APIS) as ChatShape[])('a plain loop in the shape of %s', (shape) => {
-  it('a plain loop in the shape of offers tools, reads calls and returns results in that API’s shape', async () => {
+  it('offers tools, reads calls and returns results in that API’s shape', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     const calls: readonly ScriptedCall[] = [
@@ -120,14 +120,14 @@ describe('an agent without tool calls', () => {
     return { session, loop: plainLoop(agentSession(session)) };
   }
 
-  it('an agent without tool calls calls a tool with a JSON message', async () => {
+  it('calls a tool with a JSON message', async () => {
     const { session, loop } = await talker();
     const turn = await loop.hear('```json\n{"tool": "read", "args": {"path": "src/a.ts"}}\n```');
     expect(turn).toMatchObject({ kind: 'call', name: 'read', messages: [{ role: 'user' }] });
     expect(session.state.steps).toBe(1);
   });
 
-  it('an agent without tool calls gets the form of the hop that it mentions, and can use it', async () => {
+  it('gets the form of the hop that it mentions, and can use it', async () => {
     const { session, loop } = await talker();
     const turn = await loop.hear('I found the target.');
     expect(turn).toMatchObject({ kind: 'hint', exit: { exit: 'found-target', to: ['edit'] } });
@@ -138,7 +138,7 @@ describe('an agent without tool calls', () => {
     expect(session.state.peripheral).toBe('edit');
   });
 
-  it('an agent without tool calls may talk without consequence', async () => {
+  it('may talk without consequence', async () => {
     const { session, loop } = await talker();
     const before = await session.evidence();
     expect(await loop.hear('I am not ready to edit; the page says "hop to edit".')).toEqual({
@@ -152,7 +152,7 @@ describe('an agent without tool calls', () => {
     '{"tool": "read", "args": "README.md"}',
     '{"hop": "edit", "reason": "it is there"',
     '```json\n{"tool": read}\n```',
-  ])('an agent without tool calls gets the problem of a call that cannot be read: %s', async (text) => {
+  ])('gets the problem of a call that cannot be read: %s', async (text) => {
     const { session, loop } = await talker();
     const turn = await loop.hear(text);
     expect(turn).toMatchObject({ kind: 'talk', messages: [{ role: 'user' }] });
@@ -160,13 +160,13 @@ describe('an agent without tool calls', () => {
     expect(session.state).toMatchObject({ peripheral: 'explore', steps: 0, denials: 0 });
   });
 
-  it('an agent without tool calls gets refusals with the remedy like any other agent', async () => {
+  it('gets refusals with the remedy like any other agent', async () => {
     const { loop } = await talker();
     const turn = await loop.hear('{"tool": "write", "args": {"path": "src/a.ts", "content": ""}}');
     expect(turn.messages[0]?.['content']).toMatch(/tool-not-allowed[\s\S]*hop to edit/);
   });
 
-  it('an agent without tool calls gets the available tools and the form of a call', async () => {
+  it('gets the available tools and the form of a call', async () => {
     const { loop } = await talker();
     const turn = await loop.talkOnly();
     for (const each of ['- read: { path, offset?, limit? }', '- hop: {', '"hop": "<peripheral>"'])
@@ -176,7 +176,7 @@ describe('an agent without tool calls', () => {
 });
 
 describe('a plain loop', () => {
-  it('a plain loop answers an invalid call with a refusal', async () => {
+  it('answers an invalid call with a refusal', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     for (const shape of Object.keys(APIS) as ChatShape[]) {
@@ -193,7 +193,7 @@ describe('a plain loop', () => {
     }
   });
 
-  it('a plain loop gives Gemini a response by name for each call, errors included', async () => {
+  it('gives Gemini a response by name for each call, errors included', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     const loop = plainLoop(agentSession(session), { shape: 'gemini' });
@@ -214,7 +214,7 @@ describe('a plain loop', () => {
     ]);
   });
 
-  it('a plain loop returns each result to its own call', async () => {
+  it('returns each result to its own call', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     const two = [

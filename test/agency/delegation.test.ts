@@ -63,7 +63,7 @@ async function world() {
 }
 
 describe('a run of the agency by a session whose peripheral has delegates', () => {
-  it('a run of the agency by a session whose peripheral has delegates may enter the delegates of that peripheral, with tools if they have `within: own`, and is recorded', async () => {
+  it('may enter the delegates of that peripheral, with tools if they have `within: own`, and is recorded', async () => {
     const { agent, run, delegations } = await world();
     expect((await run('review')).json).toMatchObject({ ok: true });
     expect((await run('worker', 'k1')).json).toMatchObject({ ok: true });
@@ -76,7 +76,7 @@ describe('a run of the agency by a session whose peripheral has delegates', () =
     ]);
   });
 
-  it('a run of the agency by a session whose peripheral has delegates is refused in other peripherals, with tools that the parent cannot give, and in a mode that does not allow acting', async () => {
+  it('is refused in other peripherals, with tools that the parent cannot give, and in a mode that does not allow acting', async () => {
     const { agent, run, ask, delegations } = await world();
     const refusal = async (peripheral: string) => {
       const { status, json } = await run(peripheral);

@@ -21,7 +21,7 @@ const bare = (reply: RunReply) => JSON.stringify({ ...reply, meta: { ...reply.me
 const never = new AbortController().signal;
 
 describe('a run', () => {
-  it('a run answers with exactly ok, response and meta', async () => {
+  it('answers with exactly ok, response and meta', async () => {
     const reply = await nodeWith('x: { location: local, driver: scripted, replies: [a view] }').run(
       run('x'),
       alone('k'),
@@ -35,7 +35,7 @@ describe('a run', () => {
     expect(Object.keys(reply.meta)).toEqual(['agent-id', 'duration-ms']);
   });
 
-  it('a run reads JSON by its schema, and asks once more with the error', async () => {
+  it('reads JSON by its schema, and asks once more with the error', async () => {
     const peripherals = `p:\n  entry: e\n  inputs: []\n  prompt-template: go\n  response: { type: json, schema: { type: object, required: [n], properties: { n: { type: integer } } } }\n`;
     const spec = loadAgency(agencyWith('{}', peripherals)).peripherals['p']!;
     const prompts: string[] = [];
@@ -54,14 +54,14 @@ describe('a run', () => {
     });
   });
 
-  it('a run reads each answer by a schema that has an id', async () => {
+  it('reads each answer by a schema that has an id', async () => {
     const peripherals = `p:\n  entry: e\n  inputs: []\n  prompt-template: go\n  response: { type: json, schema: { $id: "https://example.org/p", type: object } }\n`;
     const node = nodeWith('x: { location: local, driver: scripted, replies: ["{}"] }', { peripherals });
     const p = { 'agent-id': 'x', peripheral: 'p', inputs: {} };
     for (const key of ['k1', 'k2']) expect(await node.run(p, alone(key))).toMatchObject({ ok: true, response: {} });
   });
 
-  it('a run fails with a remedy if its agent cannot start, or if the registry is broken', async () => {
+  it('fails with a remedy if its agent cannot start, or if the registry is broken', async () => {
     const agents = `m: { location: local, driver: ai-sdk, module: missing.mjs }
 c: { location: local, driver: claude-code, program: /missing/claude }
 d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
@@ -77,7 +77,7 @@ d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
     expect(broken).toMatchObject({ ok: false, error: { code: 'invalid-registry' }, meta: { 'agent-id': 'x' } });
   });
 
-  it('a run starts its agent once for each key, for parallel and later callers and after a restart', async () => {
+  it('starts its agent once for each key, for parallel and later callers and after a restart', async () => {
     const agent = await countingAgent(30);
     const node = nodeWith(`x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`);
     const replies = await Promise.all([1, 2, 3].map(() => node.run(run('x'), alone('k'))));
@@ -86,7 +86,7 @@ d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
     expect(await node.run(run('x', { prompt: 'other' }), alone('k'))).toMatchObject({ error: { code: 'key-reused' } });
   });
 
-  it('a run does not start its agent again after its process ended', () => {
+  it('does not start its agent again after its process ended', () => {
     const file = join(folder(), 'j.db');
     const first = openRunJournal(file);
     expect(first.begin('k', 'd')).toEqual({ is: 'new' });
@@ -96,7 +96,7 @@ d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
     expect(second.begin('k', 'd')).toEqual({ is: 'interrupted' });
   });
 
-  it('a run continues when its caller has stopped waiting', async () => {
+  it('continues when its caller has stopped waiting', async () => {
     const agent = await countingAgent(200);
     const node = nodeWith(`x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`);
     const early = await node.run(run('x'), { key: 'k', budgetMs: 5, via: [] });
@@ -105,7 +105,7 @@ d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
     expect(agent.prompts).toHaveLength(1);
   });
 
-  it('a run ends at the time limit of its peripheral, and when it is cancelled', async () => {
+  it('ends at the time limit of its peripheral, and when it is cancelled', async () => {
     // An agent for each run: the first run may end before its request arrives, or after.
     const [slow, agent] = [await countingAgent(60_000), await countingAgent(60_000)];
     const agentAt = (url: string) => `x: { location: local, driver: http, url: "${url}", honours: [fs, shell, http] }`;
@@ -121,7 +121,7 @@ d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
     expect(await reply).toMatchObject({ error: { code: 'cancelled' } });
   });
 
-  it('a run of several agents keeps the good replies if some fail', async () => {
+  it('of several agents keeps the good replies if some fail', async () => {
     const node = nodeWith('x: { location: local, driver: scripted, replies: [one] }');
     const all = await runWithAllAgents(['x', 'y'], (agent) => node.run(run(agent), alone(agent)));
     expect(all).toMatchObject({
@@ -148,12 +148,11 @@ describe('the envelope of a driver', () => {
     ['codex', [true, false, false], ['fs']],
     ['http', [false, false, false], ['shell', 'http']],
     ['http', [true, true, true], []],
-  ] as const)(
-    'the envelope of a driver of %s with fs, shell, http = %j leaves open %j',
-    (name, [fs, shell, http], open) => expect(drivers[name]!.unenforceable({ fs, shell, http })).toEqual(open),
+  ] as const)('of %s with fs, shell, http = %j leaves open %j', (name, [fs, shell, http], open) =>
+    expect(drivers[name]!.unenforceable({ fs, shell, http })).toEqual(open),
   );
 
-  it('the envelope of a driver refuses the run before the agent starts if the driver cannot enforce it', async () => {
+  it('refuses the run before the agent starts if the driver cannot enforce it', async () => {
     const agent = await countingAgent();
     const node = nodeWith(`x: { location: local, driver: http, url: "${agent.url}" }`);
     expect(await node.run(run('x'), alone('k'))).toMatchObject({ error: { code: 'envelope-not-enforceable' } });
@@ -162,7 +161,7 @@ describe('the envelope of a driver', () => {
 });
 
 describe('an agent on another node', () => {
-  it('an agent on another node gives the same answers and errors as a local agent, byte for byte', async () => {
+  it('gives the same answers and errors as a local agent, byte for byte', async () => {
     const there = await served('x: { location: local, driver: scripted, replies: [a view] }');
     const tokenFile = join(folder(), 'token');
     writeFileSync(tokenFile, there.tokens.ofNode('a'));
@@ -180,7 +179,7 @@ describe('an agent on another node', () => {
       expect(bare(await remote.run(request, alone(`r${at}`)))).toBe(bare(await local.run(request, alone(`l${at}`))));
   });
 
-  it('an agent on another node is refused without the token of a node', async () => {
+  it('is refused without the token of a node', async () => {
     const there = await served('x: { location: local, driver: scripted, replies: [a view] }');
     const remote = nodeWith(`x: { location: remote, url: "http://127.0.0.1:${there.agencyPort}" }`);
     expect(await remote.run(run('x'), alone('k'))).toMatchObject({
@@ -188,7 +187,7 @@ describe('an agent on another node', () => {
     });
   });
 
-  it('an agent on another node runs once for each key, wherever the connection breaks', async () => {
+  it('runs once for each key, wherever the connection breaks', async () => {
     const agent = await countingAgent();
     const there = await served(`x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`);
     const tokenFile = join(folder(), 'token');
@@ -216,7 +215,7 @@ describe('an agent on another node', () => {
     expect(broken).toBeGreaterThan(isDeep ? 600 : 20);
   }, 240_000);
 
-  it('an agent on another node is refused as a loop if the route leads back to this node', async () => {
+  it('is refused as a loop if the route leads back to this node', async () => {
     const agents = join(folder(), 'agency');
     mkdirSync(agents);
     const at = await serveWorld({}, { agencyFolder: agents });
@@ -232,7 +231,7 @@ describe('an agent on another node', () => {
     expect([far.status, far.json.error.code]).toEqual([508, 'too-many-hops']);
   });
 
-  it('an agent on another node can connect from behind a NAT, and keeps its runs when the connection breaks', async () => {
+  it('can connect from behind a NAT, and keeps its runs when the connection breaks', async () => {
     const agent = await countingAgent(150);
     const there = await served('x: { location: dial-in, node: laptop }');
     const laptop = nodeWith(`x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`, {
@@ -261,8 +260,7 @@ describe('an agent on another node', () => {
     expect(changes.slice(0, 3)).toEqual([true, false, true]);
   });
 
-  it('an agent on another node is reported as unreachable if its node is not connected', () =>
-    expect(new DialIns().connected).toEqual([]));
+  it('is reported as unreachable if its node is not connected', () => expect(new DialIns().connected).toEqual([]));
 });
 
 it('the server answers a malformed run with 400, a run without a token with 401, and a node that reads sessions with 403', async () => {

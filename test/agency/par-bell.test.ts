@@ -22,7 +22,7 @@ async function served(file = join(folder(), 'par.db'), port: number | null = nul
 const addressOf = ({ port }: { readonly port: number }): string => `ws://127.0.0.1:${port}`;
 
 describe('the shared document of a review', () => {
-  it('the shared document of a review has every contribution on every replica, in whatever order and however often updates arrive', () => {
+  it('has every contribution on every replica, in whatever order and however often updates arrive', () => {
     const words = fc.dictionary(fc.string({ minLength: 1 }), fc.string(), {
       minKeys: 1,
       maxKeys: 6,
@@ -46,7 +46,7 @@ describe('the shared document of a review', () => {
     );
   });
 
-  it('the shared document of a review keeps one text of an agent that wrote twice, the same on each replica', async () => {
+  it('keeps one text of an agent that wrote twice, the same on each replica', async () => {
     const server = await served();
     const [one, two] = await Promise.all([1, 2].map(() => joinReviewDocument(addressOf(server), 'd1', TOKEN)));
     setReviewContribution(one!.doc, 'a', 'first');
@@ -58,7 +58,7 @@ describe('the shared document of a review', () => {
     two!.leave();
   });
 
-  it('the shared document of a review reaches a replica whose connection breaks, wherever it breaks', async () => {
+  it('reaches a replica whose connection breaks, wherever it breaks', async () => {
     const server = await served();
     for (let up = 0; up < 400; up += depth(97, 7)) {
       const wire = await breakingWire(server.port, { up });
@@ -69,7 +69,7 @@ describe('the shared document of a review', () => {
     }
   });
 
-  it('the shared document of a review refuses a wrong token, another document, and a browser', async () => {
+  it('refuses a wrong token, another document, and a browser', async () => {
     const server = await served();
     const status = (path: string, headers: Record<string, string>) =>
       new Promise((resolve) => {
@@ -86,7 +86,7 @@ describe('the shared document of a review', () => {
     expect(await status('/d1', right)).toBe(101);
   });
 
-  it('the shared document of a review closes a connection that sends an invalid message, and keeps the others', async () => {
+  it('closes a connection that sends an invalid message, and keeps the others', async () => {
     const server = await served();
     const socket = new WebSocket(`${addressOf(server)}/d1`, { headers: { authorization: `Bearer ${TOKEN}` } });
     const closed = new Promise((resolve) => socket.on('close', resolve));
@@ -108,7 +108,7 @@ describe('par-bell', () => {
     ...{ agents, par: 'd1', title: 'Debrief', session: 's1', document, continued: false, token: TOKEN, run },
   });
 
-  it('par-bell gives each agent the address of the document, and collects the answers', async () => {
+  it('gives each agent the address of the document, and collects the answers', async () => {
     const agent = await countingAgent();
     const node = nodeWith(
       `x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }\ny: { location: local, driver: scripted, replies: [from y] }`,
@@ -122,7 +122,7 @@ describe('par-bell', () => {
     expect(agent.prompts[0]).toContain(`PAR: Debrief\nCRDT: 127.0.0.1:${document.port}\nSession: s1`);
   });
 
-  it('par-bell asks an agent that failed again if the review continues, and no other one', async () => {
+  it('asks an agent that failed again if the review continues, and no other one', async () => {
     const document = await served();
     const asked: string[] = [];
     const fails = new Set(['y']);
@@ -145,7 +145,7 @@ describe('par-bell', () => {
     expect([asked, document.contributions()]).toEqual([['x', 'y', 'y'], { x: 'from x', y: 'from y' }]);
   });
 
-  it('par-bell continues after its process was killed, and asks no contributor again', async () => {
+  it('continues after its process was killed, and asks no contributor again', async () => {
     const slow = await countingAgent(60_000);
     const state = folder();
     const agency = join(state, 'agency');
@@ -178,7 +178,7 @@ describe('par-bell', () => {
     expect(err).not.toContain('x: contributed');
   });
 
-  it('par-bell adds nothing to a session of hopgate', async () => {
+  it('adds nothing to a session of hopgate', async () => {
     const served = await serveWorld();
     const { id } = await served.session();
     const args = ['par-bell', '--root', served.root, '--agents', 'x', '--par', id];

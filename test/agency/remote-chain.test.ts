@@ -51,7 +51,7 @@ async function machines(work: number | 'held' = 0) {
 const answered = { ok: true, outcome: 'ok', result: { status: 'answered', response: 'a view' } };
 
 describe.skipIf(!canMakeMachines())('a chain with a run on another machine', () => {
-  it('a chain with a run on another machine is one session, and the agent runs once, wherever the connection breaks', async () => {
+  it('is one session, and the agent runs once, wherever the connection breaks', async () => {
     const { a, b, session, ask } = await machines();
     const breaks = { up: 0, down: 0 };
     for (const way of ['up', 'down'] as const) {
@@ -74,7 +74,7 @@ describe.skipIf(!canMakeMachines())('a chain with a run on another machine', () 
     expect(await b.ended('verify', session.id)).toBe(0);
   }, 900_000);
 
-  it('a chain with a run on another machine continues after kill -9 of its process, and the repeated call gets the reply of the same run', async () => {
+  it('continues after kill -9 of its process, and the repeated call gets the reply of the same run', async () => {
     const { a, b, ask, session } = await machines('held');
     const cut = ask('once');
     while ((await a.call('starts', '\nonce')) === 0) await sleep(20);

@@ -25,7 +25,7 @@ async function farAgent(workMs: number) {
 }
 
 describe('a run on another node', () => {
-  it('a run on another node continues when its caller has stopped waiting, and the same key gets the late reply', async () => {
+  it('continues when its caller has stopped waiting, and the same key gets the late reply', async () => {
     const { agent, agents } = await farAgent(300);
     const node = nodeWith(agents);
     const [short, long] = await Promise.all([
@@ -38,7 +38,7 @@ describe('a run on another node', () => {
     expect(agent.prompts).toHaveLength(1);
   });
 
-  it('a run on another node ends on the other node when it is cancelled on this one', async () => {
+  it('ends on the other node when it is cancelled on this one', async () => {
     const { agent, there, agents } = await farAgent(60_000);
     const node = nodeWith(agents);
     const reply = node.run(run('x'), routeOf('k'));
@@ -50,7 +50,7 @@ describe('a run on another node', () => {
     expect(asked.json.error.code).toBe('cancelled');
   });
 
-  it('a run on another node continues on the other node when this node closes, and is found by its key afterwards', async () => {
+  it('continues on the other node when this node closes, and is found by its key afterwards', async () => {
     const { agent, agents } = await farAgent(200);
     const state = folder();
     const open = () =>
@@ -71,7 +71,7 @@ describe('a run on another node', () => {
     expect([agent.prompts.length, agent.left()]).toEqual([1, 0]);
   });
 
-  it('a run on another node that was sent to a dial-in node ends when it is cancelled on this node, also while the dial-in node is not connected', async () => {
+  it('that was sent to a dial-in node ends when it is cancelled on this node, also while the dial-in node is not connected', async () => {
     const agent = await countingAgent(60_000);
     const there = await served('x: { location: dial-in, node: laptop }');
     const laptop = nodeWith(httpAgent(agent.url), { id: 'laptop' });
@@ -115,7 +115,7 @@ describe('a run on another node', () => {
     await until(() => agent.left() === 2);
   });
 
-  it('a run on another node that another process started cannot be cancelled by this process, and does not keep its node open', async () => {
+  it('that another process started cannot be cancelled by this process, and does not keep its node open', async () => {
     const registry = agencyWith('x: { location: local, driver: scripted, replies: [a view] }');
     const journal = { begin: () => ({ is: 'elsewhere' }), close: () => {} } as unknown as RunJournal;
     const never = () => Promise.reject(new Error('not here'));

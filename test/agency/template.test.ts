@@ -18,7 +18,7 @@ const yaml = (more: string) =>
   `p:\n  entry: e\n  inputs: [a]\n  prompt-template: "{{a}}"\n  response: { type: text }\n${more}`;
 
 describe('an agency folder', () => {
-  it("an agency folder loads the seed's peripheral unchanged", () => {
+  it("loads the seed's peripheral unchanged", () => {
     expect(par()).toEqual({
       id: 'par-participant',
       entry: 'Join PAR and contribute a concise perspective.',
@@ -45,7 +45,7 @@ describe('an agency folder', () => {
       'peripherals.p.response.schema: is not a JSON Schema: "$async" is not supported',
     ],
     ['tols: {}', 'peripherals.p.tols: unknown key "tols"'],
-  ])('an agency folder with %s is refused with the path', (line, problem) => {
+  ])('with %s is refused with the path', (line, problem) => {
     const key = line.split(':')[0]!;
     const text = yaml('')
       .split('\n')
@@ -54,7 +54,7 @@ describe('an agency folder', () => {
     expect(problemsOf(`${text}  ${line}\n`)).toContain(problem);
   });
 
-  it('an agency folder names each problem of an agent', () =>
+  it('names each problem of an agent', () =>
     expect(problemsOf(yaml(''), 'x: { location: local }\ny: { location: remote }\nz: { location: dial-in }')).toEqual([
       'agents.x: "driver" is missing',
       'agents.y: "url" is missing',
@@ -63,22 +63,22 @@ describe('an agency folder', () => {
 });
 
 describe('the prompt', () => {
-  it('the prompt names every missing input at once', () =>
+  it('names every missing input at once', () =>
     expect(() => renderPrompt(par(), run('x', { inputs: { 'par/title': 't' } }))).toThrow(
       'par-participant needs par/crdt-host, par/crdt-port, session/id',
     ));
-  it('the prompt refuses an input that the peripheral does not have', () =>
+  it('refuses an input that the peripheral does not have', () =>
     expect(() => renderPrompt(par(), run('x', { inputs: { ...INPUTS, extra: 1 } }))).toThrow('has no input "extra"'));
-  it("the prompt ends with the user's request if both are given", () =>
+  it("ends with the user's request if both are given", () =>
     expect(renderPrompt(par(), run('x', { prompt: 'Be brief.' }))).toMatch(
       /^PAR: Lab\nCRDT: h:6530\nSession: s1\n\nInstructions: [^\n]+\n\nUser request:\nBe brief\.$/,
     ));
-  it('the prompt is the request alone if there are no inputs', () =>
+  it('is the request alone if there are no inputs', () =>
     expect(renderPrompt(par(), { 'agent-id': 'x', peripheral: 'par-participant', prompt: 'Hi {{par/title}}' })).toBe(
       'Hi {{par/title}}',
     ));
 
-  it('the prompt never reads a value as a template or as a request', () => {
+  it('never reads a value as a template or as a request', () => {
     const piece = fc.constantFrom(
       '{{par/title}}',
       '{{',

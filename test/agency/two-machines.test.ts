@@ -52,7 +52,7 @@ async function connected(call: (key: string) => Promise<unknown>): Promise<void>
 }
 
 describe.skipIf(!canMakeMachines())('two machines', () => {
-  it('two machines run each other’s agents once, wherever the connection breaks', async () => {
+  it('run each other’s agents once, wherever the connection breaks', async () => {
     joinMachines();
     const [a, b] = [machine('a'), machine('b')];
     a.agents(`x: ${counting(await a.call('agent'))}\nlaptop: { location: dial-in, node: b }\n`);
@@ -76,7 +76,7 @@ describe.skipIf(!canMakeMachines())('two machines', () => {
   }, 900_000);
 
   it.skipIf(!hasNft)(
-    'two machines reach a laptop behind a router that masquerades, once, also when the router gets a new address',
+    'reach a laptop behind a router that masquerades, once, also when the router gets a new address',
     async () => {
       const changeAddress = joinByRouter();
       const [a, b] = [machine('a'), machine('b')];
@@ -98,7 +98,7 @@ describe.skipIf(!canMakeMachines())('two machines', () => {
   );
 
   it.skipIf(!hasNft)(
-    'two machines ring each other’s sessions, also behind a router that masquerades',
+    'ring each other’s sessions, also behind a router that masquerades',
     async () => {
       joinByRouter();
       const [a, b] = [machine('a'), machine('b')];
@@ -118,7 +118,7 @@ describe.skipIf(!canMakeMachines())('two machines', () => {
     120_000,
   );
 
-  it('two machines write into one review, which continues after a kill', async () => {
+  it('write into one review, which continues after a kill', async () => {
     joinMachines();
     const [a, b] = [machine('a'), machine('b')];
     a.agents('far: { location: local, driver: scripted, replies: [from afar] }\n');

@@ -62,8 +62,8 @@ async function leadToApproval(session: Session, call: 'mode' | 'hop', answer: (y
   await must(session.step({ tool: 'bash-test', args: {} }));
 }
 
-describe('an agent’s words are no approval', () => {
-  it.each(ASKS)('a call is refused: $name', async ({ call, input, approved }) => {
+describe('an approval in an agent’s own words', () => {
+  it.each(ASKS)('does not count: $name', async ({ call, input, approved }) => {
     let yes = false;
     const session = await open({ via: 'approver', approve: async () => (yes ? { by: 'operator' } : null) });
     await leadToApproval(session, call, (answer) => {
@@ -83,8 +83,8 @@ describe('an agent’s words are no approval', () => {
   });
 });
 
-describe('an answer in the state folder counts only if the operator gave it to this request and it is still valid', () => {
-  it.each(ANSWERS)('the file ($kind) holds $name', async ({ kind, file }) => {
+describe('an approval in the state folder', () => {
+  it.each(ANSWERS)('does not count if the file ($kind) holds $name', async ({ kind, file }) => {
     const session = await open(pendingApprover({ stateDir, root }));
     await leadToApproval(session, 'mode', () => {});
     const ask = () => session.setMode({ to: 'execute', reason: 'to work', exitCriteria: 'done' });
@@ -103,7 +103,7 @@ describe('an answer in the state folder counts only if the operator gave it to t
     await session.detach();
   });
 
-  it('the file (attack) holds a used answer that was put back', async () => {
+  it('does not count if it was used and then put back', async () => {
     const session = await open(pendingApprover({ stateDir, root }));
     await leadToApproval(session, 'mode', () => {});
     const ask = () => session.setMode({ to: 'execute', reason: 'to work', exitCriteria: 'done' });

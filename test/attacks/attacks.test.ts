@@ -63,7 +63,7 @@ it('every requirement of commands, paths, git and web has an attack and a harmle
   expect(ALL_CASES.filter(({ kind }) => kind === 'benign').length).toBeGreaterThan(100);
 });
 
-describe('the attack suite notices a hole', () => {
+describe('the attack suite', () => {
   const read = rows('explore', 'read');
   const broken = (run: (outside: string, path: string) => string): ToolBackend => ({
     name: 'broken',
@@ -107,7 +107,7 @@ describe('the attack suite notices a hole', () => {
     ],
     ['an answer that should have been a refusal', broken(() => ''), 'it was not refused'],
   ];
-  it.each(sample(holes, 3))('%s', async (_, backend, why) => {
+  it.each(sample(holes, 3))('notices %s', async (_, backend, why) => {
     const { flaws } = await play([read.attack('R3', 'a hole', { path: 'src/a.txt' }, 'refused')], backend);
     expect(flaws.map((flaw) => flaw.why)).toContainEqual(expect.stringContaining(why));
   });

@@ -619,7 +619,7 @@ function whenExit(cel: string): SpecSet {
 
 describe('a broken engine', () => {
   it.each(BROKEN)(
-    'a broken engine that forgets $forgets is noticed',
+    'that forgets $forgets is noticed',
     async ({ rule, says, pinned = SPECS, config = CONFIG, specs, engineConfig, backend, does }) => {
       const engine = specs ? specs(pinned) : pinned;
       const at = await world({

@@ -51,7 +51,7 @@ describe('the proofs about delegates', () => {
       holds || ['bound', 'way-back'].includes(property) ? [] : [message],
     );
 
-  it('the proofs about delegates count a start of a sub-agent as entering its peripheral', () => {
+  it('count a start of a sub-agent as entering its peripheral', () => {
     const properties = '  - never: { hop: work, without: [approval] }\n  - before: { first: look, then: work }\n';
     const delegates = 'delegates: [{ to: work, within: own }]';
     expect(broken(open(specsOf(delegates, properties)))).toEqual([
@@ -62,7 +62,7 @@ describe('the proofs about delegates', () => {
     expect(broken(open(approved))).toEqual(['work can be reached without look before']);
   });
 
-  it('the proofs about delegates count the changes of a sub-agent with its own limits as its parent’s, and no others', () => {
+  it('count the changes of a sub-agent with its own limits as its parent’s, and no others', () => {
     const property = '  - never: { change: lead }\n';
     expect(broken(open(specsOf('delegates: [{ to: work, within: own }]', property)))).toEqual([
       'lead can change: it starts sub-agents in work, within their own limits',
@@ -70,7 +70,7 @@ describe('the proofs about delegates', () => {
     expect(broken(open(specsOf('delegates: [work]', property)))).toEqual([]);
   });
 
-  it('the proofs about delegates warn of a delegate in which no sub-agent can ever start', () => {
+  it('warn of a delegate in which no sub-agent can ever start', () => {
     const { notes } = proveAndFindWarnings(specsOf('delegates: [{ to: work, within: own }]'));
     expect(notes.filter(({ code }) => code === 'useless-delegate')).toMatchObject([
       {
@@ -104,7 +104,7 @@ describe('a sub-agent within its parent’s peripheral', () => {
   const base = specsOf('');
   const plain = DEFAULT_PROJECT_CONFIG;
 
-  it('a sub-agent within its parent’s peripheral has no agencies that its parent lacks, as the audit judges it', () => {
+  it('has no agencies that its parent lacks, as the audit judges it', () => {
     const outer = { ...base.peripherals['look']!, agencies: [{ to: 'ask', within: 'parent' as const }] };
     const excess = (to: string) => {
       const inner = { ...outer, agencies: [{ to, within: 'parent' as const }] };
@@ -113,7 +113,7 @@ describe('a sub-agent within its parent’s peripheral', () => {
     expect([excess('ask'), excess('other')]).toEqual([[], ['agency: other']]);
   });
 
-  it('a sub-agent within its parent’s peripheral has at most the limits of both peripherals, as gate and audit judge it', () => {
+  it('has at most the limits of both peripherals, as gate and audit judge it', () => {
     fc.assert(
       fc.property(place, place, (above, below) => {
         const make = (id: string, { rule, limits, tools }: typeof above): PeripheralSpec => ({
@@ -144,7 +144,7 @@ describe('a sub-agent within its parent’s peripheral', () => {
     );
   });
 
-  it('a sub-agent within its parent’s peripheral has the paths that both peripherals grant if one pattern contains the other', () => {
+  it('has the paths that both peripherals grant if one pattern contains the other', () => {
     const make = (id: string, write: readonly string[]) => ({
       ...base.peripherals['work']!,
       ...{ id, scope: { name: id, rule: { ...base.peripherals['work']!.scope.rule, write } } },

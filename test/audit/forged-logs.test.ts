@@ -324,7 +324,7 @@ const FORGED: readonly Forgery[] = [
 ];
 
 describe('an altered log with a recomputed chain', () => {
-  it.each(FORGED)('$name is refused', async ({ rule, says, make }) => {
+  it.each(FORGED)('is refused: $name', async ({ rule, says, make }) => {
     const { ok, violations } = await verifyConstraints(PINNED, forge(make));
     expect(ok).toBe(false);
     expect(violations.map((one) => `${one.rule}: ${one.message}`)).toContainEqual(
@@ -332,7 +332,7 @@ describe('an altered log with a recomputed chain', () => {
     );
   });
 
-  it('an altered log with a recomputed chain is verified as clean without the alteration', async () => {
+  it('is verified as clean without the alteration', async () => {
     expect(
       await verifyConstraints(
         PINNED,
@@ -344,7 +344,7 @@ describe('an altered log with a recomputed chain', () => {
 
 describe('an entry body with an unexpected shape', () => {
   const values: readonly (Json | undefined)[] = [undefined, null, 7, 'x', [], {}, true];
-  it('an entry body with an unexpected shape is reported as a violation or a gap, and causes no exception', async () => {
+  it('is reported as a violation or a gap, and causes no exception', async () => {
     for (const [index, stored] of LOG.entries()) {
       for (const field of Object.keys(body(stored))) {
         for (const value of values) {
@@ -357,23 +357,20 @@ describe('an entry body with an unexpected shape', () => {
     }
   });
 
-  it('an entry body with an unexpected shape is reported with the field', async () => {
+  it('is reported with the field', async () => {
     const { violations } = await verifyConstraints(PINNED, forge(bodyAt(find('outcome'), { effects: 'none' })));
     expect(violations).toContainEqual(expect.objectContaining({ message: 'effects is missing, or of another type' }));
   });
 });
 
 describe('a log that was altered without a new chain', () => {
-  it.each(LOG.map((_, index) => index))(
-    'a log that was altered without a new chain is damaged if entry %i is removed',
-    async (index) => {
-      const result = await verifySession(LOG[0]!.entry.sessionId, PINNED, LOG.toSpliced(index, 1));
-      expect(result.ok || index === LOG.length - 1).toBe(index === LOG.length - 1);
-      if (index < LOG.length - 1) expect(result.chain.map(({ rule }) => rule)).toContain('seq');
-    },
-  );
+  it.each(LOG.map((_, index) => index))('is damaged if entry %i is removed', async (index) => {
+    const result = await verifySession(LOG[0]!.entry.sessionId, PINNED, LOG.toSpliced(index, 1));
+    expect(result.ok || index === LOG.length - 1).toBe(index === LOG.length - 1);
+    if (index < LOG.length - 1) expect(result.chain.map(({ rule }) => rule)).toContain('seq');
+  });
 
-  it('a log that was altered without a new chain is reported with entry, tool, argument and constraint', async () => {
+  it('is reported with entry, tool, argument and constraint', async () => {
     const index = find('intent');
     const { violations } = await verifyConstraints(
       PINNED,
@@ -392,7 +389,7 @@ describe('a log that was altered without a new chain', () => {
 });
 
 describe('a gap is reported', () => {
-  it('a gap is reported for effects that nobody observed', async () => {
+  it('for effects that nobody observed', async () => {
     const usual = answering();
     const at = await world({
       backend: { ...usual, run: async (call) => ({ ...(await usual.run(call)), effects: 'unobserved' }) },
@@ -402,7 +399,7 @@ describe('a gap is reported', () => {
     expect(gaps.filter(({ kind }) => kind === 'unobserved')).toHaveLength(counts.steps);
   });
 
-  it('a gap is reported for commands without a sandbox', async () => {
+  it('for commands without a sandbox', async () => {
     const at = await world({ unsafeNoSandbox: true });
     await fivePeripherals(at);
     const { gaps } = await verifyConstraints(at, at.store.entries(at.session.id));
@@ -414,13 +411,13 @@ describe('a gap is reported', () => {
     ]);
   });
 
-  it('a gap is reported for a push that no git reference confirms', async () => {
+  it('for a push that no git reference confirms', async () => {
     const at = (drafts: EntryDraft[]) => bodyAt(find('outcome', -1), { effects: [] })(drafts);
     const { gaps } = await verifyConstraints(PINNED, forge(at));
     expect(gaps).toMatchObject([{ kind: 'unconfirmed', tool: 'bash-git' }]);
   });
 
-  it('a gap is reported for an erased body and everything that depends on it', async () => {
+  it('for an erased body and everything that depends on it', async () => {
     const index = find('step', 1);
     const erased = LOG.map((stored, i) =>
       i === index ? { ...stored, entry: { ...stored.entry, body: null }, body: null } : stored,
@@ -430,7 +427,7 @@ describe('a gap is reported', () => {
     expect(result.audit.gaps[0]).toMatchObject({ kind: 'erased', seq: index });
   });
 
-  it('a gap is reported for evidence that ends within a visit', async () => {
+  it('for evidence that ends within a visit', async () => {
     const index = find('intent', 0) + 1;
     const { ok, gaps } = await verifyConstraints(PINNED, LOG.slice(0, index));
     expect(ok).toBe(true);

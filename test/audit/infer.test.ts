@@ -66,7 +66,7 @@ const ARGUMENTS: { readonly [tool: string]: { readonly [name: string]: Json } } 
 };
 
 describe('the inferred tightest spec', () => {
-  it('the inferred tightest spec admits every session that it was inferred from after it was written and loaded', async () => {
+  it('admits every session that it was inferred from after it was written and loaded', async () => {
     const { at, specs } = await inferred();
     const loaded = await reload(specs);
     const again = await replayDecisions(
@@ -78,7 +78,7 @@ describe('the inferred tightest spec', () => {
     expect(again.changes.filter(({ was }) => was === 'allow')).toEqual([]);
   });
 
-  it('the inferred tightest spec grants the used tools and the way back to the review', async () => {
+  it('grants the used tools and the way back to the review', async () => {
     const { specs, seen } = await inferred();
     expect(Object.keys(specs.peripherals).sort()).toEqual(['deploy', 'edit', 'explore', 'reflect', 'test']);
     expect(specs.peripherals['edit']).toMatchObject({
@@ -100,7 +100,7 @@ describe('the inferred tightest spec', () => {
     expect(seen['deploy']?.commands).toContain('push');
   });
 
-  it('the inferred tightest spec names permissions that were granted but never used', async () => {
+  it('names permissions that were granted but never used', async () => {
     const { slack } = await inferred();
     const lines = slack.map(({ peripheral, what, granted }) => `${peripheral}: ${what}: ${granted}`);
     expect(lines).toContain('chat: peripheral: chat');
@@ -112,7 +112,7 @@ describe('the inferred tightest spec', () => {
     expect(lines).not.toContain('edit: write: src/');
   });
 
-  it('the inferred tightest spec refuses calls that no session made', async () => {
+  it('refuses calls that no session made', async () => {
     const { specs } = await inferred();
     const loaded = await reload(specs);
     const at = await world({ specs: { ...loaded, hash: loaded.hash } });
@@ -122,7 +122,7 @@ describe('the inferred tightest spec', () => {
     expect(await at.session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'r' })).toMatchObject({ ok: false });
   });
 
-  it('the inferred tightest spec passes the check and changes no answer, whatever the session did and wherever it ended', async () => {
+  it('passes the check and changes no answer, whatever the session did and wherever it ended', async () => {
     const sets = [SPECS, SPECS, specsOf(REVIEW), specsOf(RUNBOOK), specsOf(grid(7, 2))];
     let withoutReview = 0;
     await fc.assert(
@@ -154,7 +154,7 @@ describe('the inferred tightest spec', () => {
     expect(withoutReview).toBeGreaterThan(0);
   });
 
-  it('the inferred tightest spec is the same after it was written to files and loaded', async () => {
+  it('is the same after it was written to files and loaded', async () => {
     const loaded = await reload(SPECS);
     const { scopes: _, hash: __, ...rest } = loaded;
     // Properties are demands on a spec set, not grants: they are not inferred.
@@ -173,7 +173,7 @@ describe('a short cover of many paths', () => {
     { minLength: 1, maxLength: 40 },
   );
 
-  it('a short cover of many paths contains every path in few patterns', () => {
+  it('contains every path in few patterns', () => {
     fc.assert(
       fc.property(paths, (all) => {
         const places = coverPaths(all);
@@ -183,7 +183,7 @@ describe('a short cover of many paths', () => {
     );
   });
 
-  it('a short cover of many paths lists the paths themselves while they are few', () => {
+  it('lists the paths themselves while they are few', () => {
     expect(coverPaths(['b/c.ts', 'a.ts', 'b/c.ts'])).toEqual(['a.ts', 'b/c.ts']);
     expect(findCoveringGlobs(Array.from({ length: 20 }, (_, i) => `src/${i}.ts`))).toEqual(['src/**/*.ts']);
   });

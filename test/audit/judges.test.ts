@@ -15,16 +15,16 @@ describe('a path in the audit', () => {
     ['/repo/src/a.ts', 'src/a.ts'],
     ['.', ''],
     ['../repo/src', 'src'],
-  ])('a path in the audit: %s resolves to %j', (path, place) =>
+  ])('resolves from %s to %j', (path, place) =>
     expect(resolvePathInRoot('/repo', path)).toEqual({ inside: true, path: place }),
   );
 
   it.each([['..'], ['../x'], ['/repository/a'], ['src/../../x'], ['/etc/passwd'], [''], ['a\0b'], [3]])(
-    '%j is outside the root',
+    'is outside the root: %j',
     (path) => expect(resolvePathInRoot('/repo', path).inside).toBe(false),
   );
 
-  it('a path in the audit is compared with a folder segment by segment', () => {
+  it('is compared with a folder segment by segment', () => {
     expect(isWithinPaths('src/a.ts', ['src/'])).toBe(true);
     expect(isWithinPaths('src-evil/a.ts', ['src'])).toBe(false);
     expect(isWithinPaths('src', ['src/a.ts'])).toBe(false);
@@ -44,10 +44,9 @@ describe('the audit’s lists of protected and masked paths', () => {
     ['packages/a/hopgate.yaml'],
     ['node_modules/hopgate/dist/cli.js'],
     ['app/node_modules/.bin/hopgate'],
-  ])('the audit’s lists of protected and masked paths protect %s', (path) => expect(isProtectedPath(path)).toBe(true));
-  it.each([['src/git.ts'], ['node_modules/hopgate-like/a.js'], ['.gitignore']])(
-    'the audit’s lists of protected and masked paths do not protect %s',
-    (path) => expect(isProtectedPath(path)).toBe(false),
+  ])('protect %s', (path) => expect(isProtectedPath(path)).toBe(true));
+  it.each([['src/git.ts'], ['node_modules/hopgate-like/a.js'], ['.gitignore']])('do not protect %s', (path) =>
+    expect(isProtectedPath(path)).toBe(false),
   );
 
   it.each([
@@ -57,16 +56,12 @@ describe('the audit’s lists of protected and masked paths', () => {
     ['secrets/deep/x', ['secrets/']],
     ['a/.git/config', []],
     ['.git-credentials', []],
-  ])('the audit’s lists of protected and masked paths hide %s by %j', (path, masks) =>
-    expect(isMaskedPath(path, masks)).toBe(true),
-  );
+  ])('hide %s by %j', (path, masks) => expect(isMaskedPath(path, masks)).toBe(true));
   it.each([
     ['env', ['.env']],
     ['src/secrets.ts', ['secrets/']],
     ['src/config', []],
-  ])('the audit’s lists of protected and masked paths do not hide %s by %j', (path, masks) =>
-    expect(isMaskedPath(path, masks)).toBe(false),
-  );
+  ])('do not hide %s by %j', (path, masks) => expect(isMaskedPath(path, masks)).toBe(false));
 });
 
 describe('an address in the audit', () => {
@@ -76,7 +71,7 @@ describe('an address in the audit', () => {
     ['https://DOCS.example.com./a'],
     ['https://a.b.example.org'],
     ['https://local.example.com:8443/'],
-  ])('an address in the audit is allowed: %s', (url) => expect(urlRefusalReason(url, allowed)).toBeNull());
+  ])('is allowed: %s', (url) => expect(urlRefusalReason(url, allowed)).toBeNull());
   it.each([
     ['https://example.com'],
     ['https://example.org'],
@@ -89,7 +84,7 @@ describe('an address in the audit', () => {
     ['https:///docs.example.com/'],
     ['https://evildocs.example.com'],
     ['nonsense'],
-  ])('an address in the audit is refused: %s', (url) => expect(urlRefusalReason(url, allowed)).not.toBeNull());
+  ])('is refused: %s', (url) => expect(urlRefusalReason(url, allowed)).not.toBeNull());
 });
 
 /** The audit's reason to refuse a call of a shipped tool. */
@@ -110,12 +105,12 @@ const reason = (
   })?.why ?? null;
 
 describe('a command in the audit', () => {
-  it('a command in the audit is split at unquoted blanks', () => {
+  it('is split at unquoted blanks', () => {
     expect(splitPlainCommand(`commit -m 'fix: a b' "c d" e\\ f`)).toEqual(['commit', '-m', 'fix: a b', 'c d', 'e f']);
     for (const text of ['a; b', 'a && b', '$(x)', 'a > b', "it's"]) expect(splitPlainCommand(text)).toBeNull();
   });
 
-  it('a command in the audit of deploy work needs a deploy scope, and a test run without a command needs a scope that grants commands', () => {
+  it('of deploy work needs a deploy scope, and a test run without a command needs a scope that grants commands', () => {
     const config = { ...DEFAULT_PROJECT_CONFIG, deploy: { out: { run: ['true'], network: false } } };
     const args = { name: 'out' };
     expect(reason('deploy', 'bash-deploy', args, config)).toBeNull();
@@ -126,7 +121,7 @@ describe('a command in the audit', () => {
     expect(reason('none', 'bash-test', {}, config)).toBe('the scope grants no commands');
   });
 
-  it('a command in the audit is a configured test command only word for word, or where arguments are allowed', () => {
+  it('is a configured test command only word for word, or where arguments are allowed', () => {
     const tests = [{ run: ['npm', 'test', '--', '{args}'], report: 'tap' as const }];
     expect(matchTestCommand(['npm', 'test'], tests)).toEqual({ narrowed: false });
     expect(matchTestCommand(['npm', 'test', '--'], tests)).toEqual({ narrowed: false });
@@ -140,9 +135,7 @@ describe('a command in the audit', () => {
     [{ sub: 'git commit -m "x y"' }],
     [{ sub: 'push', args: ['origin', 'main'] }],
     [{ sub: 'push' }],
-  ])('a command in the audit counts as deploy work: git %j', (args) =>
-    expect(reason('deploy', 'bash-git', args, CONFIG)).toBeNull(),
-  );
+  ])('counts as deploy work: git %j', (args) => expect(reason('deploy', 'bash-git', args, CONFIG)).toBeNull());
   it.each([
     [{ sub: 'push', args: ['--force'] }],
     [{ sub: 'push', args: ['origin', '+main'] }],
@@ -150,7 +143,7 @@ describe('a command in the audit', () => {
     [{ sub: 'config', args: ['x', 'y'] }],
     [{ sub: 'status; rm -rf .' }],
     [{}],
-  ])('a command in the audit does not count as deploy work: git %j', (args) =>
+  ])('does not count as deploy work: git %j', (args) =>
     expect(reason('deploy', 'bash-git', args, CONFIG)).toEqual(expect.any(String)),
   );
 });

@@ -18,7 +18,7 @@ describe('changes from reviews', async () => {
     peripherals: { ...shipped.peripherals, explore: { ...explore!, limits: { steps: null, minutes: 10 } } },
   };
 
-  it('changes from reviews raise a passed time limit, and add a tool that only observes', () => {
+  it('raise a passed time limit, and add a tool that only observes', () => {
     const par = review(['explore'], '2 × time limit of explore passed', '1 × denied: tool-not-allowed (musn-log)');
     const { changes, open, specs: next } = proposeSpecChanges(specs, [par, par], 2);
     expect(changes.map(({ peripheral, change }) => [peripheral, change])).toEqual([
@@ -30,7 +30,7 @@ describe('changes from reviews', async () => {
     expect(next.hash).not.toBe(specs.hash);
   });
 
-  it('changes from reviews do not include a tool that acts, a tool with two possible peripherals, or a rare problem', () => {
+  it('do not include a tool that acts, a tool with two possible peripherals, or a rare problem', () => {
     const acts = review(['explore'], '1 × denied: tool-not-allowed (write)', '1 × failed: read, gone');
     const two = review(['explore', 'edit'], '1 × denied: tool-not-allowed (musn-log)');
     const rare = review(['explore'], '1 × time limit of explore passed');

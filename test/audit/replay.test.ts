@@ -17,23 +17,23 @@ const changedDecisions = async (specs: SpecSet, config = CONFIG) =>
   (await again(specs, config)).changes.map(({ request, was, now }) => `${request}: ${was} → ${now}`);
 
 describe('a replay of old decisions', () => {
-  it('a replay of old decisions gives the same results under the same spec', async () => {
+  it('gives the same results under the same spec', async () => {
     expect(await again(SPECS)).toMatchObject({ decisions: 23, changes: [], drift: [] });
   });
 
-  it('a replay of old decisions shows what a narrower scope would refuse', async () => {
+  it('shows what a narrower scope would refuse', async () => {
     const edit = SPECS.peripherals['edit']!;
     const specs = withPeripheral('edit', { scope: { ...edit.scope, rule: { ...edit.scope.rule, write: ['docs'] } } });
     expect(await changedDecisions(specs)).toEqual(['step edit b a ./src/a.ts: allow → out-of-scope']);
   });
 
-  it('a replay of old decisions shows what a wider scope would allow', async () => {
+  it('shows what a wider scope would allow', async () => {
     const edit = SPECS.peripherals['edit']!;
     const specs = withPeripheral('edit', { scope: { ...edit.scope, rule: { ...edit.scope.rule, write: ['.'] } } });
     expect(await changedDecisions(specs)).toEqual(['step write  specs/x: out-of-scope → allow']);
   });
 
-  it('a replay of old decisions shows a removed tool, a removed edge and a removed peripheral', async () => {
+  it('shows a removed tool, a removed edge and a removed peripheral', async () => {
     expect(await changedDecisions(withPeripheral('explore', { tools: ['read'] }))).toEqual([
       'step grep src x: allow → tool-not-allowed',
     ]);
@@ -46,13 +46,13 @@ describe('a replay of old decisions', () => {
     expect(changes).toContain('hop to deploy (pass): allow → hop-not-allowed');
   });
 
-  it('a replay of old decisions shows which approvals would be needed, and counts the given ones', async () => {
+  it('shows which approvals would be needed, and counts the given ones', async () => {
     const specs = withPeripheral('explore', { gates: { edit: [{ kind: 'approval', by: 'operator' }] } });
     expect(await changedDecisions(specs)).toEqual(['hop to edit (ready-to-edit): allow → approval-required']);
     expect(await changedDecisions(withPeripheral('test', { gates: {} }))).toEqual([]);
   });
 
-  it('a replay of old decisions shows what another configuration would refuse', async () => {
+  it('shows what another configuration would refuse', async () => {
     expect(await changedDecisions(SPECS, { ...CONFIG, mask: ['src/'] })).toEqual([
       'step grep src x: allow → out-of-scope',
       'step read src/a.ts: allow → out-of-scope',
@@ -61,7 +61,7 @@ describe('a replay of old decisions', () => {
     ]);
   });
 
-  it('a replay of old decisions judges a large argument, which is stored as a blob, by a rule of the other specs', async () => {
+  it('judges a large argument, which is stored as a blob, by a rule of the other specs', async () => {
     const long = await world();
     await long.session.setMode({ to: 'diagnose' });
     await long.session.start('explore');

@@ -38,9 +38,9 @@ function damaged(links: readonly StoredBytes[], after: ChainHead): boolean {
 }
 
 describe('the verification of 200 entries', () => {
-  it('the verification of 200 entries accepts them unchanged', () => expect(damaged(log, EMPTY_CHAIN)).toBe(false));
+  it('accepts them unchanged', () => expect(damaged(log, EMPTY_CHAIN)).toBe(false));
 
-  it('the verification of 200 entries finds every flipped bit', () => {
+  it('finds every flipped bit', () => {
     let flips = 0;
     const unseen: string[] = [];
     // An entry links only to the one before it, so a sample of the entries is enough.
@@ -63,7 +63,7 @@ describe('the verification of 200 entries', () => {
     expect(flips).toBeGreaterThan(some.length * 500 * 8);
   }, 120_000);
 
-  it('the verification of 200 entries finds every exchange of two entries', () => {
+  it('finds every exchange of two entries', () => {
     const unseen: string[] = [];
     for (let a = 0; a < log.length; a++) {
       for (let b = a + 1; b < log.length; b++) {
@@ -74,7 +74,7 @@ describe('the verification of 200 entries', () => {
     expect(unseen).toEqual([]);
   });
 
-  it('the verification of 200 entries finds every repeated entry', () => {
+  it('finds every repeated entry', () => {
     const unseen: string[] = [];
     for (const [index, link] of log.entries())
       for (let at = 0; at <= log.length; at++)
@@ -82,13 +82,13 @@ describe('the verification of 200 entries', () => {
     expect(unseen).toEqual([]);
   });
 
-  it('the verification of 200 entries finds every removed entry except the last', () => {
+  it('finds every removed entry except the last', () => {
     for (let index = 0; index < log.length - 1; index++)
       expect(damaged(log.slice(index + 1), headAt(index - 1))).toBe(true);
     expect(damaged(log.slice(0, -1), EMPTY_CHAIN)).toBe(false);
   });
 
-  it('the verification of 200 entries finds every truncation with a seal', async () => {
+  it('finds every truncation with a seal', async () => {
     const key = newSealKey();
     const entries = log.map((link) => parseStoredEntry(link));
     const root = merkleRoot(entries.map(({ entry }) => merkleLeafOfEntry(entry)));
@@ -102,7 +102,7 @@ describe('the verification of 200 entries', () => {
     for (let size = 0; size < 200; size++) expect(await check(size)).toContain('entries were cut off');
   });
 
-  it('the verification of 200 entries finds a recomputed chain with a seal', async () => {
+  it('finds a recomputed chain with a seal', async () => {
     const key = newSealKey();
     const root = merkleRoot(log.map(merkleLeafOfEntry));
     const seal = signChainHead({ sessionId: 's-1', head: headAt(199), root }, key.privateKey, 0);

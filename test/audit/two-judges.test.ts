@@ -134,7 +134,7 @@ const gitReason = (args: { readonly [name: string]: Json }, config: ProjectConfi
 const NEEDS_MORE = ['add', 'switch', 'checkout', 'commit'];
 
 describe('the gate and the audit agree', () => {
-  it('the gate and the audit agree on which paths are protected', () =>
+  it('on which paths are protected', () =>
     fc.assert(
       fc.property(relative, (path) => {
         expect([path, isProtectedPath(path)]).toEqual([path, isWriteProtected(path)]);
@@ -142,7 +142,7 @@ describe('the gate and the audit agree', () => {
       { numRuns: 3000 },
     ));
 
-  it('the gate and the audit agree on each protected name, in each spelling, at each depth', () => {
+  it('on each protected name, in each spelling, at each depth', () => {
     const names = [...PROTECTED_FILE_NAMES, ...HOPGATE_PACKAGE_PATHS.map((own) => own.join('/'))];
     for (const each of names)
       for (const path of [each, `deep/er/${each}`, `${each}/beneath`, each.toUpperCase(), `${each}.`, `${each}::$DATA`])
@@ -150,7 +150,7 @@ describe('the gate and the audit agree', () => {
     expect([isWriteProtected(`a/${GIT_HEAD_FILE}`), isProtectedPath(`a/${GIT_HEAD_FILE}`)]).toEqual([true, true]);
   });
 
-  it('the gate and the audit agree on which paths are masked', () =>
+  it('on which paths are masked', () =>
     fc.assert(
       fc.property(
         relative,
@@ -165,7 +165,7 @@ describe('the gate and the audit agree', () => {
       { numRuns: 3000 },
     ));
 
-  it('the gate and the audit agree on the location and the greatest length of a path', () =>
+  it('on the location and the greatest length of a path', () =>
     fc.assert(
       fc.property(asked, (text) => {
         const gate = locatePath('/repo', text);
@@ -175,7 +175,7 @@ describe('the gate and the audit agree', () => {
       { numRuns: 3000 },
     ));
 
-  it('the gate and the audit agree on which paths are in a scope', () =>
+  it('on which paths are in a scope', () =>
     fc.assert(
       fc.property(
         relative,
@@ -187,7 +187,7 @@ describe('the gate and the audit agree', () => {
       { numRuns: 2000 },
     ));
 
-  it('the gate and the audit agree on which paths a scope allows to write, with globs and exclusions', () => {
+  it('on which paths a scope allows to write, with globs and exclusions', () => {
     const part = fc.constantFrom(
       '*',
       '**',
@@ -239,7 +239,7 @@ describe('the gate and the audit agree', () => {
     expect(Math.min(granted.yes, granted.no)).toBeGreaterThan(500);
   });
 
-  it('the gate and the audit agree on which context fields no caller sets, and which are missing', () => {
+  it('on which context fields no caller sets, and which are missing', () => {
     const field = fc.constantFrom(...SESSION_IDENTITY_FIELDS, 'commit-message', 'target-files', 'x');
     const fields = fc.dictionary(field, fc.constantFrom('a', 'b', null, '', ' \n', '\u200b', [], false));
     fc.assert(
@@ -252,11 +252,11 @@ describe('the gate and the audit agree', () => {
     );
   });
 
-  it('the gate and the audit agree on the codes of denials', () => {
+  it('on the codes of denials', () => {
     expect(RULE_PROBLEM_CODES.filter((code) => !DENIAL_CODES.includes(code))).toEqual([]);
   });
 
-  it('the gate and the audit agree on the number of files that a fruit and a session remember', async () => {
+  it('on the number of files that a fruit and a session remember', async () => {
     const files = Array.from({ length: MAX_FILES_IN_SESSION_LOG + 10 }, (_, index) => `src/${index}.ts`);
     const effects = files.map((path) => ({ path, op: 'modify' as const }));
     const backend = answering();
@@ -275,7 +275,7 @@ describe('the gate and the audit agree', () => {
     );
   });
 
-  it('the gate and the audit agree on observations of a list that is stored as a blob', async () => {
+  it('on observations of a list that is stored as a blob', async () => {
     const files = Array.from({ length: 2000 }, (_, index) => `src/a-folder-with-a-long-name/${index}.ts`);
     const at = await world({ backend: scriptedBackend({ glob: () => ({ files }) }) });
     await at.session.start('explore');
@@ -287,12 +287,12 @@ describe('the gate and the audit agree', () => {
     expect(violations).toEqual([]);
   });
 
-  it('the gate and the audit agree on which effects change a file', () => {
+  it('on which effects change a file', () => {
     for (const op of OBSERVED_EFFECT_KINDS)
       expect([op, isFileChange({ path: 'a', op })]).toEqual([op, changedPathsIn([{ path: 'a', op }]).length === 1]);
   });
 
-  it('the gate and the audit agree on which branches may be created and pushed', () => {
+  it('on which branches may be created and pushed', () => {
     const part = fc.constantFrom('*', '**', 'agent', 'a*', '*x', 'a*b*c', 'main', 'A');
     const pattern = fc.array(part, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
     const branch = fc
@@ -323,7 +323,7 @@ describe('the gate and the audit agree', () => {
     expect(Math.min(allowed.yes, allowed.no)).toBeGreaterThan(200);
   });
 
-  it('the gate and the audit agree on the words of a command line', () => {
+  it('on the words of a command line', () => {
     const part = fc.constantFrom(
       ...[
         'a',
@@ -383,7 +383,7 @@ describe('the gate and the audit agree', () => {
     expect(Math.min(split.yes, split.no)).toBeGreaterThan(300);
   });
 
-  it('the gate and the audit agree on which git commands are known', () => {
+  it('on which git commands are known', () => {
     for (const sub of [...Object.keys(GIT_SUB_COMMANDS), 'rebase', 'config', 'filter-branch', 'toString'])
       expect([sub, gitReason({ sub }, CONFIG)?.code !== 'invalid-action' || NEEDS_MORE.includes(sub)]).toEqual([
         sub,

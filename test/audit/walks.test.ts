@@ -147,7 +147,7 @@ async function attempt({ session, pass }: World, one: Try): Promise<void> {
 }
 
 describe('a random walk of the engine', () => {
-  it('a random walk of the engine verifies clean, and replays to the same decisions', {
+  it('verifies clean, and replays to the same decisions', {
     timeout: 120_000,
   }, async () => {
     await fc.assert(

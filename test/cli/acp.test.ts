@@ -182,7 +182,7 @@ describe('an editor that restarts', () => {
   const withHistory = () => ({ inner: ['with-history', join(folder(), 'history.json')] });
 
   it.each(depth(['session/load'] as const, ['session/load', 'session/resume'] as const))(
-    'an editor that restarts finds its conversation with its session: %s',
+    'finds its conversation with its session: %s',
     async (method) => {
       const machine = await repository();
       const options = { options: ['--peripheral', 'explore'], ...withHistory() };
@@ -213,25 +213,22 @@ describe('an editor that restarts', () => {
     },
   );
 
-  it.runIf(isDeep)(
-    'an editor that restarts continues no unknown or deleted conversation, and no conversation of another agent',
-    async () => {
-      const machine = await repository();
-      const options = withHistory();
-      const before = await editor(machine, options);
-      const { sessionId } = await opened(before);
-      const load = ({ agent, root }: Editor, id: string) =>
-        agent.request('session/load', { sessionId: id, cwd: root, mcpServers: [] });
-      await before.agent.request('session/close', { sessionId });
-      await expect(before.act(sessionId)).rejects.toThrow(/there is no session/);
-      await load(before, sessionId);
-      await before.quit();
+  it.runIf(isDeep)('continues no unknown or deleted conversation, and no conversation of another agent', async () => {
+    const machine = await repository();
+    const options = withHistory();
+    const before = await editor(machine, options);
+    const { sessionId } = await opened(before);
+    const load = ({ agent, root }: Editor, id: string) =>
+      agent.request('session/load', { sessionId: id, cwd: root, mcpServers: [] });
+    await before.agent.request('session/close', { sessionId });
+    await expect(before.act(sessionId)).rejects.toThrow(/there is no session/);
+    await load(before, sessionId);
+    await before.quit();
 
-      const other = await editor(machine);
-      expect((await other.agent.request('session/list', {})).sessions).toEqual([]);
-      await expect(load(other, sessionId)).rejects.toThrow(/no open conversation/);
-      const here = await editor(machine, options);
-      await expect(load(here, '../../x')).rejects.toThrow(/no open conversation/);
-    },
-  );
+    const other = await editor(machine);
+    expect((await other.agent.request('session/list', {})).sessions).toEqual([]);
+    await expect(load(other, sessionId)).rejects.toThrow(/no open conversation/);
+    const here = await editor(machine, options);
+    await expect(load(here, '../../x')).rejects.toThrow(/no open conversation/);
+  });
 });

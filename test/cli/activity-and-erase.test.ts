@@ -34,7 +34,7 @@ async function withSession({ root, env }: Machine): Promise<void> {
 }
 
 describe('hopgate activity', () => {
-  it('hopgate activity lists events by page, the newest first', async () => {
+  it('lists events by page, the newest first', async () => {
     const here = machine();
     await withSession(here);
     const first = await here.run('activity', 's-1', '--limit', '2');
@@ -55,7 +55,7 @@ describe('hopgate activity', () => {
     expect(next).toBeNull();
   });
 
-  it('hopgate activity explains an invalid cursor, limit or session', async () => {
+  it('explains an invalid cursor, limit or session', async () => {
     const here = machine();
     expect(await here.run('activity', 's-1')).toMatchObject({
       code: 1,
@@ -77,7 +77,7 @@ describe('hopgate activity', () => {
   });
 
   it.each([[], ['--entries'], ['--edn'], ['--entries', '--edn']])(
-    'hopgate activity exports %j in a form that another store imports',
+    'exports %j in a form that another store imports',
     async (...flags: string[]) => {
       const [here, there] = [machine(), machine()];
       await withSession(here);
@@ -107,7 +107,7 @@ describe('hopgate activity', () => {
     },
   );
 
-  it('hopgate activity refuses a file that is no log, and an import into hopgate’s own session', async () => {
+  it('refuses a file that is no log, and an import into hopgate’s own session', async () => {
     const here = machine({
       'bad.edn': '{:evidence/type :gossip}',
       'good.json': '{"event/type":"x","at":"2026-01-29T12:00:00Z"}',
@@ -131,7 +131,7 @@ describe('hopgate activity', () => {
 });
 
 describe('hopgate erase', () => {
-  it('hopgate erase asks for --yes, then erases the bodies and leaves a valid chain', async () => {
+  it('asks for --yes, then erases the bodies and leaves a valid chain', async () => {
     const here = machine();
     await withSession(here);
     const dir = ensureStateDir(here.root, here.env);

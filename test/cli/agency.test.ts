@@ -13,7 +13,7 @@ const TALK = 'talk:\n  entry: Answer.\n  inputs: [what]\n  prompt-template: "{{w
 const SCRIPTED = 'x: { location: local, driver: scripted, replies: [a view] }';
 
 describe('hopgate agency', () => {
-  it('hopgate agency runs an agent, and ends with exit code 1 and the remedy if the run fails', async () => {
+  it('runs an agent, and ends with exit code 1 and the remedy if the run fails', async () => {
     const at = machine();
     const agency = agencyWith(SCRIPTED, TALK);
     const run = (...args: string[]) => at.run('agency', 'run', '--agency', agency, ...args);
@@ -25,14 +25,14 @@ describe('hopgate agency', () => {
     expect([unknown.code, JSON.parse(unknown.out).error.code]).toEqual([1, 'unknown-inputs']);
   });
 
-  it('hopgate agency runs several agents, and says which failed', async () => {
+  it('runs several agents, and says which failed', async () => {
     const args = Object.entries(INPUTS).flatMap(([name, value]) => ['--input', `${name}=${value}`]);
     const agency = agencyWith(SCRIPTED);
     const all = await machine().run('agency', 'fan-out', 'x,y', 'par-participant', '--agency', agency, ...args);
     expect(all).toMatchObject({ code: 1, out: expect.stringMatching(/^x: a view\ny: unknown-agent: /) });
   });
 
-  it('hopgate agency ends the agent when its caller stops waiting and no server runs, and says so', async () => {
+  it('ends the agent when its caller stops waiting and no server runs, and says so', async () => {
     const agent = await countingAgent(60_000);
     const agency = agencyWith(
       `x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`,
@@ -49,45 +49,42 @@ describe('hopgate agency', () => {
     await until(() => agent.left() === 1);
   });
 
-  it.each(['by this command', 'by a server'])(
-    'hopgate agency ends the agent when its command is interrupted: run %s',
-    async (by) => {
-      const at = folder();
-      const [program, pidFile] = [join(at, 'claude'), join(at, 'pid')];
-      writeFileSync(program, `#!/bin/sh\necho $$ > ${pidFile}.new; mv ${pidFile}.new ${pidFile}\nexec sleep 600\n`);
-      chmodSync(program, 0o755);
-      const config = join(at, 'config/hopgate');
-      mkdirSync(config, { recursive: true });
-      renameSync(
-        agencyWith(`x: { location: local, driver: claude-code, program: ${program} }`, TALK),
-        `${config}/agency`,
-      );
-      const env = { PATH: process.env['PATH'], HOME: at, XDG_CONFIG_HOME: join(at, 'config'), XDG_RUNTIME_DIR: at };
-      const start = (...args: string[]) => {
-        const child = spawn(process.execPath, [resolve('src/cli/main.ts'), ...args], {
-          ...{ env, cwd: at },
-          stdio: ['ignore', 'pipe', 'inherit'],
-        });
-        const ended = new Promise<number | null>((done) => child.once('close', done));
-        const printed = { out: '' };
-        child.stdout.on('data', (chunk) => (printed.out += chunk));
-        const end = () => {
-          child.kill('SIGINT');
-          return ended;
-        };
-        onTestFinished(async () => void (await end()));
-        return { said: printed, end };
+  it.each(['by this command', 'by a server'])('ends the agent when its command is interrupted: run %s', async (by) => {
+    const at = folder();
+    const [program, pidFile] = [join(at, 'claude'), join(at, 'pid')];
+    writeFileSync(program, `#!/bin/sh\necho $$ > ${pidFile}.new; mv ${pidFile}.new ${pidFile}\nexec sleep 600\n`);
+    chmodSync(program, 0o755);
+    const config = join(at, 'config/hopgate');
+    mkdirSync(config, { recursive: true });
+    renameSync(
+      agencyWith(`x: { location: local, driver: claude-code, program: ${program} }`, TALK),
+      `${config}/agency`,
+    );
+    const env = { PATH: process.env['PATH'], HOME: at, XDG_CONFIG_HOME: join(at, 'config'), XDG_RUNTIME_DIR: at };
+    const start = (...args: string[]) => {
+      const child = spawn(process.execPath, [resolve('src/cli/main.ts'), ...args], {
+        ...{ env, cwd: at },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const ended = new Promise<number | null>((done) => child.once('close', done));
+      const printed = { out: '' };
+      child.stdout.on('data', (chunk) => (printed.out += chunk));
+      const end = () => {
+        child.kill('SIGINT');
+        return ended;
       };
-      if (by === 'by a server') {
-        const { said } = start('serve', '--port', '0');
-        await until(() => said.out.includes('hopgate serves at'));
-      }
-      const { said, end } = start('agency', 'run', 'x', 'talk', '--input', 'what=1', '--json');
-      await until(() => existsSync(pidFile));
-      expect([await end(), JSON.parse(said.out).error.code]).toEqual([1, 'cancelled']);
-      await until(() => !isAlive(Number(readFileSync(pidFile, 'utf8'))));
-    },
-  );
+      onTestFinished(async () => void (await end()));
+      return { said: printed, end };
+    };
+    if (by === 'by a server') {
+      const { said } = start('serve', '--port', '0');
+      await until(() => said.out.includes('hopgate serves at'));
+    }
+    const { said, end } = start('agency', 'run', 'x', 'talk', '--input', 'what=1', '--json');
+    await until(() => existsSync(pidFile));
+    expect([await end(), JSON.parse(said.out).error.code]).toEqual([1, 'cancelled']);
+    await until(() => !isAlive(Number(readFileSync(pidFile, 'utf8'))));
+  });
 });
 
 it('hopgate verify checks only the chain of a review, which is not a session of hopgate', async () => {

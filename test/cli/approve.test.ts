@@ -78,14 +78,14 @@ it('the first answer to a request counts, and is replaced only with --replace or
 });
 
 describe('the list of approval requests', () => {
-  it('the list of approval requests is empty without requests, and creates no files', async () => {
+  it('is empty without requests, and creates no files', async () => {
     const on = machine();
     expect(await on.run('approve')).toMatchObject({ code: 0, out: 'No request waits for an answer.\n' });
     expect((await on.run('approve', '--json')).out).toBe('[]\n');
     expect(statSync(stateDir(on.root, on.env), { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  it('the list of approval requests shows pending and answered requests', async () => {
+  it('shows pending and answered requests', async () => {
     const on = machine();
     const first = await ask(on);
     const second = await ask(on, { reason: 'another' });
@@ -105,7 +105,7 @@ describe('the list of approval requests', () => {
     });
   });
 
-  it('the list of approval requests covers one repository, or all', async () => {
+  it('covers one repository, or all', async () => {
     const on = machine();
     const other = folder();
     const dir = stateDir(other, on.env);
@@ -141,7 +141,7 @@ describe('the text of an approval request', () => {
     return on;
   }
 
-  it('the text of an approval request contains the whole request and the diff, including new files', async () => {
+  it('contains the whole request and the diff, including new files', async () => {
     const on = changed();
     const id = await ask(on, deploy({ 'src/a.txt': sha256(NOW), 'src/new.txt': sha256('brand new\n') }));
     const { code, out, err } = await on.run('approve', String(id));
@@ -165,7 +165,7 @@ describe('the text of an approval request', () => {
     expect(shown.tree.lines).toContain('+two');
   });
 
-  it('the text of an approval request names files that differ from the session’s last state', async () => {
+  it('names files that differ from the session’s last state', async () => {
     const on = changed();
     put(on.root, { 'src/back.txt': '' });
     const id = await ask(
@@ -178,7 +178,7 @@ describe('the text of an approval request', () => {
     expect(out).not.toContain('src/never.txt is not');
   });
 
-  it('the text of an approval request escapes invisible characters, and no text imitates hopgate’s own lines', async () => {
+  it('escapes invisible characters, and no text imitates hopgate’s own lines', async () => {
     const on = changed();
     put(on.root, { 'src/a.txt': 'one\n\u001b[2Kharmless\u202e\r\n' });
     const message = 'fix: two\n\u001b[1Acolour\n  sha256 0000\u202e';
@@ -194,7 +194,7 @@ describe('the text of an approval request', () => {
     expect(out).toContain('+\\u{1b}[2Kharmless\\u{202e}\\u{d}');
   });
 
-  it('the text of an approval request shows the request’s new files first, and counts the omitted ones', async () => {
+  it('shows the request’s new files first, and counts the omitted ones', async () => {
     const on = changed();
     put(on.root, Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`build/${n}.txt`, `${n}\n`])));
     const id = await ask(on, deploy({ 'src/new.txt': sha256('brand new\n') }));
@@ -203,7 +203,7 @@ describe('the text of an approval request', () => {
     expect(out).toContain('the diff is incomplete: 51 more new files are not shown');
   }, 60_000);
 
-  it('the text of an approval request does not run programs that the repository names', async () => {
+  it('does not run programs that the repository names', async () => {
     const on = machine();
     put(on.root, { 'src/a.js': 'one\n', 'inner/x': 'x\n' });
     const git = (...args: string[]) => execFileSync('git', ['-C', on.root, ...args]);
@@ -226,14 +226,14 @@ describe('the text of an approval request', () => {
     expect(existsSync(mark) ? readFileSync(mark, 'utf8') : '').toBe('');
   });
 
-  it('the text of an approval request contains the whole tree’s diff if the session itself changed nothing', async () => {
+  it('contains the whole tree’s diff if the session itself changed nothing', async () => {
     const on = changed();
     const id = await ask(on, deploy({}));
     const { out } = await on.run('approve', String(id));
     for (const line of ['+two', '+brand new']) expect(out.split('\n')).toContain(line);
   });
 
-  it('the text of an approval request says why there is no diff', async () => {
+  it('says why there is no diff', async () => {
     const on = machine();
     const id = await ask(on, deploy({ 'src/a.txt': 'x' }));
     expect((await on.run('approve', String(id))).out).toMatch(/the diff is incomplete: .* has no \.git/);
@@ -247,7 +247,7 @@ describe('an answer of the operator', () => {
     ['no\n', 1, 'no', 'Refused'],
     ['\n', 1, undefined, 'still waits'],
     ['yes please\n', 1, undefined, 'still waits'],
-  ])('an answer of the operator is asked for at a terminal: %j', async (keys, code, verdict, says) => {
+  ])('is asked for at a terminal: %j', async (keys, code, verdict, says) => {
     const on = machine();
     const id = await ask(on);
     const ran = await on.type(keys, 'approve', String(id));
@@ -255,7 +255,7 @@ describe('an answer of the operator', () => {
     expect(listPendingRequests(stateDir(on.root, on.env))[0]?.answer?.verdict).toBe(verdict);
   });
 
-  it('an answer of the operator reaches the waiting program with the approver’s name and the time limit', async () => {
+  it('reaches the waiting program with the approver’s name and the time limit', async () => {
     const on = machine();
     const id = String(await ask(on));
     const { out } = await on.run('approve', id.toUpperCase(), '--yes', '--by', 'mary', '--minutes', '5', '--json');
@@ -263,7 +263,7 @@ describe('an answer of the operator', () => {
     expect(await ask(on)).toEqual({ by: 'mary', minutes: expect.closeTo(5, 0) });
   });
 
-  it('hopgate approve --no answers no', async () => {
+  it('is no with hopgate approve --no', async () => {
     const on = machine();
     const id = String(await ask(on));
     expect(await on.run('approve', id, '--no')).toMatchObject({ code: 0, out: expect.stringContaining('Refused') });
@@ -279,7 +279,7 @@ describe('an answer of the operator', () => {
     [['approve', 'ID', '--yes', '--by', '\u202e'], 2, 'must be a name'],
     [['approve', 'zzzzzz', '--yes'], 1, 'no request "zzzzzz" waits'],
     [['approve', 'ID', '--yes', '--token-file', 'nowhere'], 1, 'there is no token'],
-  ])('an answer of the operator is refused from %j', async (argv, code, says) => {
+  ])('is refused from %j', async (argv, code, says) => {
     const on = machine();
     const id = String(await ask(on));
     const ran = await on.run(...argv.map((word) => (word === 'ID' ? id : word)));
@@ -287,7 +287,7 @@ describe('an answer of the operator', () => {
     expect(listPendingRequests(stateDir(on.root, on.env))[0]?.answer).toBeNull();
   });
 
-  it('an answer of the operator needs the operator’s token', async () => {
+  it('needs the operator’s token', async () => {
     const on = machine();
     const id = String(await ask(on));
     const file = operatorTokenFile(stateDir(on.root, on.env));
@@ -304,7 +304,7 @@ describe('an answer of the operator', () => {
 });
 
 describe('hopgate approve --watch', () => {
-  it('hopgate approve --watch reports a request that was answered elsewhere, and continues', async () => {
+  it('reports a request that was answered elsewhere, and continues', async () => {
     const on = machine();
     const { watching, shown, stdin, prompts, until } = watch(on);
     const id = await ask(on);
@@ -321,7 +321,7 @@ describe('hopgate approve --watch', () => {
     expect(await watching).toBe(0);
   });
 
-  it('hopgate approve --watch asks for each request once', async () => {
+  it('asks for each request once', async () => {
     const on = machine();
     const { watching, shown, stdin, prompts, until } = watch(on);
     await ask(on);
@@ -338,7 +338,7 @@ describe('hopgate approve --watch', () => {
     expect(prompts(3)).toBe(false);
   });
 
-  it('hopgate approve --watch rings at the terminal and runs the command of the operator, with the request in variables', async () => {
+  it('rings at the terminal and runs the command of the operator, with the request in variables', async () => {
     const on = machine();
     const variablesFile = join(folder(), 'variables');
     const { watching, shown, stdin, prompts, until } = watch(
@@ -407,7 +407,7 @@ describe('a scenario that needs an approval', () => {
   const scenario = (approve: string) =>
     `title: t\nagent: a\nsteps:\n  - mode: diagnose\n  - mode: { to: execute, reason: to work }\n${approve}`;
 
-  it('a scenario that needs an approval continues with the answer from another process', async () => {
+  it('continues with the answer from another process', async () => {
     const on = machine({ 's.yaml': scenario('') });
     const run = on.run('run', 's.yaml', '--root', '.', '--wait-approval', '60');
     const id = await waitingId(on);
@@ -416,7 +416,7 @@ describe('a scenario that needs an approval', () => {
     expect(listPendingRequests(stateDir(on.root, on.env))).toEqual([]);
   }, 60_000);
 
-  it('a scenario that needs an approval asks nobody if the scenario itself answers no', async () => {
+  it('asks nobody if the scenario itself answers no', async () => {
     const on = machine({ 's.yaml': scenario('    approve: refused\n    expect: { denied: approval-required }\n') });
     const ran = await on.run('run', 's.yaml', '--root', '.', '--wait-approval', '60');
     expect(ran).toMatchObject({ code: 0 });
@@ -445,7 +445,7 @@ describe('a grant on the command line', () => {
     return { on, execute, id: await waitingId(on) };
   }
 
-  it('a grant on the command line is given, listed, used and revoked', async () => {
+  it('is given, listed, used and revoked', async () => {
     const { on, execute, id } = await asking();
     vi.stubEnv('XDG_STATE_HOME', on.env['XDG_STATE_HOME']);
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -466,7 +466,7 @@ describe('a grant on the command line', () => {
     expect((await on.run('grants', '--all')).out).toContain('ann');
   });
 
-  it('a grant on the command line is refused if the request itself is outside of its limits', async () => {
+  it('is refused if the request itself is outside of its limits', async () => {
     const on = machine();
     const id = await ask(on);
     expect(await on.run('approve', String(id), '--yes', '--changed-files')).toMatchObject({

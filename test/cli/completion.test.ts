@@ -14,7 +14,7 @@ const completed = async (...words: string[]): Promise<readonly string[]> =>
     .filter((line) => line !== '')
     .map((line) => line.split('\t')[0]!);
 
-describe('completion', () => {
+describe('hopgate completion', () => {
   it.each([
     [['grap'], ['graph']],
     [['--json', 'up'], ['upstream']],
@@ -40,16 +40,16 @@ describe('completion', () => {
     [['check', 'sp'], []],
     [['graph', '--out', ''], []],
     [['docter', ''], []],
-  ])('hopgate completion completes %j', async (words, expected) => expect(await completed(...words)).toEqual(expected));
+  ])('completes %j', async (words, expected) => expect(await completed(...words)).toEqual(expected));
 
-  it('hopgate completion lists every command and hides those that only programs call', async () => {
+  it('lists every command and hides those that only programs call', async () => {
     const commands = await completed('');
     expect(commands).toEqual(expect.arrayContaining(['run', 'verify', 'completion']));
     expect(commands).not.toContain('hook');
     expect(commands).not.toContain('complete');
   });
 
-  it('hopgate completion completes the sessions of the named repository', async () => {
+  it('completes the sessions of the named repository', async () => {
     const here = machine({ 'a.js': 'a' });
     await here.feed('mode diagnose\n', 'shell', '--agent', 'mary');
     for (const words of [
@@ -78,7 +78,7 @@ function inShell(shell: string, script: string) {
 const isMissing = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status !== 0;
 
 describe('the completion script', () => {
-  it('the completion script works in bash', () => {
+  it('works in bash', () => {
     const complete = (...words: string[]) =>
       `COMP_WORDS=(hopgate ${words.join(' ')}); COMP_CWORD=${words.length}; _hopgate; echo "\${COMPREPLY[*]}"`;
     const { stdout, stderr } = inShell(
@@ -96,7 +96,7 @@ describe('the completion script', () => {
     });
   });
 
-  it.skipIf(!isDeep || isMissing('fish'))('the completion script works in fish (skipped without fish)', () => {
+  it.skipIf(!isDeep || isMissing('fish'))('works in fish (skipped without fish)', () => {
     const { stdout } = inShell(
       'fish',
       'hopgate completion fish | source\ncomplete -C "hopgate grap"\ncomplete -C "hopgate check specs"\ncomplete -C "hopgate "',
@@ -105,7 +105,7 @@ describe('the completion script', () => {
     expect(stdout).toContain('verify\t');
   });
 
-  it.skipIf(!isDeep || isMissing('zsh'))('the completion script works in zsh (skipped without zsh)', () => {
+  it.skipIf(!isDeep || isMissing('zsh'))('works in zsh (skipped without zsh)', () => {
     const script = `
       autoload -Uz compinit && compinit -u -d ${join(folder(), 'dump')}
       source <(hopgate completion zsh)
@@ -119,7 +119,7 @@ describe('the completion script', () => {
 });
 
 describe('the manual page', () => {
-  it('the manual page has a section for each command, its options and examples', async () => {
+  it('has a section for each command, its options and examples', async () => {
     const program = await createCliProgram(processIo());
     const page = renderManPage(program);
     for (const command of program.createHelp().visibleCommands(program))

@@ -58,7 +58,7 @@ describe('the detection of tests', () => {
     ['bun', { 'package.json': scripts({}, workspaces), 'bun.lock': '' }, ['bun run --filter * test']],
     ['a root with its own test script', { 'package.json': scripts({ test: 'turbo test' }, workspaces) }, ['npm test']],
     ['an unreadable list', { 'pnpm-workspace.yaml': '{', 'pnpm-lock.yaml': '', 'package.json': '{}' }, []],
-  ])('the detection of tests proposes the tests of the packages of a workspace: %s', async (_, files, runs) => {
+  ])('proposes the tests of the packages of a workspace: %s', async (_, files, runs) => {
     expect((await tests({ ...packages, ...files })).map(({ run }) => run)).toEqual(runs);
   });
 
@@ -82,19 +82,19 @@ describe('the detection of tests', () => {
     ['mocha', 'npm test -- --reporter tap', 'tap'],
     ['CI=1 mocha', 'npm test', 'none'],
     ['make check', 'npm test', 'none'],
-  ])('the detection of tests reads the script %j as %j reporting %s', async (script, run, report) => {
+  ])('reads the script %j as %j reporting %s', async (script, run, report) => {
     const [found] = await tests({ 'package.json': scripts({ test: script }) });
     expect(found?.run).toBe(run);
     expect(typeof found?.report === 'object' ? 'junit' : found?.report).toBe(report);
   });
 
-  it('the detection of tests keeps the whole script if other commands run before or after the tests', async () => {
+  it('keeps the whole script if other commands run before or after the tests', async () => {
     expect(await tests({ 'package.json': scripts({ pretest: 'tsc', test: 'node --test' }) })).toEqual([
       { run: 'npm test', report: 'none' },
     ]);
   });
 
-  it('the detection of tests uses jest-junit for jest if it is installed', async () => {
+  it('uses jest-junit for jest if it is installed', async () => {
     const files = { 'package.json': scripts({ test: 'jest' }, { devDependencies: { 'jest-junit': '16.0.0' } }) };
     expect(await tests(files)).toEqual([
       { run: 'npm test -- --ci --reporters=default --reporters=jest-junit', report: { junit: 'junit.xml' } },
@@ -107,7 +107,7 @@ describe('the detection of tests', () => {
     ['yarn.lock', {}, 'yarn run test'],
     ['bun.lock', {}, 'bun run test'],
     ['package-lock.json', { packageManager: 'pnpm@10.0.0' }, 'pnpm run test'],
-  ])('the detection of tests runs scripts with the package manager of %s %j', async (lock, more, run) => {
+  ])('runs scripts with the package manager of %s %j', async (lock, more, run) => {
     expect((await tests({ 'package.json': scripts({ test: './t.sh' }, more), [lock]: '' }))[0]?.run).toBe(run);
   });
 
@@ -118,7 +118,7 @@ describe('the detection of tests', () => {
     ['{"scripts":5}'],
     [scripts({})],
     [scripts({ test: 'echo "Error: no test specified" && exit 1' })],
-  ])('the detection of tests finds no tests in the package.json %j', async (text) =>
+  ])('finds no tests in the package.json %j', async (text) =>
     expect(await tests({ 'package.json': text })).toEqual([]),
   );
 
@@ -139,7 +139,7 @@ describe('the detection of tests', () => {
     [{ 'test_a.py': '', 'pyproject.toml': '[project]\nname = "a"\n' }, 'python3 -m unittest discover'],
     [{ 'tests/test_a.py': '', 'pytest.ini': '' }, 'pytest --junitxml=hopgate-junit.xml'],
     [{ Makefile: 'all: a b\n\ntest: all\n\tcc\n' }, 'make test'],
-  ])('the detection of tests finds tests in %j', async (files, run) =>
+  ])('finds tests in %j', async (files, run) =>
     expect((await tests(files as { [path: string]: string })).map((it) => it.run)).toEqual([run]),
   );
 
@@ -148,11 +148,9 @@ describe('the detection of tests', () => {
     [{ 'pyproject.toml': 'not = toml = at all' }],
     [{ 'tests/helper.py': '', 'src/contest.py': '' }],
     [{ Makefile: 'test := 5\nTESTS = test\n' }],
-  ])('the detection of tests finds no tests in %j', async (files) =>
-    expect(await tests(files as { [path: string]: string })).toEqual([]),
-  );
+  ])('finds no tests in %j', async (files) => expect(await tests(files as { [path: string]: string })).toEqual([]));
 
-  it('the detection of tests tests each module of a Go repository, unless they are many', async () => {
+  it('tests each module of a Go repository, unless they are many', async () => {
     const modules = (...folders: string[]) =>
       tests(Object.fromEntries(folders.map((folder) => [`${folder}go.mod`, ''])));
     expect((await modules('', 'sdk/', 'exporters/otlp/', '_examples/', 'a/testdata/')).map((it) => it.run)).toEqual([
@@ -164,13 +162,13 @@ describe('the detection of tests', () => {
     expect(many).toEqual([{ run: 'go test ./...', report: 'none' }]);
   });
 
-  it('the detection of tests omits a Makefile target that only runs the same tests', async () => {
+  it('omits a Makefile target that only runs the same tests', async () => {
     expect((await tests({ 'Cargo.toml': '', Makefile: 'test:\n\tcargo test\n' })).map((it) => it.run)).toEqual([
       'cargo test',
     ]);
   });
 
-  it('the detection of tests splits a line into words only if a shell would run exactly these words', () => {
+  it('splits a line into words only if a shell would run exactly these words', () => {
     const word = fc.stringMatching(/^[\w./:@%+,-]+$/);
     fc.assert(
       fc.property(fc.array(word, { minLength: 1 }), (words) => {
@@ -188,7 +186,7 @@ describe('the detection of tests', () => {
 });
 
 describe('the detection of deploys', () => {
-  it('the detection of deploys reads scripts, targets and files, and keeps the first of each name', () => {
+  it('reads scripts, targets and files, and keeps the first of each name', () => {
     const files = {
       'package.json': scripts({ deploy: 'x', 'deploy:staging': 'y', predeploy: 'z', 'deploy:UP': 'no' }),
       Makefile: 'deploy:\n\tx\ndeploy-canary: a\n\ty\n',
@@ -202,7 +200,7 @@ describe('the detection of deploys', () => {
     expect(detectDeployCommands(memoryTree({ 'deploy.sh': '' })).map(({ run }) => run)).toEqual([['./deploy.sh']]);
   });
 
-  it('the detection of deploys proposes a push to origin or the only remote, on its default branch', async () => {
+  it('proposes a push to origin or the only remote, on its default branch', async () => {
     const git = (answers: { readonly [args: string]: string }) => async (args: readonly string[]) =>
       answers[args.at(-1)!] ?? null;
     expect(
@@ -279,14 +277,14 @@ describe('the proposed write paths', () => {
     ['shell scripts', 'install tool.sh lib/common.bash README.md', 'docs/ lib/ *.md *.sh'],
     ['an empty folder', 'README.md LICENSE', '.  !.*'],
     ['a Django site', 'shop/models.py manage.py docs/a.md', 'docs/ migrations/ shop/ *.md *.py'],
-  ])('the proposed write paths for %s are its existing and usual files', (_, names, expected) => {
+  ])('for %s are its existing and usual files', (_, names, expected) => {
     const found = scope(names, { tracked: ['build/'] });
     const words = expected.split(' ').filter(Boolean);
     expect(found.filter((path) => path !== OTHER[0])).toEqual(words);
     expect(found).toContain(OTHER[0]);
   });
 
-  it('the proposed write paths have manifests and, for C without a deploy target, build files if asked', () => {
+  it('have manifests and, for C without a deploy target, build files if asked', () => {
     const withThem = (files: { readonly [path: string]: string }) =>
       addManifestsToScope(proposeEditScope(memoryTree(files)), memoryTree(files));
     expect(withThem({ 'kilo.c': '', Makefile: 'all:\n' })).not.toContain('!Makefile');
@@ -309,24 +307,24 @@ describe('the proposed write paths', () => {
     'Setup.hs a.cabal src/A.hs',
     'build.sbt project/plugins.sbt src/a.scala',
     'a.rockspec a.lua',
-  ])('the proposed write paths keep an agent from the build file in %s', (names) => {
+  ])('keep an agent from the build file in %s', (names) => {
     const build = names.split(' ')[0]!;
     expect([build, writePathReason(build, scope(names)) === null]).toEqual([build, false]);
   });
 
-  it('the proposed write paths are the same for a repository of any size', () => {
+  it('are the same for a repository of any size', () => {
     const many = Array.from({ length: 20_000 }, (_, at) => `f${at}.py`).join(' ');
     expect(scope(`${many} src/a.py`)).toEqual(['docs/', 'src/', '*.md', '*.py', ...OTHER]);
     expect(scope(many)).toEqual(['.', '!.*', ...OTHER]);
   });
 
-  it('the proposed write paths omit what git ignores, and keep build output that git tracks', () => {
+  it('omit what git ignores, and keep build output that git tracks', () => {
     const names = 'src/a.js generated/b.js out/c.js';
     expect(scope(names, { ignored: ['generated/'], tracked: ['out/'] }).slice(0, 3)).toEqual(['docs/', 'out/', 'src/']);
     expect(scope('a.py generated/b.py', { ignored: ['generated/'] })).toContain('!generated/');
   });
 
-  it('the proposed write paths exclude all test files if asked', () => {
+  it('exclude all test files if asked', () => {
     for (const start of [['.'], ['src/', 'test/', 'tests/', '*.js']]) {
       const write = excludeTestFiles(start);
       for (const path of [
@@ -343,7 +341,7 @@ describe('the proposed write paths', () => {
     }
   });
 
-  it('the proposed write paths are always accepted by the loader', () => {
+  it('are always accepted by the loader', () => {
     const name = fc.constantFrom(
       'src/a.ts',
       'a.go',
@@ -371,7 +369,7 @@ describe('the proposed exceptions to the masks', () => {
   const shown = (files: { readonly [path: string]: string }) =>
     findFilesToUnmask(memoryTree(files), Object.keys(files));
 
-  it('the proposed exceptions to the masks are files that git tracks and whose text shows no secret', () => {
+  it('are files that git tracks and whose text shows no secret', () => {
     expect(
       shown({
         '.npmrc':
@@ -398,13 +396,11 @@ describe('the proposed exceptions to the masks', () => {
     ['a.key', 'abc'],
     ['.env', 'A=1\n'],
     ['test*/__tests__/.env', 'A=1\n'],
-  ])('the proposed exceptions to the masks do not contain %s with %j', (path, text) =>
-    expect(shown({ [path]: text })).toEqual([]),
-  );
+  ])('do not contain %s with %j', (path, text) => expect(shown({ [path]: text })).toEqual([]));
 });
 
 describe('the proposed hopgate.yaml', () => {
-  it('the proposed hopgate.yaml is valid for any names in the repository', async () => {
+  it('is valid for any names in the repository', async () => {
     const text = fc.string({ unit: 'binary' });
     await fc.assert(
       fc.asyncProperty(
@@ -428,7 +424,7 @@ describe('the proposed hopgate.yaml', () => {
     );
   });
 
-  it('the proposed hopgate.yaml has the quotes that prettier of the repository wants', () => {
+  it('has the quotes that prettier of the repository wants', () => {
     const wants = (files: { readonly [path: string]: string }) => prefersSingleQuotes(memoryTree(files));
     expect(wants({ '.prettierrc': 'singleQuote: true\n' })).toBe(true);
     expect(wants({ 'package.json': '{"prettier":{"singleQuote":true}}' })).toBe(true);
@@ -451,7 +447,7 @@ describe('the proposed hopgate.yaml', () => {
     ['bundle exec rake test', 'bundle exec rake test {args}'],
     ['bats --tap test', 'bats --tap test {args}'],
     ['make test', 'make test'],
-  ])('the proposed hopgate.yaml lets an agent run a part of the tests if %s takes words', (line, expected) => {
+  ])('lets an agent run a part of the tests if %s takes words', (line, expected) => {
     const test = [{ run: line.split(' '), report: 'none' as const, because: 'x' }];
     const text = renderProjectConfig({ edit: ['*.md'], test, deploy: [], git: null });
     expect((parseDocument(text).toJSON() as { test: { run: string[] }[] }).test[0]?.run.join(' ')).toBe(expected);
@@ -460,7 +456,7 @@ describe('the proposed hopgate.yaml', () => {
   it.each([
     ['everything', 20],
     ['little', 0],
-  ])('the proposed hopgate.yaml follows prettier and yamllint if a repository uses %s', (_, count) => {
+  ])('follows prettier and yamllint if a repository uses %s', (_, count) => {
     const many = Array.from({ length: count }, (_, at) => `folder ${at}/`);
     const found = {
       edit: [...many, 'yes', "it's/", '1.0'],
@@ -506,11 +502,11 @@ describe('the proposed hopgate.yaml', () => {
     ['a script', { 'tests/run.sh': '#!/usr/bin/env bash\n' }, 'bash tests/run.sh'],
     ['a POSIX script', { test_runner: '#! /bin/sh\n', 'test.sh': 'no shell named\n' }, 'sh test_runner'],
     ['a Makefile that runs a script', { Makefile: 'test:\n\t./test.sh\n', 'test.sh': '#!/bin/sh\n' }, 'make test'],
-  ])('the proposed hopgate.yaml has the tests of %s', async (_name, files, run) => {
+  ])('has the tests of %s', async (_name, files, run) => {
     expect((await tests(files as unknown as { [path: string]: string })).map((found) => found.run)).toEqual([run]);
   });
 
-  it('the proposed hopgate.yaml builds with Meson, or with autotools and a generated or committed configure', async () => {
+  it('builds with Meson, or with autotools and a generated or committed configure', async () => {
     const line = async (files: { readonly [path: string]: string }) => (await tests(files)).map(({ run }) => run);
     const meson = {
       'meson.build': "if ok\n  subdir('a')\nendif",
@@ -529,12 +525,12 @@ describe('the proposed hopgate.yaml', () => {
     expect(await line(all)).toEqual([expect.stringContaining('ctest')]);
   });
 
-  it('the proposed hopgate.yaml has CMake tests only if there are some', async () => {
+  it('has CMake tests only if there are some', async () => {
     expect(await tests({ 'CMakeLists.txt': 'project(a)' })).toEqual([]);
     expect((await tests({ 'CMakeLists.txt': 'project(a)\nenable_testing()' }))[0]?.run).toContain('ctest --test-dir');
   });
 
-  it('the proposed hopgate.yaml has only the commands that the operator’s machine can run', () => {
+  it('has only the commands that the operator’s machine can run', () => {
     const { home, path, shown } = machineWith(
       ['bin/go', 'bin/uv', 'bin/mytool', 'bin/private', 'shown/cargo'],
       ['go/pkg/mod'],
@@ -553,7 +549,7 @@ describe('the proposed hopgate.yaml', () => {
     expect(proposePrograms(memoryTree({}), path, [shown])).toEqual({ certain: [], possible: [] });
   });
 
-  it('the proposed hopgate.yaml reads no cache of modules that the repository replaces', () => {
+  it('reads no cache of modules that the repository replaces', () => {
     const { home } = machineWith([], ['go/pkg/mod', '.cargo/registry']);
     const files = { 'go.sum': 'x', 'Cargo.lock': 'source = "registry"\n' };
     const read = (more: object) => proposeCaches(memoryTree({ ...files, ...more }), home);
@@ -562,7 +558,7 @@ describe('the proposed hopgate.yaml', () => {
     expect(read({ 'vendor/modules.txt': '# x', '.cargo/config.toml': config })).toEqual([]);
   });
 
-  it('the proposed hopgate.yaml says what to fill in if nothing was found', () => {
+  it('says what to fill in if nothing was found', () => {
     const empty = renderProjectConfig({ edit: [], test: [], deploy: [], git: null });
     expect(parse(empty)).toEqual({
       specs: 'default',

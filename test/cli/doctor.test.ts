@@ -28,8 +28,8 @@ async function finding(
   return findings.find((it) => it.name === name);
 }
 
-describe('doctor', () => {
-  it('hopgate doctor lists the installed programs and tests the sandbox', async () => {
+describe('hopgate doctor', () => {
+  it('lists the installed programs and tests the sandbox', async () => {
     const { root, run } = machine();
     const { code, out } = await run('doctor', '--json');
     const { ok, findings } = JSON.parse(out) as {
@@ -48,7 +48,7 @@ describe('doctor', () => {
     expect(root).not.toBe('');
   });
 
-  it('hopgate doctor names a disk that is nearly full', async () => {
+  it('names a disk that is nearly full', async () => {
     expect(await finding('state folder', {}, { free: () => 100 << 10 })).toMatchObject({
       status: 'broken',
       found: expect.stringMatching(/hopgate\/[0-9a-f]{16}: its disk has only 100 KiB left$/),
@@ -57,7 +57,7 @@ describe('doctor', () => {
     expect(await finding('state folder', {})).toMatchObject({ status: 'ok' });
   });
 
-  it('hopgate doctor names packages that were never installed', async () => {
+  it('names packages that were never installed', async () => {
     const manifest = { 'package.json': '{"devDependencies":{"vitest":"1"}}' };
     expect(await finding('packages', manifest)).toMatchObject({
       status: 'missing',
@@ -76,7 +76,7 @@ describe('doctor', () => {
     for (const files of complete) expect(await finding('packages', files)).toBeUndefined();
   });
 
-  it('hopgate doctor compares the commands’ programs inside and outside the sandbox', async () => {
+  it('compares the commands’ programs inside and outside the sandbox', async () => {
     const tests = ['tool', 'git', 'not-there', './own.sh', 'gone', 'yarn'].map((name) => `{run: [${name}]}`).join(', ');
     const { root, env } = machine({
       'hopgate.yaml': `test: [${tests}]`,
@@ -121,7 +121,7 @@ describe('doctor', () => {
     });
   });
 
-  it('hopgate doctor names a package manager that does not start in the version of package.json', async () => {
+  it('names a package manager that does not start in the version of package.json', async () => {
     const { root, env } = machine({
       'hopgate.yaml': 'test: [{ run: [pnpm, test] }]',
       'package.json':
@@ -143,7 +143,7 @@ describe('doctor', () => {
     expect(await found()).toMatchObject({ status: 'ok', found: expect.stringContaining('10 (') });
   });
 
-  it('hopgate doctor runs each test command outside and in the sandbox with --tests, and names each difference', async () => {
+  it('runs each test command outside and in the sandbox with --tests, and names each difference', async () => {
     const tap = (tests: string) => `{ run: [sh, -c, '${tests}'], report: tap }`;
     const { root, env, run } = machine(
       {
@@ -171,7 +171,7 @@ describe('doctor', () => {
     expect(existsSync(join(root, 'outside-'))).toBe(false);
   });
 
-  it('hopgate doctor names the modules in the home folder that the sandbox does not show', async () => {
+  it('names the modules in the home folder that the sandbox does not show', async () => {
     const home = folder({ 'go/pkg/mod/x': '', '.gradle/caches/x': '', '.m2/repository/x': '' });
     const config = 'test: [{ run: [go, test] }]\ncache: [{ read: ~/.m2 }]\n';
     const { root, env } = machine({
@@ -189,19 +189,16 @@ describe('doctor', () => {
     ]);
   });
 
-  it.runIf(isDeep)(
-    'hopgate doctor tries to escape the sandbox with --probe, and every attempt is stopped',
-    async () => {
-      const { run } = machine();
-      const { code, out } = await run('doctor', '--probe', '--json');
-      const { attempts } = JSON.parse(out) as { attempts: { name: string; stopped: boolean }[] };
-      expect(attempts.length).toBeGreaterThan(8);
-      expect(attempts.filter(({ stopped }) => !stopped)).toEqual([]);
-      expect(code).toBe(0);
-    },
-  );
+  it.runIf(isDeep)('tries to escape the sandbox with --probe, and every attempt is stopped', async () => {
+    const { run } = machine();
+    const { code, out } = await run('doctor', '--probe', '--json');
+    const { attempts } = JSON.parse(out) as { attempts: { name: string; stopped: boolean }[] };
+    expect(attempts.length).toBeGreaterThan(8);
+    expect(attempts.filter(({ stopped }) => !stopped)).toEqual([]);
+    expect(code).toBe(0);
+  });
 
-  it('hopgate doctor names what works without a sandbox and how to install one', async () => {
+  it('names what works without a sandbox and how to install one', async () => {
     const sandbox = async () => ({
       ok: false as const,
       reason: 'bubblewrap is not installed',
@@ -216,14 +213,14 @@ describe('doctor', () => {
     expect(found?.without).toContain('bash-test');
   });
 
-  it('hopgate doctor says that tests need a sandbox with overlays', async () => {
+  it('says that tests need a sandbox with overlays', async () => {
     const sandbox = async () => ({ ok: true as const, version: '1', overlay: false, unixSockets: false, limits: {} });
     expect((await finding('bubblewrap', {}, { sandbox }))?.without).toContain(
       'bash-background, bash, install, bash-test answer sandbox-unavailable',
     );
   });
 
-  it('hopgate doctor reports a missing git and ripgrep', async () => {
+  it('reports a missing git and ripgrep', async () => {
     expect(await finding('git', {}, {}, { PATH: folder() })).toMatchObject({
       status: 'missing',
       found: 'no git on the PATH',
@@ -238,12 +235,12 @@ describe('doctor', () => {
     });
   });
 
-  it('hopgate doctor names the settings that an untrusted configuration file cannot enable', async () => {
+  it('names the settings that an untrusted configuration file cannot enable', async () => {
     const found = await finding('hopgate.yaml', { 'hopgate.yaml': 'test: [{run: [make]}]\n' });
     expect(found).toMatchObject({ status: 'missing', without: 'It can only restrict the specs; left out: test.' });
   });
 
-  it('hopgate doctor exits with 1 if no session could start', async () => {
+  it('exits with 1 if no session could start', async () => {
     const { run } = machine({ 'hopgate.yaml': 'tests: []\n' });
     const { code, out } = await run('doctor');
     expect(code).toBe(1);
@@ -253,7 +250,7 @@ describe('doctor', () => {
 });
 
 describe('the check of the evidence by doctor', () => {
-  it('the check of the evidence by doctor names a damaged file with a remedy', async () => {
+  it('names a damaged file with a remedy', async () => {
     const here = machine({ 'a.js': 'a\n' });
     await here.feed('mode diagnose\n', 'shell');
     expect((await here.run('doctor')).out).toMatch(/^ok +evidence +\S+evidence\.db$/m);

@@ -64,15 +64,15 @@ async function withSessions({ root, env }: Machine, ...ids: string[]): Promise<v
   await store.close();
 }
 
-describe('sessions', () => {
-  it('hopgate sessions lists none before the first session, and creates no store', async () => {
+describe('hopgate sessions', () => {
+  it('lists none before the first session, and creates no store', async () => {
     const { run } = machine();
     expect(await run('sessions')).toMatchObject({ code: 0, out: 'No sessions yet.\n', err: '' });
     expect(await run('sessions', '--json')).toMatchObject({ code: 0, out: '', err: '' });
     expect((await run('log', 'x')).code).toBe(1);
   });
 
-  it('hopgate sessions lists the sessions for people and as JSON lines', async () => {
+  it('lists the sessions for people and as JSON lines', async () => {
     const here = machine();
     await withSessions(here, 's-one', 's-two');
     const { out } = await here.run('sessions');
@@ -89,8 +89,8 @@ describe('sessions', () => {
   });
 });
 
-describe('log', () => {
-  it('hopgate log prints one line for each entry', async () => {
+describe('hopgate log', () => {
+  it('prints one line for each entry', async () => {
     const here = machine();
     await withSessions(here, 's-one');
     const { code, out } = await here.run('log', 's-one');
@@ -103,7 +103,7 @@ describe('log', () => {
     expect(lines).toHaveLength(5);
   });
 
-  it('hopgate log omits columns on a narrow terminal, so that the summary has room', async () => {
+  it('omits columns on a narrow terminal, so that the summary has room', async () => {
     const here = machine();
     await withSessions(here, 's-one');
     const out: string[] = [];
@@ -118,7 +118,7 @@ describe('log', () => {
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  it('hopgate log shows an agent’s text without letting it control the terminal', async () => {
+  it('shows an agent’s text without letting it control the terminal', async () => {
     const here = machine();
     await withSessions(here, 's-one');
     for (const argv of [
@@ -131,7 +131,7 @@ describe('log', () => {
     }
   });
 
-  it('hopgate log prints whole bodies with --full, and stored entries with --json', async () => {
+  it('prints whole bodies with --full, and stored entries with --json', async () => {
     const here = machine();
     await withSessions(here, 's-one');
     expect((await here.run('log', 's-one', '--full')).out).toContain('  "remedy": "hop"');
@@ -144,7 +144,7 @@ describe('log', () => {
     expect(entries[2]!.hash).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('hopgate log accepts a unique prefix of an id, and suggests the nearest id if none matches', async () => {
+  it('accepts a unique prefix of an id, and suggests the nearest id if none matches', async () => {
     const here = machine();
     await withSessions(here, 's-one', 's-two', 's-twofold');
     expect((await here.run('log', 's-o')).out).toBe((await here.run('log', 's-one')).out);
@@ -160,7 +160,7 @@ describe('log', () => {
 });
 
 describe('an excerpt of foreign text', () => {
-  it('an excerpt of foreign text is one line with escaped invisible characters and a maximum length', () => {
+  it('is one line with escaped invisible characters and a maximum length', () => {
     expect(escapeInvisible('a\nb\u001b[31m\u202e\u200bé漢😀')).toBe('a\\u{a}b\\u{1b}[31m\\u{202e}\\u{200b}é漢😀');
     expect(excerpt('😀😀😀', 2)).toBe('😀…');
     expect(excerpt('😀😀', 2)).toBe('😀😀');

@@ -41,8 +41,8 @@ async function driven(on: Machine) {
 
 const lines = (file: string): string[] => readFileSync(file, 'utf8').split('\n').slice(0, -1);
 
-describe('verify --inhabited', () => {
-  it('hopgate verify --inhabited passes a session in which an agent worked', async () => {
+describe('hopgate verify --inhabited', () => {
+  it('passes a session in which an agent worked', async () => {
     const on = machine({ 'a.txt': 'a' });
     const { id, file } = await inhabited(on);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -57,7 +57,7 @@ describe('verify --inhabited', () => {
     );
   });
 
-  it('hopgate verify --inhabited reports a session during a visit as clean so far, and does not fail for a low score', async () => {
+  it('reports a session during a visit as clean so far, and does not fail for a low score', async () => {
     const on = machine({ 'a.txt': 'a' });
     const { session, file } = await open(on);
     const agent = recordTranscript(agentSession(session), transcriptTo(file));
@@ -73,7 +73,7 @@ describe('verify --inhabited', () => {
     expect(code).toBe(0);
   });
 
-  it('hopgate verify --inhabited fails a session that a script drove within the spec', async () => {
+  it('fails a session that a script drove within the spec', async () => {
     const on = machine({ 'a.txt': 'a' });
     const { id, file } = await driven(on);
     expect(existsSync(file)).toBe(false);
@@ -85,7 +85,7 @@ describe('verify --inhabited', () => {
     expect(out).toMatch(/P-6 .*not applicable +there is no transcript/);
   });
 
-  it('hopgate verify --inhabited reads another transcript if one is named', async () => {
+  it('reads another transcript if one is named', async () => {
     const on = machine({ 'a.txt': 'a' });
     const { id, file } = await inhabited(on);
     const other = join(on.root, 'other.jsonl');
@@ -105,14 +105,14 @@ describe('verify --inhabited', () => {
     [['verify', 'ID', '--transcript', 'x.jsonl'], '--transcript needs --inhabited'],
     [['verify', '--inhabited', '--transcript', 'x.jsonl'], '--transcript needs --inhabited and one session'],
     [['verify', 'ID', '--inhabited', '--transcript', 'x.jsonl'], 'cannot read the transcript'],
-  ])('hopgate verify --inhabited explains wrong options: %j', async (argv, says) => {
+  ])('explains wrong options: %j', async (argv, says) => {
     const on = machine({ 'a.txt': 'a' });
     const { id } = await driven(on);
     const ran = await on.run(...argv.map((word) => (word === 'ID' ? id : word)));
     expect(ran).toMatchObject({ code: 2, err: expect.stringContaining(says) });
   });
 
-  it('hopgate verify --inhabited escapes control characters of a transcript', async () => {
+  it('escapes control characters of a transcript', async () => {
     const on = machine({ 'a.txt': 'a' });
     const { id, file } = await inhabited(on);
     const item = { n: 99, at: '2026-01-01T00:00:00Z', source: 'agent', channel: 'call', kind: 'call' };

@@ -19,8 +19,8 @@ toolchains: [/opt/thing]
 upstream: {bad: {command: [touch, started]}}
 `;
 
-describe('init', () => {
-  it('hopgate init writes what it found, and trusts the new file', async () => {
+describe('hopgate init', () => {
+  it('writes what it found, and trusts the new file', async () => {
     const { root, run, env } = machine(PACKAGE);
     const { code, out } = await run('init');
     expect(code).toBe(0);
@@ -32,7 +32,7 @@ describe('init', () => {
     expect(config.scopes['edit']).toContain('src/');
   });
 
-  it('hopgate init runs the tests outside and in the sandbox only after a yes, and names the difference', async () => {
+  it('runs the tests outside and in the sandbox only after a yes, and names the difference', async () => {
     const makefile = { Makefile: 'test:\n\ttest -z "$$PLACE" && touch ran-$$PLACE\n', 'src/a.c': '' };
     const { type, run } = machine(makefile, { PLACE: 'here' });
     expect((await type('\r', 'init')).out).not.toContain('pass in the sandbox');
@@ -43,7 +43,7 @@ describe('init', () => {
     expect((await run('init', '--run-tests', '--json')).out).toContain('pass in the sandbox, fail outside');
   });
 
-  it('hopgate init says that an agent may change tests, and excludes them if asked', async () => {
+  it('says that an agent may change tests, and excludes them if asked', async () => {
     const { root, run, env } = machine({ ...PACKAGE, 'test/a.test.js': '' });
     expect((await run('init', '--dry-run')).out).toContain('src/, test/');
     const { out } = await run('init');
@@ -52,7 +52,7 @@ describe('init', () => {
     expect((await openProject(root, env)).config.scopes['edit']).not.toContain('test/');
   });
 
-  it('hopgate init finds the remote and the branch', async () => {
+  it('finds the remote and the branch', async () => {
     const { root, run, env } = machine(PACKAGE);
     commitAll(root);
     const { execFileSync } = await import('node:child_process');
@@ -66,7 +66,7 @@ describe('init', () => {
     ['at the root', { 'a.js': '', 'sub/package.json': '{}' }, []],
   ] as const;
   it.each(sample(PROGRAMS, 2))(
-    'hopgate init asks whether agents may change manifests and lock files of a program %s',
+    'asks whether agents may change manifests and lock files of a program %s',
     async (_where, files, granted) => {
       const { root, run, type, env } = machine({ 'package.json': PACKAGE['package.json'], ...files });
       const scope = async () => (await openProject(root, env)).config.scopes['edit'] ?? [];
@@ -85,7 +85,7 @@ describe('init', () => {
     },
   );
 
-  it('hopgate init writes nothing with --dry-run, and shows the difference', async () => {
+  it('writes nothing with --dry-run, and shows the difference', async () => {
     const { root, run } = machine({ ...PACKAGE, 'hopgate.yaml': 'specs: default\nmask: [x]\n' });
     const { code, out } = await run('init', '--dry-run');
     expect(code).toBe(0);
@@ -96,7 +96,7 @@ describe('init', () => {
     expect((await run('trust')).code).toBe(1);
   });
 
-  it('hopgate init names programs that are only on the operator’s PATH', async () => {
+  it('names programs that are only on the operator’s PATH', async () => {
     const { root: bin } = machine({ mytool: '#!/bin/sh\n' });
     chmodSync(join(bin, 'mytool'), 0o755);
     const PATH = `${bin}:${process.env['PATH']}`;
@@ -105,28 +105,25 @@ describe('init', () => {
     expect(readFileSync(join(root, 'hopgate.yaml'), 'utf8')).toContain('\nprograms: [mytool]\n');
   });
 
-  it.runIf(isDeep)(
-    'hopgate init works at the root of the repository from any of its folders, and says so',
-    async () => {
-      const { root, run, env } = machine({ ...PACKAGE, 'deep/er/a.js': '' });
-      commitAll(root);
-      const { code, out } = await run('init', '--root', '.');
-      expect([code, out]).toEqual([0, expect.not.stringContaining('hopgate works there')]);
-      const below = await spawnCli(['init'], { cwd: join(root, 'deep/er'), env: { ...env } });
-      expect(below.out).toContain(`The repository of this folder is ${root}; hopgate works there.`);
-      expect(below.out).toContain(`${root}/hopgate.yaml is up to date`);
-      expect(below.out).toContain('Commit hopgate.yaml');
-      expect((await run('init', '--root', 'deep')).out).toContain(`Wrote ${root}/deep/hopgate.yaml`);
-    },
-  );
+  it.runIf(isDeep)('works at the root of the repository from any of its folders, and says so', async () => {
+    const { root, run, env } = machine({ ...PACKAGE, 'deep/er/a.js': '' });
+    commitAll(root);
+    const { code, out } = await run('init', '--root', '.');
+    expect([code, out]).toEqual([0, expect.not.stringContaining('hopgate works there')]);
+    const below = await spawnCli(['init'], { cwd: join(root, 'deep/er'), env: { ...env } });
+    expect(below.out).toContain(`The repository of this folder is ${root}; hopgate works there.`);
+    expect(below.out).toContain(`${root}/hopgate.yaml is up to date`);
+    expect(below.out).toContain('Commit hopgate.yaml');
+    expect((await run('init', '--root', 'deep')).out).toContain(`Wrote ${root}/deep/hopgate.yaml`);
+  });
 
-  it('hopgate init refuses a bare repository, whose files only git writes', async () => {
+  it('refuses a bare repository, whose files only git writes', async () => {
     const { root, run } = machine({});
     execFileSync('git', ['init', '-q', '--bare', root]);
     expect(await run('init')).toMatchObject({ code: 1, err: expect.stringContaining('is a bare repository') });
   });
 
-  it('hopgate init keeps an existing file unless forced', async () => {
+  it('keeps an existing file unless forced', async () => {
     const { root, run } = machine({ ...PACKAGE, 'hopgate.yaml': 'mask: [x]\n' });
     const refused = await run('init');
     expect(refused.code).toBe(1);
@@ -138,8 +135,8 @@ describe('init', () => {
   });
 });
 
-describe('trust', () => {
-  it('hopgate trust lets an untrusted file only narrow the limits', async () => {
+describe('hopgate trust', () => {
+  it('lets an untrusted file only narrow the limits', async () => {
     const { root, env } = machine({ 'hopgate.yaml': WIDE });
     const { config, trusted, narrowed, ignored, specs } = await openProject(root, env);
     expect({ trusted, narrowed }).toEqual({ trusted: false, narrowed: true });
@@ -157,14 +154,14 @@ describe('trust', () => {
     expect(config.upstream).toBeUndefined();
   });
 
-  it('hopgate trust never widens a scope by a parent folder or a common prefix', async () => {
+  it('never widens a scope by a parent folder or a common prefix', async () => {
     const { root, env } = machine({ 'hopgate.yaml': 'scopes: {edit: [., src-evil/, ./src/deep/, srcs]}\n' });
     const { config, specs } = await openProject(root, env);
     const own = specs.peripherals['edit']!.scope.rule.write;
     expect([...config.scopes['edit']!].sort()).toEqual(['./src/deep/', ...own].sort());
   });
 
-  it('trust is valid until the file changes', async () => {
+  it('is valid until the file changes', async () => {
     const { root, run, env } = machine({ 'hopgate.yaml': WIDE });
     const accepted = await run('trust', '--yes', '--json');
     expect(JSON.parse(accepted.out)).toMatchObject({ trusted: true, changed: true });
@@ -178,7 +175,7 @@ describe('trust', () => {
     expect((await run('trust', '--revoke')).out).toContain('was not trusted');
   });
 
-  it('hopgate trust applies to the same content in all work trees of the repository, but not in a folder that only claims to be one', async () => {
+  it('applies to the same content in all work trees of the repository, but not in a folder that only claims to be one', async () => {
     const { root, run, env } = machine({ 'hopgate.yaml': WIDE, 'sub/hopgate.yaml': 'mask: [b]\n' });
     commitAll(root);
     await run('trust', '--yes');
@@ -205,7 +202,7 @@ describe('trust', () => {
     expect(await trusted(root)).toBe(false);
   });
 
-  it('hopgate trust asks at a terminal, and accepts only yes', async () => {
+  it('asks at a terminal, and accepts only yes', async () => {
     const { type, run } = machine({ 'hopgate.yaml': 'mask: [a]\n# \u202egnp.\u001b[2K\n' });
     const no = await type('\r', 'trust');
     expect(no.code).toBe(1);
@@ -217,7 +214,7 @@ describe('trust', () => {
     expect((await run('trust')).out).toContain('is trusted (sha256');
   });
 
-  it('hopgate trust explains the error of an invalid file', async () => {
+  it('explains the error of an invalid file', async () => {
     const { run } = machine({ 'hopgate.yaml': 'tests: []\n' });
     const { code, err } = await run('trust', '--yes');
     expect(code).toBe(1);
@@ -226,7 +223,7 @@ describe('trust', () => {
     expect(none.err).toContain('hopgate init');
   });
 
-  it('hopgate trust refuses a repository’s own specs if they differ from the trusted ones', async () => {
+  it('refuses a repository’s own specs if they differ from the trusted ones', async () => {
     const { root, run, env } = machine({ 'hopgate.yaml': 'specs: team\n' });
     const peripheral = (purpose: string) =>
       `id: look\npurpose: ${purpose}\ntools: [read]\nscope: full-codebase\nentry: [default]\nexit: []\n`;
@@ -242,7 +239,7 @@ describe('trust', () => {
 });
 
 describe('the state folder', () => {
-  it('the state folder is closed to other users, and its name comes from the real root', async () => {
+  it('is closed to other users, and its name comes from the real root', async () => {
     const { root, run, env } = machine(PACKAGE);
     await run('init');
     const dir = stateDir(root, env);
@@ -254,19 +251,16 @@ describe('the state folder', () => {
     expect(stateDir(join(dir, 'link'), env)).toBe(dir);
   });
 
-  it.each(['/proc', '/dev/null'])(
-    'the state folder causes an error with a remedy if it cannot be made: in %s',
-    async (place) => {
-      const { root, run, env } = machine({ 'hopgate.yaml': 'mask: [a]\n' }, { XDG_STATE_HOME: place });
-      const { code, err } = await run('trust', '--yes');
-      expect(code).toBe(1);
-      expect(err).toContain(`the state folder ${stateDir(root, env)} cannot be written`);
-      expect(err).toContain('XDG_STATE_HOME');
-      expect((await run('trust', '--revoke')).out).toContain('was not trusted');
-    },
-  );
+  it.each(['/proc', '/dev/null'])('causes an error with a remedy if it cannot be made: in %s', async (place) => {
+    const { root, run, env } = machine({ 'hopgate.yaml': 'mask: [a]\n' }, { XDG_STATE_HOME: place });
+    const { code, err } = await run('trust', '--yes');
+    expect(code).toBe(1);
+    expect(err).toContain(`the state folder ${stateDir(root, env)} cannot be written`);
+    expect(err).toContain('XDG_STATE_HOME');
+    expect((await run('trust', '--revoke')).out).toContain('was not trusted');
+  });
 
-  it('the state folder is never inside the root', async () => {
+  it('is never inside the root', async () => {
     const { root } = machine();
     expect(() => stateDir(root, { XDG_STATE_HOME: join(root, 'state') })).toThrow('lies inside the root');
     expect(() => stateDir(root, { HOME: root })).toThrow('lies inside the root');

@@ -161,7 +161,7 @@ function followed(messages: readonly Message[]): number {
 }
 
 describe('the Stately inspector', () => {
-  it('the Stately inspector receives the events of the three machines in its own message form', async () => {
+  it('receives the events of the three machines in its own message form', async () => {
     const { send, socket } = await bridge();
     const { until } = await watcher(socket);
     await live(statelyInspector(send));
@@ -191,7 +191,7 @@ describe('the Stately inspector', () => {
     expect(new Set(messages.map(({ id }) => id)).size).toBe(messages.length);
   });
 
-  it('the Stately inspector receives definitions that parse back into the same machines, and events that lead to the same states', async () => {
+  it('receives definitions that parse back into the same machines, and events that lead to the same states', async () => {
     const sent: Message[] = [];
     await live(statelyInspector((each) => sent.push(message.parse(JSON.parse(JSON.stringify(each))))));
     const known = new Map(compileMachineConfigs(specs).map((config) => [config.id, config]));
@@ -200,14 +200,14 @@ describe('the Stately inspector', () => {
     expect(followed(sent)).toBe(15);
   });
 
-  it('the Stately inspector receives no arguments and results', async () => {
+  it('receives no arguments and results', async () => {
     const sent: unknown[] = [];
     await live(statelyInspector((each) => sent.push(each)));
     expect(sent.length).toBeGreaterThan(30);
     expect(JSON.stringify(sent)).not.toContain(SECRET);
   });
 
-  it('the Stately inspector is understood by the package’s own receiver, also if the receiver connects late', async () => {
+  it('is understood by the package’s own receiver, also if the receiver connects late', async () => {
     const { send, socket } = await bridge();
     await live(statelyInspector(send));
     const names = await new Promise<readonly string[]>((resolve) => {
@@ -233,7 +233,7 @@ describe('the bridge to the Stately inspector', () => {
         .end();
     });
 
-  it('the bridge to the Stately inspector shows the inspector’s page and sends messages only to its origin', async () => {
+  it('shows the inspector’s page and sends messages only to its origin', async () => {
     const { address } = await bridge();
     const { status, text } = await get(address, {});
     expect(status).toBe(200);
@@ -241,7 +241,7 @@ describe('the bridge to the Stately inspector', () => {
     expect(text).not.toContain("'*'");
   });
 
-  it('the bridge to the Stately inspector refuses other pages and other names for this machine', async () => {
+  it('refuses other pages and other names for this machine', async () => {
     const { address, socket } = await bridge();
     expect((await get(address, { host: 'evil.example' })).status).toBe(403);
     expect((await get(address, { origin: 'https://evil.example' })).status).toBe(403);
@@ -250,7 +250,7 @@ describe('the bridge to the Stately inspector', () => {
     await expect(watcher(socket, { origin: address.slice(0, -1) })).resolves.toBeDefined();
   });
 
-  it('the bridge to the Stately inspector listens only on the loopback interface', async () => {
+  it('listens only on the loopback interface', async () => {
     const { address } = await bridge();
     const port = Number(new URL(address).port);
     const other = createServer();
@@ -259,7 +259,7 @@ describe('the bridge to the Stately inspector', () => {
     await new Promise<void>((resolve, reject) => other.once('error', reject).listen(port, '127.0.0.2', resolve));
   });
 
-  it('the bridge to the Stately inspector says that the port is taken', async () => {
+  it('says that the port is taken', async () => {
     const { address } = await bridge();
     await expect(startBridge(Number(new URL(address).port))).rejects.toMatchObject({ code: 'port-in-use' });
   });
@@ -287,7 +287,7 @@ steps:
     return { url: `ws://127.0.0.1:${(server.address() as { port: number }).port}`, received };
   }
 
-  it('hopgate inspect replays a stored session with the same messages as the live one', async () => {
+  it('replays a stored session with the same messages as the live one', async () => {
     const { root, run } = machine({ 'a.txt': 'a', 'look.yaml': SCENARIO });
     commitAll(root);
     const seenLive = await receiver();
@@ -302,7 +302,7 @@ steps:
     expect(plain(later.received)).toEqual(plain(seenLive.received));
   });
 
-  it('hopgate inspect serves the session until it is interrupted, and prints the address', async () => {
+  it('serves the session until it is interrupted, and prints the address', async () => {
     const { root, run, env } = machine({ 'a.txt': 'a', 'look.yaml': SCENARIO });
     commitAll(root);
     expect(await run('run', 'look.yaml', '--root', '.')).toMatchObject({ code: 0 });
@@ -330,7 +330,7 @@ steps:
     expect(await ended).toBe(0);
   });
 
-  it('hopgate inspect explains an unknown session, a missing receiver, a wrong address and a wrong port', async () => {
+  it('explains an unknown session, a missing receiver, a wrong address and a wrong port', async () => {
     const { root, run } = machine({ 'look.yaml': SCENARIO });
     commitAll(root);
     expect(await run('inspect')).toMatchObject({ code: 1, err: expect.stringContaining('has no sessions yet') });

@@ -28,7 +28,7 @@ describe.each([
   ['over the daemon', {}],
   ['without a daemon', WITHOUT],
 ])('hopgate mcp --attach %s', (_, env) => {
-  it('hopgate mcp --attach lets several processes work in one session, one call after the other', async () => {
+  it('lets several processes work in one session, one call after the other', async () => {
     const here = await repositoryWithDaemon();
     const first = await attach(here, null, { env });
     expect(first.opened).toMatchObject({ agent: 'claude-code', mode: 'discuss' });
@@ -51,7 +51,7 @@ describe.each([
   });
 
   it.runIf(isDeep || env !== WITHOUT)(
-    'hopgate mcp --attach asks the person at the client, and leaves other requests to the operator',
+    'asks the person at the client, and leaves other requests to the operator',
     async () => {
       const here = await repositoryWithDaemon();
       const { client, opened } = await attach(here, null, { env, approves: true });

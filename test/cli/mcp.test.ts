@@ -68,7 +68,7 @@ it('hopgate mcp answers a request that is too large, wherever its id is, and ser
 describe.each(depth<readonly ('legacy' | 'auto')[]>(['auto'], ['legacy', 'auto']))(
   'hopgate mcp over stdio (%s)',
   (era) => {
-    it('hopgate mcp over stdio lets an agent find, fix and test a bug, and prints only protocol messages', async () => {
+    it('lets an agent find, fix and test a bug, and prints only protocol messages', async () => {
       const here = await repository();
       const served = await serve(here, ['--agent', 'mender'], { era, approves: true });
       const { client, opened } = served;
@@ -93,7 +93,7 @@ describe.each(depth<readonly ('legacy' | 'auto')[]>(['auto'], ['legacy', 'auto']
 );
 
 describe('a session of hopgate mcp', () => {
-  it('a session of hopgate mcp is not opened if an approval names something unknown', async () => {
+  it('is not opened if an approval names something unknown', async () => {
     const here = await repository();
     const ran = await here.run('mcp', '--approve', 'execute', 'deplo');
     expect(ran.code).toBe(2);
@@ -103,7 +103,7 @@ describe('a session of hopgate mcp', () => {
     expect((await here.run('sessions')).out).not.toContain('s-');
   });
 
-  it.runIf(isDeep)('a session of hopgate mcp continues in another process', async () => {
+  it.runIf(isDeep)('continues in another process', async () => {
     const here = await repository();
     const first = await serve(here, ['--approve', 'execute']);
     await toEdit(first);
@@ -121,7 +121,7 @@ describe('a session of hopgate mcp', () => {
     ]);
   });
 
-  it('a session of hopgate mcp continues after its server was killed during a step, which is not repeated', async () => {
+  it('continues after its server was killed during a step, which is not repeated', async () => {
     const here = await repository();
     const first = await serve(here, ['--approve', 'execute']);
     await toEdit(first);
@@ -139,7 +139,7 @@ describe('a session of hopgate mcp', () => {
     expect((await here.run('verify', first.opened.session)).code).toBe(0);
   });
 
-  it.runIf(isDeep)('a session of hopgate mcp has one writer: a second server gets a session-busy refusal', async () => {
+  it.runIf(isDeep)('has one writer: a second server gets a session-busy refusal', async () => {
     const here = await repository();
     const first = await serve(here);
     await done(first.client, 'mode', { to: 'diagnose' });
@@ -152,7 +152,7 @@ describe('a session of hopgate mcp', () => {
     expect(await done(second.client, 'read', { path: 'src/sum.js' })).toContain('a - b');
   });
 
-  it('a session of hopgate mcp offers its thread, its spec and the agent’s constraints as resources', async () => {
+  it('offers its thread, its spec and the agent’s constraints as resources', async () => {
     const here = await repository();
     const { client } = await serve(here);
     await called(client, 'write', { path: 'src/x', content: 'x' });
@@ -170,7 +170,7 @@ describe('a session of hopgate mcp', () => {
     });
   });
 
-  it('a session of hopgate mcp starts in the named peripheral if that is allowed', async () => {
+  it('starts in the named peripheral if that is allowed', async () => {
     const here = await repository();
     expect((await serve(here, ['--peripheral', 'chat'])).opened).toMatchObject({ peripheral: 'chat' });
     const refused = await here.run('mcp', '--peripheral', 'edit');
@@ -179,7 +179,7 @@ describe('a session of hopgate mcp', () => {
     expect(await here.run('mcp', '--peripheral', 'edti', '--json')).toMatchObject({ code: 1, out: '' });
   });
 
-  it('a session of hopgate mcp is not created under an unknown id', async () => {
+  it('is not created under an unknown id', async () => {
     const here = await repository();
     const { code, out, err } = await here.run('mcp', '--session', 's-none', '--json');
     expect({ code, out }).toEqual({ code: 1, out: '' });
@@ -188,7 +188,7 @@ describe('a session of hopgate mcp', () => {
 });
 
 describe('an approval over hopgate mcp', () => {
-  it('an approval over hopgate mcp waits for the operator if the client cannot ask, and is found when the call is repeated', async () => {
+  it('waits for the operator if the client cannot ask, and is found when the call is repeated', async () => {
     const here = await repository();
     const { client } = await serve(here);
     await done(client, 'mode', { to: 'diagnose' });
@@ -200,7 +200,7 @@ describe('an approval over hopgate mcp', () => {
     expect(await done(client, 'mode', { to: 'execute', reason: 'to mend' })).toContain('execute');
   });
 
-  it.runIf(isDeep)('an approval over hopgate mcp is waited for if the operator wants that', async () => {
+  it.runIf(isDeep)('is waited for if the operator wants that', async () => {
     const here = await repository();
     const { client } = await serve(here, ['--wait-approval', '60']);
     await done(client, 'mode', { to: 'diagnose' });
@@ -211,14 +211,14 @@ describe('an approval over hopgate mcp', () => {
     expect(await asked).toContain('execute');
   });
 
-  it('an approval over hopgate mcp is not asked for if it was given in advance', async () => {
+  it('is not asked for if it was given in advance', async () => {
     const here = await repository();
     const { client } = await serve(here, ['--approve', 'execute'], { approves: false });
     await done(client, 'mode', { to: 'diagnose' });
     await done(client, 'mode', { to: 'execute', reason: 'to mend' });
   });
 
-  it.runIf(isDeep)('an approval over hopgate mcp is not asked for at the client with --no-elicit', async () => {
+  it.runIf(isDeep)('is not asked for at the client with --no-elicit', async () => {
     const here = await repository();
     const { client } = await serve(here, ['--no-elicit'], { approves: true });
     await done(client, 'mode', { to: 'diagnose' });
@@ -227,7 +227,7 @@ describe('an approval over hopgate mcp', () => {
 });
 
 describe('hopgate mcp ends', () => {
-  it('hopgate mcp ends if its client disconnects, even without a message', async () => {
+  it('if its client disconnects, even without a message', async () => {
     const here = await repository();
     const { code, out, err } = await here.run('mcp', '--json');
     expect({ code, out }).toEqual({ code: 0, out: '' });
@@ -235,7 +235,7 @@ describe('hopgate mcp ends', () => {
     expect((await here.run('resume', session, '--json')).code).toBe(0);
   });
 
-  it('hopgate mcp ends on a signal, and releases its session', async () => {
+  it('on a signal, and releases its session', async () => {
     const here = await repository();
     const { child, opened, ended } = await serveHttp(here);
     child.kill('SIGTERM');
@@ -245,7 +245,7 @@ describe('hopgate mcp ends', () => {
 });
 
 describe('hopgate mcp --http', () => {
-  it('hopgate mcp --http answers requests with the token that it prints', async () => {
+  it('answers requests with the token that it prints', async () => {
     const here = await repository();
     const { opened } = await serveHttp(here);
     expect(opened.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
@@ -255,7 +255,7 @@ describe('hopgate mcp --http', () => {
     await expect(httpClient(opened.url!, 'another-token')).rejects.toThrow();
   });
 
-  it.runIf(isDeep)('hopgate mcp --http uses a token from the environment and does not print it', async () => {
+  it.runIf(isDeep)('uses a token from the environment and does not print it', async () => {
     const here = await repository();
     const token = 'a-token-that-stays';
     const { opened } = await serveHttp(here, [], { HOPGATE_MCP_TOKEN: token });
@@ -268,14 +268,14 @@ describe('hopgate mcp --http', () => {
     ['192.168.0.1', 'can be reached from other machines'],
     ['127.0.0.1:99999', 'is not an address'],
     ['http://x', 'is not an address'],
-  ])('hopgate mcp --http refuses to serve at the address %s', async (address, why) => {
+  ])('refuses to serve at the address %s', async (address, why) => {
     const here = await repository();
     const { code, err } = await here.run('mcp', '--http', address);
     expect(code).toBe(2);
     expect(err).toContain(why);
   });
 
-  it('hopgate mcp --http refuses a token that is easy to guess', async () => {
+  it('refuses a token that is easy to guess', async () => {
     const { code, err } = await machine({}, { HOPGATE_MCP_TOKEN: 'short' }).run('mcp', '--http');
     expect(code).toBe(2);
     expect(err).toContain('shorter than 16');
@@ -288,9 +288,7 @@ describe('hopgate mcp --http', () => {
     ['[::1]:80', { address: '::1', port: 80 }],
     ['[::1]', { address: '::1', port: 0 }],
     ['example.org', { address: 'example.org', port: 0 }],
-  ] as const)('hopgate mcp --http accepts the address %s', (text, address) =>
-    expect(parseHttpAddress(text)).toEqual(address),
-  );
+  ] as const)('accepts the address %s', (text, address) => expect(parseHttpAddress(text)).toEqual(address));
 });
 
 describe('the MCP Inspector', () => {
@@ -304,7 +302,7 @@ describe('the MCP Inspector', () => {
     return file;
   };
 
-  it.runIf(isDeep)('the MCP Inspector lists the tools and finds no error in their schemas', async () => {
+  it.runIf(isDeep)('lists the tools and finds no error in their schemas', async () => {
     const here = await repository();
     const { code, out, err } = await inspect(here, [
       ...['--config', config(here), '--server', 'hopgate', '--method', 'tools/list', '--strict'],
@@ -313,7 +311,7 @@ describe('the MCP Inspector', () => {
     expect((JSON.parse(out) as { tools: { name: string }[] }).tools.map(({ name }) => name)).toEqual(CONTROLS);
   });
 
-  it.runIf(isDeep)('the MCP Inspector calls one tool, and is refused another with the way there', async () => {
+  it.runIf(isDeep)('calls one tool, and is refused another with the way there', async () => {
     const here = await repository();
     const on = ['--config', config(here), '--server', 'hopgate', '--method', 'tools/call'];
     const mode = await inspect(here, [...on, '--tool-name', 'mode', '--tool-arg', 'to=diagnose']);
@@ -323,7 +321,7 @@ describe('the MCP Inspector', () => {
     expect(why.out).toContain('explore has no write');
   });
 
-  it.runIf(isDeep)('the MCP Inspector connects over HTTP', async () => {
+  it.runIf(isDeep)('connects over HTTP', async () => {
     const here = await repository();
     const { opened } = await serveHttp(here, [], { HOPGATE_MCP_TOKEN: 'a-token-that-stays' });
     const { code, out, err } = await inspect(here, [

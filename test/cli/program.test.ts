@@ -15,7 +15,7 @@ const COMMANDS = program
   .filter((name) => name !== 'help');
 
 describe('the command line', () => {
-  it('the command line prints its version and its help', async () => {
+  it('prints its version and its help', async () => {
     const { run } = machine();
     expect(await run('--version')).toMatchObject({ code: 0, out: `${manifest.version}\n`, err: '' });
     const help = await run('--help');
@@ -23,9 +23,9 @@ describe('the command line', () => {
     for (const name of COMMANDS) expect(help.out).toContain(`  ${name} `);
   });
 
-  it('the command line has all listed commands', () => expect(COMMANDS.length).toBeGreaterThanOrEqual(8));
+  it('has all listed commands', () => expect(COMMANDS.length).toBeGreaterThanOrEqual(8));
 
-  it.each(COMMANDS)('the command line has examples and --json in the help of %s', async (name) => {
+  it.each(COMMANDS)('has examples and --json in the help of %s', async (name) => {
     const { code, out } = await machine().run(name, '--help');
     expect(code).toBe(0);
     expect(out).toContain('Examples:\n  $ hopgate ');
@@ -39,19 +39,19 @@ describe('the command line', () => {
     [['seal'], "missing required argument 'session'"],
     [['graph', '--format', 'gif'], "argument 'gif' is invalid. Allowed choices are mermaid, dot, json, svg, stately."],
     [['check', '--root', '/nowhere/at/all'], 'there is no folder /nowhere/at/all'],
-  ])('the command line answers %j with exit code 2', async (argv, message) => {
+  ])('answers %j with exit code 2', async (argv, message) => {
     const { code, out, err } = await machine().run(...argv);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain(message);
   });
 
-  it('the command line prints help as an error without a command', async () => {
+  it('prints help as an error without a command', async () => {
     const { code, out, err } = await machine().run();
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain('Usage: hopgate');
   });
 
-  it('the command line prints errors as one JSON document with --json in any position', async () => {
+  it('prints errors as one JSON document with --json in any position', async () => {
     for (const argv of [
       ['--json', 'docter'],
       ['docter', '--json'],
@@ -64,7 +64,7 @@ describe('the command line', () => {
     }
   });
 
-  it('the command line prints the help of a command that needs one of its own commands', async () => {
+  it('prints the help of a command that needs one of its own commands', async () => {
     for (const name of ['agency', 'upstream', 'daemon']) {
       const { code, err } = await machine().run(name);
       expect({ code, start: err.split('\n')[0] }).toEqual({
@@ -74,7 +74,7 @@ describe('the command line', () => {
     }
   });
 
-  it('the command line says how to find the session that a command needs', async () => {
+  it('says how to find the session that a command needs', async () => {
     for (const name of ['activity', 'seal', 'erase', 'resume']) {
       const { code, err } = await machine().run(name);
       expect({ code, err }).toEqual({
@@ -85,17 +85,17 @@ describe('the command line', () => {
     expect((await machine().run('replay')).code).toBe(2);
   });
 
-  it('the command line shows the stack of an error only with HOPGATE_DEBUG=1', async () => {
+  it('shows the stack of an error only with HOPGATE_DEBUG=1', async () => {
     expect((await machine().run('log', 'x')).err).not.toContain('    at ');
     expect((await machine({}, { HOPGATE_DEBUG: '1' }).run('log', 'x')).err).toContain('    at ');
   });
 });
 
-describe('--approve', () => {
+describe('the option --approve', () => {
   const SCENARIO = 'title: one\nsteps: [{mode: diagnose}]\n';
 
   it.each([[['run', 'one.yaml', '--root', '.']], [['shell']], [['mcp']]])(
-    'the option --approve lists the names that %j accepts if one is unknown, and opens no session',
+    'lists the names that %j accepts if one is unknown, and opens no session',
     async (argv) => {
       const { run } = machine({ 'one.yaml': SCENARIO });
       const { code, out, err } = await run(...argv, '--approve', 'execute,deplyo');
@@ -106,30 +106,27 @@ describe('--approve', () => {
     },
   );
 
-  it.each([['execute,deploy'], ['execute', 'deploy'], ['execute,install,deploy']])(
-    'the option --approve accepts %j',
-    async (...names) => {
-      const { run } = machine({ 'one.yaml': SCENARIO });
-      expect(await run('run', 'one.yaml', '--root', '.', '--approve', ...names)).toMatchObject({ code: 0, err: '' });
-    },
-  );
+  it.each([['execute,deploy'], ['execute', 'deploy'], ['execute,install,deploy']])('accepts %j', async (...names) => {
+    const { run } = machine({ 'one.yaml': SCENARIO });
+    expect(await run('run', 'one.yaml', '--root', '.', '--approve', ...names)).toMatchObject({ code: 0, err: '' });
+  });
 });
 
 describe('the process of the command line', () => {
-  it('the process of the command line exits with the code of the command', async () => {
+  it('exits with the code of the command', async () => {
     expect((await spawnCli(['--version'])).code).toBe(0);
     expect((await spawnCli(['log', 'no-such-session', '--root', machine().root])).code).toBe(1);
     expect((await spawnCli(['docter'])).code).toBe(2);
   });
 
-  it('the process of the command line respects FORCE_COLOR and NO_COLOR', async () => {
+  it('respects FORCE_COLOR and NO_COLOR', async () => {
     const env = { PATH: process.env['PATH'], HOME: machine().root };
     expect((await spawnCli(['docter'], { env: { ...env, FORCE_COLOR: '1' } })).err).toContain('\u001b[31m');
     expect((await spawnCli(['docter'], { env: { ...env, NO_COLOR: '1' } })).err).not.toContain('\u001b');
     expect((await spawnCli(['docter'], { env })).err).not.toContain('\u001b');
   });
 
-  it('the process of the command line ends quietly when its reader closes the pipe', async () => {
+  it('ends quietly when its reader closes the pipe', async () => {
     const { execFileSync } = await import('node:child_process');
     const script = `"${process.execPath}" src/cli/main.ts graph --json | head -c 1; echo "$\{PIPESTATUS[0]}"`;
     expect(execFileSync('bash', ['-c', script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })).toBe('{0\n');
@@ -137,7 +134,7 @@ describe('the process of the command line', () => {
 
   const old = '/usr/bin/node';
   it.skipIf(!existsSync(old))(
-    'the process of the command line names the needed version on an old Node (skipped where the system has none)',
+    'names the needed version on an old Node (skipped where the system has none)',
     async () => {
       const { execFileSync } = await import('node:child_process');
       const version = execFileSync(old, ['--version'], { encoding: 'utf8' }).slice(1).split('.').map(Number);
@@ -166,7 +163,7 @@ describe('a file system error', () => {
     [['graph', '--out', '/dev/full'], /no space is left on the disk of the file\n {2}Free some space/],
     [['activity', 's', '--import', '.'], /\S+ is a folder, not a file/],
     [['verify', 's', '--seal', 'a.txt/x', '--key', 'y'], /a part of the path/],
-  ])('a file system error is shown as a sentence with a remedy: %j', async (argv, message) => {
+  ])('is shown as a sentence with a remedy: %j', async (argv, message) => {
     const { code, err } = await machine({ 'a.txt': '' }).run(...argv);
     expect(err).toMatch(message);
     expect(code).toBeGreaterThan(0);
@@ -198,7 +195,7 @@ describe('the start of the command line', () => {
     return [...stderr.matchAll(/\/src\/cli\/commands\/(.*)\.ts$/gm)].map(([, name]) => name!);
   }
 
-  it('the start of the command line loads no command for --help, and only one for that command’s help', () => {
+  it('loads no command for --help, and only one for that command’s help', () => {
     expect(loaded('--help')).toEqual([]);
     expect(loaded('graph', '--help')).toEqual(['specs/graph']);
   });

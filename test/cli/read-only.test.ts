@@ -55,7 +55,7 @@ async function whileOpen<T>(file: string, then: () => T | Promise<T>): Promise<T
 
 describe('a read-only state folder', () => {
   it.each(['sessions', 'log s-', 'thread s-', 'verify', 'infer', 'activity s-', 'par'])(
-    'a read-only state folder can be read by hopgate %s',
+    'can be read by hopgate %s',
     async (words) => {
       const argv = words.split(' ');
       const { here, dir } = await withSession();
@@ -67,13 +67,13 @@ describe('a read-only state folder', () => {
     },
   );
 
-  it('a read-only state folder can be read while another process writes', async () => {
+  it('can be read while another process writes', async () => {
     const { here, dir } = await withSession();
     const { code, out } = await whileOpen(join(dir, 'evidence.db'), () => onReadOnlyState(here, 'verify'));
     expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^clean {2}s-/) });
   });
 
-  it('a read-only state folder can be read with the write-ahead log of a killed process', async () => {
+  it('can be read with the write-ahead log of a killed process', async () => {
     const [here, other] = [machine({ 'src/a.js': 'a\n' }), machine({ 'src/a.js': 'a\n' })];
     const [file, copy] = [here, other].map(({ root, env }) => join(ensureStateDir(root, env), 'evidence.db'));
     // The log is emptied into the file when the last process closes it, so one stays open until the copy is made.
@@ -85,7 +85,7 @@ describe('a read-only state folder', () => {
     expect(onReadOnlyState(other, 'log', 's-')).toMatchObject({ code: 0, out: (await here.run('log', 's-')).out });
   });
 
-  it('a read-only state folder refuses to erase', async () => {
+  it('refuses to erase', async () => {
     const { here } = await withSession();
     const { code, err } = onReadOnlyState(here, 'erase', 's-', '--yes');
     expect(code).toBe(1);
@@ -95,7 +95,7 @@ describe('a read-only state folder', () => {
 
 describe('a state folder that this user may not open', () => {
   it.each(['sessions', 'log s-', 'verify', 'status', 'approve', 'grants'])(
-    'a state folder that this user may not open is named by hopgate %s, which never treats the folder as empty',
+    'is named by hopgate %s, which never treats the folder as empty',
     async (words) => {
       const argv = words.split(' ');
       const { here } = await withSession();
@@ -105,7 +105,7 @@ describe('a state folder that this user may not open', () => {
     },
   );
 
-  it('a state folder that this user may not open is named by doctor', async () => {
+  it('is named by doctor', async () => {
     const { here } = await withSession();
     const { out, dir } = withoutRights(here, 'doctor');
     expect(out).toMatch(new RegExp(`broken +evidence +no permission to open ${dir}`));

@@ -63,7 +63,7 @@ describe('a list of sessions', () => {
       .flatMap((line) => (line === '' ? [] : [JSON.parse(line) as SessionSummary]))
       .map(({ sessionId, name, archived, erased }) => ({ sessionId, name, archived, erased }));
 
-  it('a list of sessions shows names, which other commands accept and which must be unique', async () => {
+  it('shows names, which other commands accept and which must be unique', async () => {
     const here = await world({ 's-1': 0, 's-2': 1 });
     expect((await here.run('sessions', 'rename', 's-1', 'discounts')).out).toBe('Session s-1 is now "discounts".\n');
     expect((await here.run('sessions')).out).toMatch(/^session +name .*\ns-1 +discounts .*\ns-2 {4,}/);
@@ -78,7 +78,7 @@ describe('a list of sessions', () => {
     expect((await here.run('sessions')).out).not.toContain('name');
   });
 
-  it('a list of sessions omits archived sessions, says so, and lists them on request', async () => {
+  it('omits archived sessions, says so, and lists them on request', async () => {
     const here = await world({ 's-1': 0, 's-2': 1 });
     expect((await here.run('sessions', 'archive', 's-2')).out).toBe('Session s-2 is archived.\n');
     expect(await here.run('sessions')).toMatchObject({
@@ -91,7 +91,7 @@ describe('a list of sessions', () => {
     expect(await listed(here)).toHaveLength(2);
   });
 
-  it('a list of sessions prunes old sessions after it has named them and a person agreed', async () => {
+  it('prunes old sessions after it has named them and a person agreed', async () => {
     const here = await world({ 's-new': 1, 's-old': 40, 's-older': 50 });
     const refused = await here.run('sessions', 'prune', '--older-than', '30d');
     expect(refused).toMatchObject({ code: 2, out: expect.stringMatching(/^s-old .*\ns-older /m) });
@@ -117,7 +117,7 @@ describe('a list of sessions', () => {
     await store.close();
   });
 
-  it('a list of sessions prunes archived and named sessions, but none in use', async () => {
+  it('prunes archived and named sessions, but none in use', async () => {
     const here = await world({ 's-1': 1, 's-2': 2, 's-3': 3 });
     await here.run('sessions', 'archive', 's-1');
     expect((await here.run('sessions', 'prune', '--yes')).out).toMatch(/of session s-1 erased\n$/);

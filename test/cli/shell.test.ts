@@ -24,13 +24,13 @@ const typed = async (...lines: string[]) => {
 };
 
 describe('a line typed into the shell', () => {
-  it('a line typed into the shell prints the matches of grep with their tabs, and other control characters escaped', async () => {
+  it('prints the matches of grep with their tabs, and other control characters escaped', async () => {
     const here = machine({ ...FILES, 'src/b.js': '\tlet b = "\u001b[2J";\n' });
     const { out } = await here.feed('mode diagnose\nstart explore\ngrep "let b"\n', 'shell', '--yes');
     expect(out).toContain('src/b.js:1: \tlet b = "\\u{1b}[2J";');
   });
 
-  it('a line typed into the shell shows the messages to the session, once', async () => {
+  it('shows the messages to the session, once', async () => {
     const here = machine(FILES);
     const { session } = JSON.parse((await here.feed('exit\n', 'shell', '--json')).out.split('\n')[0]!);
     await here.run('bell', `session:${session}`, 'Which mug?', '--as', 'joe');
@@ -39,7 +39,7 @@ describe('a line typed into the shell', () => {
     expect(out.match(/Which mug/g)).toHaveLength(1);
   });
 
-  it('a line typed into the shell uses the words after the destination of a hop as its reason', async () => {
+  it('uses the words after the destination of a hop as its reason', async () => {
     const { out } = await typed(
       'mode diagnose',
       'start explore',
@@ -49,19 +49,19 @@ describe('a line typed into the shell', () => {
     expect(out).toContain('the cause is known');
   });
 
-  it('a line typed into the shell is not run with an unknown option', async () => {
+  it('is not run with an unknown option', async () => {
     const { out, code } = await typed('mode diagnose', 'start explore', 'hop edit --exti hop-edit', 'status');
     expect(out).toContain('hop has no option --exti; did you mean --exit?');
     expect(out).toContain('peripheral  explore');
     expect(code).toBe(1);
   });
 
-  it('a line typed into the shell names the field form if the whole fruit is given', async () => {
+  it('names the field form if the whole fruit is given', async () => {
     const { out } = await typed('mode diagnose', 'start explore', `hop edit --exit hop-edit --fruit '{"summary":"x"}'`);
     expect(out).toContain('--fruit.FIELD');
   });
 
-  it('a line typed into the shell names the path to a tool in commands of the shell, and follows that path', async () => {
+  it('names the path to a tool in commands of the shell, and follows that path', async () => {
     const { out } = await typed('mode diagnose', 'start explore', 'edit a.txt x y', 'hop edit --exit found-target');
     expect(out).toContain(
       'path: type mode execute (needs: approval by operator), then hop edit --exit found-target.\n',
@@ -82,7 +82,7 @@ describe('a line typed into the shell', () => {
     expect(unknown.out).toMatch(/mode-not-allowed: .*dance[\s\S]*peripheral +explore/);
   });
 
-  it('a line typed into the shell names all requirements of deploy from the start, and names a missing message at the last hop', async () => {
+  it('names all requirements of deploy from the start, and names a missing message at the last hop', async () => {
     const here = machine({
       ...FILES,
       'run.sh': 'echo 1..1; echo ok 1\n',
@@ -121,7 +121,7 @@ describe('a line typed into the shell', () => {
     expect(last.out).toContain('peripheral  deploy');
   });
 
-  it('a line typed into the shell suggests a verb for a mistyped one, and records nothing', async () => {
+  it('suggests a verb for a mistyped one, and records nothing', async () => {
     const { out } = await typed('statsu', 'log');
     expect(out).toContain('did you mean status?');
     expect(out).not.toContain('denial');
@@ -156,9 +156,7 @@ describe('the words of a typed line', () => {
     ['edit a.js --old=x new=y', { path: 'a.js', old: 'x', new: 'y' }],
     ['edit a.js "--old" --other', { path: 'a.js', old: '--old', new: '--other' }],
     ['edit a.js a b true more', ['a.js', 'a', 'b', 'true', 'more']],
-  ])('the words of a typed line become the arguments of the tool edit: %s', (line, expected) =>
-    expect(argumentsOf(line)).toEqual(expected),
-  );
+  ])('become the arguments of the tool edit: %s', (line, expected) => expect(argumentsOf(line)).toEqual(expected));
 
   const migrate = {
     parameters: [parameter('tables', 'array'), parameter('filter', 'object'), parameter('rows', 'integer')],
@@ -168,11 +166,11 @@ describe('the words of a typed line', () => {
     [['rows=5', 'filter={"c":[1]}', 'tables=["a"]'], { tables: ['a'], filter: { c: [1] }, rows: 5 }],
     [['filter={}', 'a', 'b'], { tables: ['a', 'b'], filter: {} }],
     [['[a', 'b]'], { tables: ['[a', 'b]'] }],
-  ])('the words of a typed line become arguments of the declared types: %j', (words, args) =>
+  ])('become arguments of the declared types: %j', (words, args) =>
     expect(parseArguments(migrate as unknown as ToolSpec, words)).toEqual(args),
   );
 
-  it('a typed line takes one word for a command as a line', () => {
+  it('become one command line if the tool takes one', () => {
     const run = { parameters: [parameter('command', 'array')] } as unknown as ToolSpec;
     expect(parseArguments(run, ['go', 'test', './a b'])).toEqual({ command: ['go', 'test', './a b'] });
     expect(parseArguments(run, ['go test ./a'])).toEqual({ command: 'go test ./a' });
@@ -187,18 +185,16 @@ describe('the words of a typed line', () => {
     ['bash "ls"', ['"ls"']],
     ['bash "ls -la', ['"ls -la']],
     ['bash', []],
-  ])('the words of a typed line are one argument after bash: %s', (line, words) =>
-    expect(parseLine(line).words).toEqual(words),
-  );
+  ])('are one argument after bash: %s', (line, words) => expect(parseLine(line).words).toEqual(words));
 
-  it('the words of a typed line may be one JSON object, but not of a verb with options', () => {
+  it('may be one JSON object, but not of a verb with options', () => {
     expect(parseLine(`edit {"path":"a","old":"x\\ny","new":""}`).json).toEqual({ path: 'a', old: 'x\ny', new: '' });
     expect(parseLine('bash {"command":"ls"}').json).toEqual({ command: 'ls' });
     expect(parseLine('bash { ls; }').json).toBeUndefined();
     expect(parseLine('hop {"to":"edit"}')).toMatchObject({ words: ['{to:edit}'] });
   });
 
-  it('the words of a typed line are refused if a quote is not closed', async () => {
+  it('are refused if a quote is not closed', async () => {
     const { out, code } = await typed('mode diagnose', 'start explore', `grep "export src`, 'log');
     expect(out).toContain('not understood: the quote " is not closed');
     expect(out).not.toContain('grep');
@@ -207,7 +203,7 @@ describe('the words of a typed line', () => {
 });
 
 describe('a logged call', () => {
-  it('a logged call lists its arguments in the order of the catalogue', async () => {
+  it('lists its arguments in the order of the catalogue', async () => {
     const lines = ['mode diagnose', 'start explore', 'hop edit --exit hop-edit', 'mode execute'];
     const here = machine(FILES);
     commitAll(here.root);
@@ -223,7 +219,7 @@ describe('a logged call', () => {
 });
 
 describe('the output of a command', () => {
-  it('the output of a command keeps its lines and tabs, and has its invisible characters escaped', async () => {
+  it('keeps its lines and tabs, and has its invisible characters escaped', async () => {
     const { out } = await typed(
       'mode diagnose',
       'start explore',
@@ -234,7 +230,7 @@ describe('the output of a command', () => {
 });
 
 describe('Ctrl-C in the shell', () => {
-  it('Ctrl-C in the shell discards all lines typed ahead, and says how to continue', async () => {
+  it('discards all lines typed ahead, and says how to continue', async () => {
     const here = machine(FILES);
     const { code, out, err } = await here.type('mode diagnose\rstart explore\r\u0003', 'shell');
     expect(out).not.toContain('mode is diagnose');
@@ -244,7 +240,7 @@ describe('Ctrl-C in the shell', () => {
     expect(code).toBe(0);
   });
 
-  it('Ctrl-C in the shell cancels a running tool and keeps the shell; the outcome is recorded', async () => {
+  it('cancels a running tool and keeps the shell; the outcome is recorded', async () => {
     const here = machine(FILES);
     const keys = new PassThrough();
     let out = '';
@@ -277,7 +273,7 @@ describe('Ctrl-C in the shell', () => {
 });
 
 describe('the shell', () => {
-  it('the shell says that a run without tests is no pass', async () => {
+  it('says that a run without tests is no pass', async () => {
     const { out } = await typed(
       'mode diagnose',
       'start explore',
@@ -288,7 +284,7 @@ describe('the shell', () => {
     expect(out).toContain('verdict error, 0 tests');
   });
 
-  it('the shell names the dropped changes of a command', async () => {
+  it('names the dropped changes of a command', async () => {
     const lines = ['mode diagnose', 'start explore', 'hop edit --exit hop-edit', 'mode execute'];
     const { out } = await typed(...lines, 'bash echo b > src/b.js; echo c > c.js');
     expect(out).toContain('dropped: c.js');
@@ -296,21 +292,21 @@ describe('the shell', () => {
 });
 
 describe('the completion in the shell', () => {
-  it('the completion in the shell completes paths in the root, whatever the current folder is', () => {
+  it('completes paths in the root, whatever the current folder is', () => {
     const { root } = machine(FILES);
     const session = { available: () => ({ tools: ['read'], hops: [], modes: [] }) } as unknown as Session;
     expect(completeLine(session, 'read sr', root)[0]).toEqual(['src/']);
     expect(completeLine(session, 'read src/', root)[0]).toEqual(['src/a.js']);
   });
 
-  it('the completion in the shell quotes a root with spaces so that the line can be pasted', () => {
+  it('quotes a root with spaces so that the line can be pasted', () => {
     for (const word of ['/a b/ü', "it's", '/plain', '$HOME'])
       expect(spawnSync('sh', ['-c', `printf %s ${toShellWord(word)}`], { encoding: 'utf8' }).stdout).toBe(word);
   });
 });
 
 describe('the shell with a read-only state folder', () => {
-  it('the shell with a read-only state folder names the folder', () => {
+  it('names the folder', () => {
     const { root } = machine(FILES);
     expect(() => ensureStateDir(root, { XDG_STATE_HOME: '/dev/null' })).toThrow(
       /the state folder \/dev\/null\/hopgate\/[0-9a-f]{16} cannot be written \(ENOTDIR\)/,

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commitAll, machine, put, spawnCli } from './run.ts';
 
-describe('check', () => {
-  it('hopgate check counts the checked files', async () => {
+describe('hopgate check', () => {
+  it('counts the checked files', async () => {
     const { code, out } = await machine().run('check', '--json');
     expect(code).toBe(0);
     const { ok, counts } = JSON.parse(out) as {
@@ -15,7 +15,7 @@ describe('check', () => {
     expect(Math.min(counts.peripherals, counts.tools, counts.edges)).toBeGreaterThan(0);
   });
 
-  it('hopgate check prints the problems of the specs and of hopgate.yaml together', async () => {
+  it('prints the problems of the specs and of hopgate.yaml together', async () => {
     const { root, run } = machine({ 'hopgate.yaml': 'tset: []\n' });
     cpSync('specs', join(root, 'specs'), { recursive: true });
     const file = join(root, 'specs', 'peripherals', 'edit.yaml');
@@ -34,7 +34,7 @@ describe('check', () => {
     );
   });
 
-  it('hopgate check does not read a scenario or hopgate.yaml as a peripheral', async () => {
+  it('does not read a scenario or hopgate.yaml as a peripheral', async () => {
     const { root, run } = machine({ 'hopgate.yaml': 'test: npm test\n' });
     cpSync('specs', join(root, 'specs'), { recursive: true });
     const { code, err } = await run('check', 'specs/scenarios/fix-a-bug.yaml');
@@ -45,7 +45,7 @@ describe('check', () => {
     expect((await run('check', 'hopgate.yaml')).err).toContain('Check it with "hopgate check --root');
   });
 
-  it('hopgate check refuses scopes of unknown peripherals', async () => {
+  it('refuses scopes of unknown peripherals', async () => {
     const { err } = await machine({ 'hopgate.yaml': 'scopes: {edti: [src/]}\n' }).run('check');
     expect(err).toContain('scopes.edti: there is no peripheral "edti"');
     expect(err).toContain('did you mean "edit"?');
@@ -72,7 +72,7 @@ describe('check', () => {
     expect((await run('check', 'specs')).err).toMatch(/specs\/peripherial\n.*nothing in it is read\n.*"peripherals"/);
   });
 
-  it('hopgate check warns of masked files that git tracks', async () => {
+  it('warns of masked files that git tracks', async () => {
     const { root, run } = machine({ 'deploy/.env': 'KEY=1', 'a.txt': '' });
     expect((await run('check')).out).not.toContain('warning');
     commitAll(root);
@@ -82,7 +82,7 @@ describe('check', () => {
     expect(out).not.toContain('a.txt');
   });
 
-  it('hopgate check warns of globs that match nothing in specs that are named by their path, only in their own repository', async () => {
+  it('warns of globs that match nothing in specs that are named by their path, only in their own repository', async () => {
     const peripheral = 'id: a\npurpose: p\ntools: [read]\nscope: { paths: ["*.go"] }\nentry: default\nexit: []\n';
     const here = machine({ 'specs/peripherals/a.yaml': peripheral });
     const other = machine({ 'b.txt': '' });
@@ -91,7 +91,7 @@ describe('check', () => {
     expect((await other.run('check', join(here.root, 'specs'))).out).not.toContain('matches no file');
   });
 
-  it('hopgate check warns of globs that match nothing, of masks that hide nothing, and of programs, toolchains and remotes that are missing', async () => {
+  it('warns of globs that match nothing, of masks that hide nothing, and of programs, toolchains and remotes that are missing', async () => {
     const config = (rest: string) => `scopes: { edit: [src/, "*.go", "src/**/*.js", "*.md", "!*.lock"] }\n${rest}`;
     const here = machine({
       'src/deep/a.js': '',
@@ -121,7 +121,7 @@ describe('check', () => {
     ]);
   });
 
-  it('hopgate check warns of tools that no backend runs, and of tools that their scope does not fit', async () => {
+  it('warns of tools that no backend runs, and of tools that their scope does not fit', async () => {
     const tool = (id: string, upstream: string) =>
       `  ${id}:\n    purpose: x\n    effect: observe\n    parameters: []\n    limits: { seconds: 1, output-bytes: 100 }\n${upstream}`;
     const { run } = machine({
@@ -148,15 +148,15 @@ describe('check', () => {
     ]);
   });
 
-  it('hopgate check says that nothing exists at the path', async () => {
+  it('says that nothing exists at the path', async () => {
     const { code, err } = await machine().run('check', 'no/where');
     expect(code).toBe(1);
     expect(err).toContain('there is no such file or folder');
   });
 });
 
-describe('generate', () => {
-  it('hopgate generate writes the machines, and accepts them until the specs change', async () => {
+describe('hopgate generate', () => {
+  it('writes the machines, and accepts them until the specs change', async () => {
     const { root, run } = machine();
     cpSync('specs', join(root, 'specs'), { recursive: true });
     expect((await run('generate')).out).toMatch(/^Wrote \d+ of \d+ files:\n {2}machines\//);
@@ -176,7 +176,7 @@ describe('generate', () => {
     expect((await run('generate', '--check')).code).toBe(0);
   });
 
-  it('hopgate generate accepts the committed machines and schemas', async () => {
+  it('accepts the committed machines and schemas', async () => {
     const { code, err, out } = await spawnCli(['generate', '--check']);
     expect(err).toBe('');
     expect(code).toBe(0);
@@ -199,7 +199,7 @@ it('test prints the paths of the tests as data with --paths --json', async () =>
   expect((await machine().run('test', '--paths', '--emit', 'x')).code).toBe(2);
 });
 
-describe('graph', () => {
+describe('hopgate graph', () => {
   it.each([
     [['graph'], /^(?:---|stateDiagram|flowchart)/],
     [['graph', '--format', 'dot'], /^digraph "hop-graph" \{/],
@@ -207,14 +207,14 @@ describe('graph', () => {
     [['graph', '--json'], /^\{/],
     [['graph', 'default', '--json'], /^\{/],
     [['graph', '--specs', 'default', '--json'], /^\{/],
-  ])('hopgate graph prints the graph in the format %j', async (argv, beginning) => {
+  ])('prints the graph in the format %j', async (argv, beginning) => {
     const { code, out } = await machine().run(...argv);
     expect(code).toBe(0);
     expect(out).toMatch(beginning);
     expect(out).toContain('edit');
   });
 
-  it('hopgate graph accepts the name default for the shipped specs, as check and test do', async () => {
+  it('accepts the name default for the shipped specs, as check and test do', async () => {
     const { run } = machine();
     expect(await run('graph', '--specs', 'default')).toMatchObject({ code: 0 });
     expect(await run('check', 'default')).toMatchObject({ code: 0 });

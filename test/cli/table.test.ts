@@ -12,7 +12,7 @@ const io = (columns?: number): Io => ({
 describe('a table', () => {
   const rows = [['s-1b9d6bcd', 'a refusal that needs many words to say what to do instead, and where', 'open']];
 
-  it('a table wraps its widest column at the width of the terminal', () =>
+  it('wraps its widest column at the width of the terminal', () =>
     expect(formatTable(io(40), ['session', 'what', 'state'], rows).split('\n')).toEqual([
       'session     what                   state',
       's-1b9d6bcd  a refusal that needs   open',
@@ -21,15 +21,15 @@ describe('a table', () => {
       '            and where',
     ]));
 
-  it('a table keeps each row on one line without a terminal', () =>
+  it('keeps each row on one line without a terminal', () =>
     expect(formatTable(io(), ['session', 'what', 'state'], rows).split('\n')).toHaveLength(2));
 
-  it('a table does not wrap a styled cell', () => {
+  it('does not wrap a styled cell', () => {
     const styled = `\u001b[31m${'x'.repeat(30)}\u001b[39m`;
     expect(formatTable(io(20), ['a', 'b'], [[styled, 'some words']]).split('\n')[1]).toContain(styled);
   });
 
-  it('a table fits every terminal of 40 columns or more, and keeps every word', () => {
+  it('fits every terminal of 40 columns or more, and keeps every word', () => {
     const wide = fc.stringMatching(/^[a-z数据订é]{1,12}$/);
     const columns = (text: string) => text.length + (text.match(/[数据订]/g)?.length ?? 0);
     const cell = fc.array(wide, { maxLength: 20 }).map((words) => words.join(' '));

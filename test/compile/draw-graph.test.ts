@@ -17,7 +17,7 @@ it.each(DRAWN_FORMATS)('%s is the same at every run and ends in a line break', a
 });
 
 describe('the machine for Stately', () => {
-  it('the machine for Stately is one module for each machine, needs only xstate, type-checks, and contains the same machine', async () => {
+  it('is one module for each machine, needs only xstate, type-checks, and contains the same machine', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'hopgate-stately-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
@@ -42,7 +42,7 @@ describe('the machine for Stately', () => {
     ).toEqual(machines);
   });
 
-  it('the machine for Stately is refused for an unknown name', async () => {
+  it('is refused for an unknown name', async () => {
     await expect(drawGraph(specs, 'stately', { machine: 'no-such' })).rejects.toThrow('there is no machine "no-such"');
     await expect(drawGraph(specs, 'dot', { machine: 'no-such' })).rejects.toThrow('there is no machine "no-such"');
   });

@@ -24,23 +24,23 @@ const go = (from: string, type: string, some: Partial<RequirementFacts>) => {
 };
 
 describe('the hop graph', () => {
-  it('the hop graph begins outside, and lets an agent start only the default peripheral', () => {
+  it('begins outside, and lets an agent start only the default peripheral', () => {
     expect(go('outside', 'start.explore', { firstVisit: true })).toBe('explore');
     for (const id of ['edit', 'test', 'deploy', 'reflect'])
       expect(go('outside', `start.${id}`, { firstVisit: true, naturalClose: true })).toBe(null);
   });
 
-  it('the hop graph can be entered after a stop for the session’s close or by the operator, not by the agent', () => {
+  it('can be entered after a stop for the session’s close or by the operator, not by the agent', () => {
     expect(go('outside', 'start.explore', { naturalClose: true })).toBe(null);
     expect(go('outside', 'start.explore', { by: 'operator' })).toBe('explore');
     expect(go('outside', 'start.reflect', { atSessionClose: true })).toBe('reflect');
   });
 
-  it('the hop graph has no start for a peripheral that only a hop reaches, not even for the operator', () => {
+  it('has no start for a peripheral that only a hop reaches, not even for the operator', () => {
     expect(go('outside', 'start.deploy', { ...everything(null), firstVisit: true, atSessionClose: true })).toBe(null);
   });
 
-  it('the hop graph leads to deploy from a passing test visit with passed tests and an approval', () => {
+  it('leads to deploy from a passing test visit with passed tests and an approval', () => {
     expect(go('test', 'pass.deploy', { ...everything('test'), fruit: { result: 'pass' } })).toBe('deploy');
   });
 
@@ -48,11 +48,11 @@ describe('the hop graph', () => {
     ['no approval', { approved: false }],
     ['tests that passed before the last change', { conditions: { 'tests-passed': false } }],
     ['a failing result', { fruit: { result: 'fail' } }],
-  ])('the hop graph does not lead to deploy with %s', (_what, some) => {
+  ])('does not lead to deploy with %s', (_what, some) => {
     expect(go('test', 'pass.deploy', { ...everything('test'), fruit: { result: 'pass' }, ...some })).toBe(null);
   });
 
-  it('the hop graph never leads to deploy by the exit fail', () => {
+  it('never leads to deploy by the exit fail', () => {
     for (const result of ['pass', 'fail']) {
       expect(go('test', 'fail.deploy', { ...everything('test'), fruit: { result } })).toBe(null);
       expect(go('test', 'fail.edit', { ...everything('test'), fruit: { result } })).toBe(
@@ -64,18 +64,18 @@ describe('the hop graph', () => {
     ]);
   });
 
-  it('the hop graph requires a natural close of an agent before reflect, although reflect admits every source', () => {
+  it('requires a natural close of an agent before reflect, although reflect admits every source', () => {
     expect(go('edit', 'blocked.reflect', { source: 'edit' })).toBe(null);
     expect(go('edit', 'blocked.reflect', { source: 'edit', naturalClose: true })).toBe('reflect');
     expect(go('edit', 'blocked.reflect', { source: 'edit', by: 'operator' })).toBe('reflect');
   });
 
-  it('the hop graph lets only the operator enter the target of a user-request entry', () => {
+  it('lets only the operator enter the target of a user-request entry', () => {
     expect(go('explore', 'hop-test.test', { source: 'explore' })).toBe(null);
     expect(go('explore', 'hop-test.test', { source: 'explore', by: 'operator' })).toBe('test');
   });
 
-  it('the hop graph has an edge only if both the exit and the entry allow it', () => {
+  it('has an edge only if both the exit and the entry allow it', () => {
     const sketch = {
       here: { entry: ['default'], exits: { out: ['there'] } },
       there: { entry: ['from-elsewhere'], exits: {} },
@@ -94,7 +94,7 @@ describe('the hop graph', () => {
     });
   });
 
-  it('the hop graph stops any visit to outside, and closes only from there, permanently', () => {
+  it('stops any visit to outside, and closes only from there, permanently', () => {
     for (const id of Object.keys(CORE)) {
       expect(go(id, 'stop', {})).toBe('outside');
       expect(go(id, 'close', everything(id))).toBe(null);
@@ -103,7 +103,7 @@ describe('the hop graph', () => {
     expect(go('closed', 'start.explore', { by: 'operator', firstVisit: true })).toBe(null);
   });
 
-  it('the hop graph makes no transition on an event without readable facts', () => {
+  it('makes no transition on an event without readable facts', () => {
     const at = machine.resolveState({ value: 'test', context: {} });
     expect(advance(machine, at, { type: 'hop-edit.edit' }).taken).toBe(false);
     expect(advance(machine, at, { type: 'fail.edit', facts: { source: 'test' } as RequirementFacts }).taken).toBe(
@@ -112,13 +112,13 @@ describe('the hop graph', () => {
     expect(advance(machine, at, { type: 'hop-edit.edit', facts: facts({ source: 'test' }) }).taken).toBe(true);
   });
 
-  it.each(['outside', 'closed'])('the hop graph refuses a peripheral called %s', (id) => {
+  it.each(['outside', 'closed'])('refuses a peripheral called %s', (id) => {
     expect(() => compileHopGraph(specSet({ [id]: { entry: ['default'], exits: {} } }))).toThrow(
       `cannot be called "${id}"`,
     );
   });
 
-  it.each(['constructor', 'to-string', 'end', 'subgraph'])('the hop graph accepts a peripheral called %s', (id) => {
+  it.each(['constructor', 'to-string', 'end', 'subgraph'])('accepts a peripheral called %s', (id) => {
     const odd = buildMachine(compileHopGraph(specSet({ [id]: { entry: ['default'], exits: {} } })));
     expect(odd.states[id]?.key).toBe(id);
   });

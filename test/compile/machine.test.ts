@@ -44,7 +44,7 @@ const events = (machine: (typeof machines)[number]) =>
   );
 
 describe('compileSpecs', () => {
-  it('compileSpecs makes a mode gate, a hop graph and a lifecycle per peripheral', () => {
+  it('makes a mode gate, a hop graph and a lifecycle per peripheral', () => {
     expect(machines.map(({ id }) => id)).toEqual([
       'hop-graph',
       'mode-gate',
@@ -56,14 +56,14 @@ describe('compileSpecs', () => {
     ]);
   });
 
-  it('compileSpecs makes no mode gate if the spec set has none', () => {
+  it('makes no mode gate if the spec set has none', () => {
     const bare = specSet(CORE);
     expect(compileSpecs(bare).modeGate).toBe(null);
     expect(compileMachineConfigs(bare).map(({ id }) => id)).not.toContain('mode-gate');
   });
 
   it.each(machines.map((machine) => [machine.id, machine] as const))(
-    'compileSpecs makes %s plain JSON: no context, timers, calls or actions',
+    'makes %s plain JSON: no context, timers, calls or actions',
     (_id, machine) => {
       const text = JSON.stringify(machine.config);
       expect(JSON.parse(text)).toEqual(machine.config);
@@ -74,7 +74,7 @@ describe('compileSpecs', () => {
   );
 
   it.each(machines.map((machine) => [machine.id, machine] as const))(
-    'compileSpecs makes %s so that a path generator reaches every state',
+    'makes %s so that a path generator reaches every state',
     (_id, machine) => {
       const reached = getShortestPaths(machine, { events: events(machine) }).map(({ state }) => state.value);
       expect(new Set(reached)).toEqual(new Set(Object.keys(machine.states)));
@@ -82,7 +82,7 @@ describe('compileSpecs', () => {
   );
 
   it.each(machines.map((machine) => [machine.id, machine] as const))(
-    'compileSpecs makes %s in a form that xstate’s test model accepts',
+    'makes %s in a form that xstate’s test model accepts',
     (_id, machine) => {
       const some = events(machine).filter(({ facts: { by, source } }) => by === 'operator' && source === 'test');
       const model = createTestModel(machine as never, { events: some as never });
@@ -92,7 +92,7 @@ describe('compileSpecs', () => {
 });
 
 describe('an event', () => {
-  it('an event runs no effect and does not change the given snapshot', () => {
+  it('runs no effect and does not change the given snapshot', () => {
     const { hopGraph } = compiled;
     const before = initialSnapshot(hopGraph);
     const copy = JSON.stringify(before);
@@ -105,7 +105,7 @@ describe('an event', () => {
     expect(advance(hopGraph, before, event).snapshot.value).toBe(first.snapshot.value);
   });
 
-  it('an event leads in the tables to the same state as xstate’s transition, for every machine, state and event', () => {
+  it('leads in the tables to the same state as xstate’s transition, for every machine, state and event', () => {
     let moved = 0;
     for (const machine of machines) {
       for (const value of Object.keys(machine.states)) {
@@ -121,7 +121,7 @@ describe('an event', () => {
     expect(moved).toBeGreaterThan(30);
   });
 
-  it('an event reports a transition that leads back to the same state', () => {
+  it('reports a transition that leads back to the same state', () => {
     const gate = compiled.modeGate!;
     const reset = { type: 'reset', facts: facts({ by: 'operator' }) };
     expect(advance(gate, inState(gate, 'discuss'), reset)).toMatchObject({
@@ -130,7 +130,7 @@ describe('an event', () => {
     });
   });
 
-  it('an event returns the same snapshot object if no state lists the event', () => {
+  it('returns the same snapshot object if no state lists the event', () => {
     for (const machine of machines) {
       const snapshot = initialSnapshot(machine);
       for (const type of ['', '*', 'nothing', 'xstate.init', 'start.', 'start', 'toString']) {
@@ -146,12 +146,12 @@ describe('an event', () => {
 });
 
 describe('the transition tables', () => {
-  it('the transition tables are made from the configs of the machines', () => {
+  it('are made from the configs of the machines', () => {
     const { modeGate, hopGraph, lifecycle } = compileSpecTables(specs);
     expect([hopGraph, modeGate, ...Object.values(lifecycle)]).toEqual(machines.map(({ config }) => config));
   });
 
-  it('the transition tables make no transition by names of the prototype, or with missing or broken facts', () => {
+  it('make no transition by names of the prototype, or with missing or broken facts', () => {
     const { hopGraph } = compileSpecTables(specs);
     const start = (facts?: unknown) =>
       stateAfter(hopGraph, 'outside', {
@@ -173,7 +173,7 @@ describe('buildMachine', () => {
     ...some,
   });
 
-  it('buildMachine names all problems together: initial state, target, final state', () => {
+  it('names all problems together: initial state, target, final state', () => {
     const broken = config({
       initial: 'c',
       states: {
@@ -190,18 +190,18 @@ describe('buildMachine', () => {
     expect(() => buildMachine(broken)).toThrow(`cannot build m:\n${problems.join('\n')}`);
   });
 
-  it('buildMachine accepts no property of the prototype as a state', () => {
+  it('accepts no property of the prototype as a state', () => {
     expect(findMachineProblems(config({ initial: 'toString' }))).toHaveLength(1);
     expect(findMachineProblems(config({ states: { a: { on: { go: { target: 'valueOf' } } }, b: {} } }))).toHaveLength(
       1,
     );
   });
 
-  it('buildMachine builds a valid config', () => expect(initialSnapshot(buildMachine(config({}))).value).toBe('a'));
+  it('builds a valid config', () => expect(initialSnapshot(buildMachine(config({}))).value).toBe('a'));
 });
 
 describe('a guard', () => {
-  it('a guard is false if it throws', () => {
+  it('is false if it throws', () => {
     const event = { type: 'go', facts: facts() };
     expect(allRequirementsHold({ event }, { all: [{ kind: 'luck' } as never] })).toBe(false);
     expect(allRequirementsHold({ event }, { all: null as never })).toBe(false);
@@ -209,14 +209,14 @@ describe('a guard', () => {
     expect(allRequirementsHold({ event }, { all: [] })).toBe(true);
   });
 
-  it('a guard has a name that contains each of its requirements', () => {
+  it('has a name that contains each of its requirements', () => {
     expect(Object.keys(guards('a', 'b and c'))).toEqual(['a', 'b and c']);
     const names = compiled.hopGraph.config.states as MachineJson['states'];
     expect(names['test']?.on?.['pass.deploy']?.guard?.type).toBe('result=pass and tests-passed and approval:operator');
     expect(names['outside']?.on?.['start.edit']?.guard?.type).toBe('user-request');
   });
 
-  it('a guard has another name than a guard with other requirements', () => {
+  it('has another name than a guard with other requirements', () => {
     const all: Requirement[] = [
       { kind: 'source', any: ['user-request'] },
       { kind: 'source', any: ['from-a', 'from-b'] },

@@ -18,19 +18,19 @@ const go = (mode: Mode, type: string, some: Partial<RequirementFacts> = {}) => {
 };
 
 describe('the mode gate', () => {
-  it('the mode gate starts in discuss', () => expect(machine.config.initial).toBe('discuss'));
+  it('starts in discuss', () => expect(machine.config.initial).toBe('discuss'));
 
-  it('the mode gate always allows the change from discuss to diagnose', () => {
+  it('always allows the change from discuss to diagnose', () => {
     expect(go('discuss', 'to.diagnose')).toBe('diagnose');
     expect(advance(machine, at(machine, 'discuss'), { type: 'to.diagnose' }).taken).toBe(true);
   });
 
-  it('the mode gate allows the change from diagnose to execute only with an approval', () => {
+  it('allows the change from diagnose to execute only with an approval', () => {
     expect(go('diagnose', 'to.execute', { approved: true })).toBe('execute');
     expect(go('diagnose', 'to.execute', { summary: 'approved', by: 'operator' })).toBe(null);
   });
 
-  it('the mode gate allows the change from execute to discuss only with a summary', () => {
+  it('allows the change from execute to discuss only with a summary', () => {
     expect(go('execute', 'to.discuss', { summary: 'fixed the parser' })).toBe('discuss');
     expect(go('execute', 'to.discuss', { summary: ' ' })).toBe(null);
     expect(go('execute', 'to.discuss', { approved: true })).toBe(null);
@@ -43,13 +43,13 @@ describe('the mode gate', () => {
     ['discuss', 'discuss'],
     ['diagnose', 'diagnose'],
     ['execute', 'execute'],
-  ] as const)('the mode gate refuses %s to %s in every case', (from, to) => {
+  ] as const)('refuses %s to %s in every case', (from, to) => {
     for (const by of ['agent', 'operator', 'clock'] as const) {
       expect(go(from, `to.${to}`, { approved: true, summary: 'done', by })).toBe(null);
     }
   });
 
-  it.each(MODES)('the mode gate allows %s to discuss by the operator’s reset and the clock’s timeout only', (mode) => {
+  it.each(MODES)('allows %s to discuss by the operator’s reset and the clock’s timeout only', (mode) => {
     expect(go(mode, 'reset', { by: 'operator' })).toBe('discuss');
     expect(go(mode, 'timeout', { by: 'clock' })).toBe('discuss');
     for (const by of ['agent', 'clock'] as const)
@@ -58,14 +58,14 @@ describe('the mode gate', () => {
       expect(go(mode, 'timeout', { by, approved: true, summary: 'x' })).toBe(null);
   });
 
-  it('the mode gate has no timeout if the spec states no minutes', () => {
+  it('has no timeout if the spec states no minutes', () => {
     const patient = buildMachine(compileModeGate({ ...GATE, timeoutMinutes: null }));
     expect(advance(patient, at(patient, 'execute'), { type: 'timeout', facts: facts({ by: 'clock' }) }).taken).toBe(
       false,
     );
   });
 
-  it('the mode gate resets to the mode that the spec names', () => {
+  it('resets to the mode that the spec names', () => {
     const other = buildMachine(compileModeGate({ ...GATE, reset: 'diagnose' }));
     expect(
       advance(other, at(other, 'execute'), { type: 'reset', facts: facts({ by: 'operator' }) }).snapshot.value,

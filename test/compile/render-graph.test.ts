@@ -8,7 +8,7 @@ import { CORE, GATE, specSet } from './specs.ts';
 const specs = specSet(CORE, GATE);
 
 describe('renderGraph', () => {
-  it('renderGraph draws one Mermaid edge for all exits between two peripherals, with their requirements', () => {
+  it('draws one Mermaid edge for all exits between two peripherals, with their requirements', () => {
     expect(renderGraph(specs, 'mermaid')).toBe(`---
 title: hop-graph
 ---
@@ -40,7 +40,7 @@ flowchart LR
 `);
   });
 
-  it('renderGraph marks the session’s place; null is outside; an unknown place marks nothing', () => {
+  it('marks the session’s place; null is outside; an unknown place marks nothing', () => {
     expect(renderGraph(specs, 'mermaid', { current: 'test' })).toContain('\n  class s_test current\n');
     expect(renderGraph(specs, 'mermaid', { current: null })).toContain('\n  class s_outside current\n');
     expect(renderGraph(specs, 'mermaid', { current: 'nowhere' })).toBe(renderGraph(specs, 'mermaid'));
@@ -49,7 +49,7 @@ flowchart LR
     expect(JSON.parse(renderGraph(specs, 'json'))).toMatchObject({ current: null });
   });
 
-  it('renderGraph draws the same graph in every format', () => {
+  it('draws the same graph in every format', () => {
     const { nodes, edges } = JSON.parse(renderGraph(specs, 'json')) as {
       nodes: { id: string }[];
       edges: { from: string; to: string }[];
@@ -65,7 +65,7 @@ flowchart LR
     expect(mermaid.match(/ -->\|/g)).toHaveLength(edges.length);
   });
 
-  it('renderGraph escapes special characters of each format', () => {
+  it('escapes special characters of each format', () => {
     const cel = 'fruit.note == "a\\b" && fruit.n < 3; # <b>';
     const odd = specSet({
       subgraph: { entry: ['default'], exits: { out: ['end'] }, gates: { end: [{ kind: 'when', cel }] } },
@@ -79,7 +79,7 @@ flowchart LR
 });
 
 describe('buildDiagram', () => {
-  it('buildDiagram draws reset and timeout as one edge, and omits stops only on request', () => {
+  it('draws reset and timeout as one edge, and omits stops only on request', () => {
     const { edges } = buildDiagram(compileModeGate(GATE));
     expect(edges.find(({ from, to }) => from === 'execute' && to === 'discuss')?.ways).toEqual([
       { name: 'to', needs: ['a summary'] },
@@ -88,7 +88,7 @@ describe('buildDiagram', () => {
     ]);
   });
 
-  it('buildDiagram draws an empty machine without edges', () => {
+  it('draws an empty machine without edges', () => {
     const empty = buildDiagram({ id: 'm', initial: 'a', states: { a: {} } });
     expect(toMermaid(empty)).toBe('---\ntitle: m\n---\nflowchart LR\n  s_a(["a"])\n');
     expect(toDot(empty)).toContain('"a" [shape=oval];');

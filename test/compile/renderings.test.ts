@@ -62,12 +62,12 @@ function everything(): SpecSet {
 
 // Look at each picture before you accept its change (vitest -u), because people see them.
 describe('the committed picture', () => {
-  it.each(DRAWN_FORMATS)('the committed picture of all elements equals the drawing, as %s', async (format) => {
+  it.each(DRAWN_FORMATS)('of all elements equals the drawing, as %s', async (format) => {
     const drawn = await drawGraph(everything(), format, { current: 'test' });
     await expect(drawn).toMatchFileSnapshot(`renderings/everything.${format}`);
   });
 
-  it('the committed picture of a session outside of any peripheral equals the drawing', async () => {
+  it('of a session outside of any peripheral equals the drawing', async () => {
     const small = specSet({ a: { entry: ['default'], exits: { on: ['b'] } }, b: { entry: ['from-a'], exits: {} } });
     await expect(await drawGraph(small, 'svg', { current: null })).toMatchFileSnapshot('renderings/outside.svg');
   });

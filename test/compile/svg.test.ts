@@ -29,7 +29,7 @@ const overlap = (a: Box, b: Box): boolean =>
   a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
 describe('renderSvg', () => {
-  it('renderSvg is well-formed with a title and a description, without scripts and external files', async () => {
+  it('is well-formed with a title and a description, without scripts and external files', async () => {
     const svg = await renderSvg(specs);
     expect(XMLValidator.validate(svg)).toBe(true);
     const root = new XMLParser({ ignoreAttributes: false }).parse(svg).svg;
@@ -40,13 +40,13 @@ describe('renderSvg', () => {
     expect(svg).toContain('@media(prefers-color-scheme:dark)');
   });
 
-  it('renderSvg draws the same bytes every time, with rounded numbers', async () => {
+  it('draws the same bytes every time, with rounded numbers', async () => {
     const svg = await renderSvg(specs);
     expect(await renderSvg(specs)).toBe(svg);
     expect(svg.slice(svg.indexOf('</style>'))).not.toMatch(/\d\.\d\d/);
   });
 
-  it('renderSvg shows every peripheral, every exit and the text of every gate', async () => {
+  it('shows every peripheral, every exit and the text of every gate', async () => {
     const texts = textsOf(await renderSvg(specs));
     for (const id of Object.keys(CORE)) expect(texts).toContain(id);
     for (const { from, exit, to } of specs.edges) {
@@ -56,14 +56,14 @@ describe('renderSvg', () => {
     expect(texts).toEqual(expect.arrayContaining(['tests-passed', 'approval by operator', 'hop in: a natural close']));
   });
 
-  it('renderSvg draws one arrow between two peripherals, however many exits it has', async () => {
+  it('draws one arrow between two peripherals, however many exits it has', async () => {
     const [svg = ''] = (await renderSvg(specs)).split('<g class="legend"');
     const pairs = new Set(specs.edges.map(({ from, to }) => `${from} ${to}`));
     expect(svg.match(/class="arrow"/g)).toHaveLength(pairs.size);
     expect(svg.match(/class="head"/g)).toHaveLength(pairs.size);
   });
 
-  it('renderSvg draws no box or label over another', async () => {
+  it('draws no box or label over another', async () => {
     for (const set of [specs, fixtureSpecs]) {
       const svg = await renderSvg(set);
       const boxes = [...boxesOf(svg, 'box'), ...boxesOf(svg, 'label')];
@@ -78,7 +78,7 @@ describe('renderSvg', () => {
     }
   });
 
-  it('renderSvg draws any spec set well-formed and without overlaps', async () => {
+  it('draws any spec set well-formed and without overlaps', async () => {
     await fc.assert(
       fc.asyncProperty(randomSpecs, async (set) => {
         const svg = await renderSvg(set);
@@ -91,7 +91,7 @@ describe('renderSvg', () => {
     );
   });
 
-  it('renderSvg marks the session’s place; null is outside', async () => {
+  it('marks the session’s place; null is outside', async () => {
     expect(await renderSvg(specs)).not.toContain('"here"');
     const inTest = await renderSvg(specs, { current: 'test' });
     expect(inTest.match(/class="node \w+ here"/g)).toHaveLength(1);
@@ -101,7 +101,7 @@ describe('renderSvg', () => {
     expect(outside).toContain('The session is outside.');
   });
 
-  it('renderSvg escapes XML characters and shortens long texts', async () => {
+  it('escapes XML characters and shortens long texts', async () => {
     const cel = `fruit.note == "<b>" && ${'fruit.n < 3 && '.repeat(30)}true`;
     const odd = specSet({
       one: { entry: ['default'], exits: { out: ['two'] }, gates: { two: [{ kind: 'when', cel }] } },
@@ -113,7 +113,7 @@ describe('renderSvg', () => {
     expect(svg).toContain('…');
   });
 
-  it('renderSvg refuses a graph that is too large for arrows, with its size', async () => {
+  it('refuses a graph that is too large for arrows, with its size', async () => {
     const large = specsOf(grid(80, 10));
     await expect(renderSvg(large)).rejects.toThrow(GraphTooLargeError);
     await expect(renderSvg(large)).rejects.toThrow(
@@ -121,14 +121,14 @@ describe('renderSvg', () => {
     );
   });
 
-  it('renderSvg draws a set without hops', async () => {
+  it('draws a set without hops', async () => {
     const lone = specSet({ lone: { entry: ['default'], exits: {} } });
     expect(textsOf(await renderSvg(lone))).toContain('lone');
   });
 });
 
 describe('the layout of the picture', () => {
-  it('the layout of the picture puts a gate’s bars on a straight part of its arrow', async () => {
+  it('puts a gate’s bars on a straight part of its arrow', async () => {
     const svg = await renderSvg(specsOf(RUNBOOK));
     const [, x, y, angle] = /translate\((\S+) (\S+)\) rotate\((\S+)\)"><path class="bar"/.exec(svg)!.map(Number);
     const gated = /class="edge gated"><path class="arrow" d="([^"]*)"/.exec(svg)![1]!;
@@ -138,7 +138,7 @@ describe('the layout of the picture', () => {
     expect(Math.abs(angle! % 90)).toBe(0);
   });
 
-  it('the layout of the picture begins at the session’s start and follows the exits', () => {
+  it('begins at the session’s start and follows the exits', () => {
     const order = orderForReading(graphPictureOf(specs));
     expect(order).toEqual(['explore', 'edit', 'test', 'deploy', 'reflect']);
   });

@@ -55,7 +55,7 @@ export function describeTextDatabase(
       expect(await list()).toEqual(['b2']);
     });
 
-    it('transaction shows its own writes to its reads', async () => {
+    it('transaction reads its own writes', async () => {
       const seen = await database.transaction(async (rows) => {
         await rows.put('entries', 'b1', 'new', 'session b');
         return [await rows.get('entries', 'b1'), await rows.list('entries', 'session b')];
@@ -79,7 +79,7 @@ export function describeTextDatabase(
     const increase = async (rows: TextRows) =>
       rows.put('entries', 'n', String(Number((await rows.get('entries', 'n')) ?? 0) + 1), 'session n');
 
-    it('transaction runs one at a time, in the order of the calls', async () => {
+    it('transaction runs after the transactions that were requested before it', async () => {
       const order: number[] = [];
       await Promise.all(
         [0, 1, 2, 3].map((each) => database.transaction((rows) => increase(rows).then(() => order.push(each)))),
@@ -88,7 +88,7 @@ export function describeTextDatabase(
       expect(await get('n')).toBe('4');
     });
 
-    it('transaction excludes those of another program that opened the same data', async () => {
+    it('transaction waits for a transaction of another program on the same data', async () => {
       const other = under.open();
       const databases = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? database : other));
       await Promise.all(databases.map((each) => each.transaction(increase)));

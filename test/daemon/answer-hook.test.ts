@@ -10,7 +10,7 @@ const ask = (handle: () => unknown, raw = '{}', deadlineMs = 60_000) =>
   answerHook('claude', raw, {}, host, { handlers: answering(handle), deadlineMs });
 
 describe('the answer to a hook', () => {
-  it('the answer to a hook is the handler’s reply', async () => {
+  it('is the handler’s reply', async () => {
     const allow = { exit: 0, stdout: '{"a":1}', stderr: '' };
     expect(await ask(async () => allow)).toEqual(allow);
     expect(await ask(async () => ({ exit: 2, stdout: '', stderr: 'no' }))).toEqual({
@@ -20,7 +20,7 @@ describe('the answer to a hook', () => {
     });
   });
 
-  it('the answer to a hook has no stdout if it is a refusal, and no stderr otherwise', async () => {
+  it('has no stdout if it is a refusal, and no stderr otherwise', async () => {
     expect(await ask(async () => ({ exit: 2, stdout: '{"allow":1}', stderr: 'no' }))).toMatchObject({ stdout: '' });
     expect(await ask(async () => ({ exit: 0, stdout: '', stderr: 'warning' }))).toMatchObject({ stderr: '' });
   });
@@ -40,30 +40,30 @@ describe('the answer to a hook', () => {
     ['another exit', async () => ({ exit: 1, stdout: '', stderr: 'x' }), 'is invalid'],
     ['a refusal without a reason', async () => ({ exit: 2, stdout: '', stderr: ' \n' }), 'no reason'],
     ['an allow that is no text', async () => ({ exit: 0, stdout: { a: 1 }, stderr: '' }), 'is invalid'],
-  ])('the answer to a hook is a refusal with a reason for %s', async (_, handle, why) => {
+  ])('is a refusal with a reason for %s', async (_, handle, why) => {
     const answer = await ask(handle);
     expect(answer).toMatchObject({ exit: 2, stdout: '' });
     expect(answer.stderr).toContain(why);
     expect(answer.stderr).toMatch(/refused/);
   });
 
-  it.each(['', '{', 'null}', '\0'])('the answer to a hook is a refusal for the input %j', async (raw) => {
+  it.each(['', '{', 'null}', '\0'])('is a refusal for the input %j', async (raw) => {
     expect(await ask(async () => ({ exit: 0, stdout: '', stderr: '' }), raw)).toMatchObject({ exit: 2, stdout: '' });
   });
 
-  it('the answer to a hook is a refusal for an unknown client program', async () => {
+  it('is a refusal for an unknown client program', async () => {
     const answer = await answerHook('toString', '{}', {}, host);
     expect(answer).toMatchObject({ exit: 2, stdout: '' });
     expect(answer.stderr).toContain('claude-code, codex');
   });
 
-  it('the answer to a hook is a refusal if the handler does not end', async () => {
+  it('is a refusal if the handler does not end', async () => {
     const answer = await ask(() => new Promise(() => {}), '{}', 10);
     expect(answer).toMatchObject({ exit: 2, stdout: '' });
     expect(answer.stderr).toMatch(/longer than/);
   });
 
-  it('the answer to a hook counts as delivered only if it was not too late', async () => {
+  it('counts as delivered only if it was not too late', async () => {
     const given: string[] = [];
     const answer = (name: string) => ({
       exit: 0,
@@ -81,7 +81,7 @@ describe('the answer to a hook', () => {
     expect(given).toEqual(['in time']);
   });
 
-  it('the answer to a hook is a refusal if the real handlers get an unreadable event', async () => {
+  it('is a refusal if the real handlers get an unreadable event', async () => {
     for (const client of Object.keys(HOOK_HANDLERS))
       for (const raw of ['null', '[]', '1', '"x"', '{}', '{"hook_event_name":"PreToolUse"}', '{"session_id":1}'])
         expect(await answerHook(client, raw, {}, host), `${client} ${raw}`).toMatchObject({ exit: 2, stdout: '' });
@@ -89,7 +89,7 @@ describe('the answer to a hook', () => {
 });
 
 describe('an answer in frames', () => {
-  it('an answer in frames reads back unchanged, and is rejected unless it is complete', () => {
+  it('reads back unchanged, and is rejected unless it is complete', () => {
     const whole = encodeAnswerFrame({ exit: 2, stdout: 'ä\n', stderr: 'b' });
     expect(decodeAnswerFrame(whole)).toEqual({ exit: 2, stdout: Buffer.from('ä\n'), stderr: Buffer.from('b') });
     for (let length = 0; length < whole.length; length++)

@@ -68,7 +68,7 @@ async function evidenceOf(world: World & { readonly sessionId: string }) {
 }
 
 describe('a daemon that is killed with kill -9', () => {
-  it('a daemon that is killed with kill -9 between the two events of an edit loses nothing: the next hook concludes it', async () => {
+  it('between the two events of an edit loses nothing: the next hook concludes it', async () => {
     const world = await editing();
     await startDaemon(world);
     const input = { file_path: join(world.root, 'src/b.ts'), content: 'b\n' };
@@ -83,7 +83,7 @@ describe('a daemon that is killed with kill -9', () => {
     expect(toBody(entries.at(-1)!.body)).toMatchObject({ effects: [{ path: 'src/b.ts', op: 'create' }] });
   });
 
-  it('a daemon that is killed with kill -9 never allows a call that the gate refuses, whenever it is killed', async () => {
+  it('never allows a call that the gate refuses, whenever it is killed', async () => {
     const world = await editing();
     // A hook that found no daemon has started another one.
     world.later(async () => {
@@ -106,7 +106,7 @@ describe('a daemon that is killed with kill -9', () => {
     expect(new Set(events.slice(events.lastIndexOf('start') + 1))).toEqual(new Set(['denial']));
   });
 
-  it('a daemon that is killed with kill -9 answers a hook that started without a daemon, if the daemon holds the session', async () => {
+  it('answers a hook that started without a daemon, if the daemon holds the session', async () => {
     const world = await editing();
     await startDaemon(world);
     const read = { file_path: join(world.root, 'src/a.ts') };
@@ -118,7 +118,7 @@ describe('a daemon that is killed with kill -9', () => {
     expect(reply.stdout).toContain('In the peripheral');
   });
 
-  it('a daemon that is killed with kill -9 is started again by the next hook', async () => {
+  it('is started again by the next hook', async () => {
     const world = await editing();
     const env = { ...world.env, HOPGATE_DAEMON_IDLE_MINUTES: '0.2' };
     const again = { ...world, env };
@@ -140,31 +140,28 @@ describe('a command that hopgate runs instead of the agent', () => {
     (JSON.parse(stdout) as { hookSpecificOutput: { updatedInput: { command: string } } }).hookSpecificOutput
       .updatedInput.command;
 
-  it.each(sample(['a daemon', 'no daemon'], 2))(
-    'a command that hopgate runs instead of the agent has the same streams, status and effects, with %s',
-    async (which) => {
-      const world = await editing();
-      if (which === 'a daemon') {
-        await startDaemon(world);
-      } else Object.assign(world.env, { HOPGATE_DAEMON: 'off' });
-      const line = 'echo out; echo err >&2; echo new > src/new.ts; echo no > outside.txt; exit 3';
-      const allowed = await hook(world, preToolUse(world, 'Bash', { command: line }));
-      expect(allowed.stderr).toBe('');
-      const command = commandOf(allowed.stdout);
-      const ran = await runProgram('/bin/sh', ['-c', command], world.env);
-      expect(ran.exit).toBe(3);
-      expect(ran.stdout).toMatch(/^hopgate did not keep outside\.txt: .*\nout\n$/);
-      expect(ran.stderr).toContain('err\n');
-      expect(readFileSync(join(world.root, 'src/new.ts'), 'utf8')).toBe('new\n');
-      const again = await runProgram('/bin/sh', ['-c', command], world.env);
-      expect(again).toMatchObject({ exit: 125, stdout: '' });
-      expect(again.stderr).toMatch(/it has run already/);
-      const { events } = await evidenceOf(world);
-      expect(events.slice(-2)).toEqual(['intent', 'outcome']);
-    },
-  );
+  it.each(sample(['a daemon', 'no daemon'], 2))('has the same streams, status and effects, with %s', async (which) => {
+    const world = await editing();
+    if (which === 'a daemon') {
+      await startDaemon(world);
+    } else Object.assign(world.env, { HOPGATE_DAEMON: 'off' });
+    const line = 'echo out; echo err >&2; echo new > src/new.ts; echo no > outside.txt; exit 3';
+    const allowed = await hook(world, preToolUse(world, 'Bash', { command: line }));
+    expect(allowed.stderr).toBe('');
+    const command = commandOf(allowed.stdout);
+    const ran = await runProgram('/bin/sh', ['-c', command], world.env);
+    expect(ran.exit).toBe(3);
+    expect(ran.stdout).toMatch(/^hopgate did not keep outside\.txt: .*\nout\n$/);
+    expect(ran.stderr).toContain('err\n');
+    expect(readFileSync(join(world.root, 'src/new.ts'), 'utf8')).toBe('new\n');
+    const again = await runProgram('/bin/sh', ['-c', command], world.env);
+    expect(again).toMatchObject({ exit: 125, stdout: '' });
+    expect(again.stderr).toMatch(/it has run already/);
+    const { events } = await evidenceOf(world);
+    expect(events.slice(-2)).toEqual(['intent', 'outcome']);
+  });
 
-  it('a command that hopgate runs instead of the agent is killed with all its processes when the client is killed', async () => {
+  it('is killed with all its processes when the client is killed', async () => {
     const world = await editing();
     await startDaemon(world);
     const allowed = await hook(world, preToolUse(world, 'Bash', { command: 'echo begun > src/begun; sleep 600' }));

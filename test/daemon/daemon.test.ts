@@ -43,7 +43,7 @@ function sendRaw(world: World, bytes: string | Buffer, { hangUp = false } = {}):
 const token = (world: World): string => readFileSync(daemonTokenPath(world.env), 'utf8').trim();
 
 describe('the daemon', () => {
-  it('the daemon answers hooks on a socket that only its user can reach', async () => {
+  it('answers hooks on a socket that only its user can reach', async () => {
     const world = makeWorld();
     const { socket } = await daemonOf(
       world,
@@ -56,7 +56,7 @@ describe('the daemon', () => {
     expect(statSync(daemonTokenPath(world.env)).mode & 0o777).toBe(0o600);
   });
 
-  it('the daemon runs once, however many processes start it at the same time', async () => {
+  it('runs once, however many processes start it at the same time', async () => {
     const world = makeWorld();
     const started = await Promise.all([0, 1, 2, 3].map(() => serveDaemon({ env: world.env, waitMs: 0 })));
     const running = started.filter((daemon) => daemon !== null);
@@ -65,7 +65,7 @@ describe('the daemon', () => {
     expect(JSON.parse((await ask(world, '/status')).toString())).toMatchObject({ pid: process.pid });
   });
 
-  it('the daemon replaces a killed one, whose socket still exists', async () => {
+  it('replaces a killed one, whose socket still exists', async () => {
     const world = makeWorld();
     const first = await daemonOf(world);
     await first.stop();
@@ -77,7 +77,7 @@ describe('the daemon', () => {
     expect(decodeAnswerFrame(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
   });
 
-  it('the daemon refuses a caller without the token', async () => {
+  it('refuses a caller without the token', async () => {
     const world = makeWorld();
     await daemonOf(
       world,
@@ -91,7 +91,7 @@ describe('the daemon', () => {
     await expect(ask(world, '/status')).rejects.toThrow(/403/);
   });
 
-  it('the daemon answers running requests before it ends', async () => {
+  it('answers running requests before it ends', async () => {
     const world = makeWorld();
     let release = () => {};
     let begun = () => {};
@@ -113,7 +113,7 @@ describe('the daemon', () => {
     expect(existsSync(daemon.socket)).toBe(false);
   });
 
-  it('the daemon ends after a time without requests, and when its socket is removed', async () => {
+  it('ends after a time without requests, and when its socket is removed', async () => {
     const world = makeWorld();
     const idle = await daemonOf(world, { idleMinutes: 0.1 / 60 });
     await idle.ended;
@@ -122,7 +122,7 @@ describe('the daemon', () => {
     await orphan.ended;
   });
 
-  it('the daemon does not end during a request', async () => {
+  it('does not end during a request', async () => {
     const world = makeWorld();
     let release = () => {};
     let begin = (_: 'began') => {};
@@ -158,7 +158,7 @@ describe('the daemon', () => {
     ['a header without end', `GET /status HTTP/1.1\r\nX: ${'x'.repeat(100_000)}`],
     ['half a request', 'POST /hook/claude HTTP/1.1\r\nContent-Length: 100\r\n\r\nabc'],
     ['a length that is none', 'POST /hook/claude HTTP/1.1\r\nContent-Length: -1\r\n\r\n'],
-  ])('the daemon survives %s', async (_, bytes) => {
+  ])('survives %s', async (_, bytes) => {
     const world = makeWorld();
     await daemonOf(
       world,
@@ -168,7 +168,7 @@ describe('the daemon', () => {
     expect(decodeAnswerFrame(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
   });
 
-  it('the daemon survives unreadable requests', async () => {
+  it('survives unreadable requests', async () => {
     const world = makeWorld();
     await daemonOf(
       world,
@@ -186,7 +186,7 @@ describe('the daemon', () => {
     expect(decodeAnswerFrame(await ask(world, '/hook/claude', '{'))?.exit).toBe(2);
   });
 
-  it('the daemon refuses a request that is too large', async () => {
+  it('refuses a request that is too large', async () => {
     const world = makeWorld();
     await daemonOf(
       world,
@@ -197,7 +197,7 @@ describe('the daemon', () => {
     expect(decodeAnswerFrame(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
   });
 
-  it('the daemon logs the reason of its end', async () => {
+  it('logs the reason of its end', async () => {
     const world = makeWorld();
     const before = process.listenerCount('uncaughtExceptionMonitor');
     const daemon = await daemonOf(world);
@@ -209,7 +209,7 @@ describe('the daemon', () => {
     expect(process.listenerCount('uncaughtExceptionMonitor')).toBe(before);
   });
 
-  it('the daemon keeps its log file small', async () => {
+  it('keeps its log file small', async () => {
     const world = makeWorld();
     const log = join(daemonFolder(world.env), 'log');
     await (await daemonOf(world)).stop();
@@ -219,7 +219,7 @@ describe('the daemon', () => {
     expect(existsSync(`${log}.1`)).toBe(true);
   });
 
-  it('the daemon is asked again by a caller that had read the token of an earlier daemon', async () => {
+  it('is asked again by a caller that had read the token of an earlier daemon', async () => {
     const world = makeWorld();
     mkdirSync(daemonFolder(world.env), { recursive: true });
     writeFileSync(daemonTokenPath(world.env), 'a');
@@ -233,7 +233,7 @@ describe('the daemon', () => {
     await expect(ask(world, '/status')).rejects.toThrow('answered 403');
   });
 
-  it('the daemon finds a place for its socket for any length of the state folder’s path', async () => {
+  it('finds a place for its socket for any length of the state folder’s path', async () => {
     const world = makeWorld();
     const env = { ...world.env, XDG_STATE_HOME: join(world.env['XDG_STATE_HOME'] ?? '', 'x'.repeat(120)) };
     expect(Buffer.byteLength(daemonSocketPath(env))).toBeLessThan(108);

@@ -62,7 +62,7 @@ const DISTRUSTED: [string, (bytes: string) => string | null][] = [
 ];
 
 describe.each(KINDS)('a hook of the %s client', (kind) => {
-  it('a hook of the client returns the daemon’s answer byte for byte', async () => {
+  it('returns the daemon’s answer byte for byte', async () => {
     const world = worldWith(kind);
     const reason = `no: 'ä' "$(id)" \\n %s ${'x'.repeat(100_000)}\n\n`;
     const answers = [
@@ -90,7 +90,7 @@ describe.each(KINDS)('a hook of the %s client', (kind) => {
     }
   });
 
-  it('a hook of the client answers without a daemon', async () => {
+  it('answers without a daemon', async () => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     const answer = await hook(
       world,
@@ -101,7 +101,7 @@ describe.each(KINDS)('a hook of the %s client', (kind) => {
     expect(existsSync(daemonSocketPath(world.env))).toBe(false);
   });
 
-  it('a hook of the client answers without a daemon from its own state folder, whatever a repository says', async () => {
+  it('answers without a daemon from its own state folder, whatever a repository says', async () => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     const other = join(world.root, 'other');
     const call = preToolUse(world, 'Write', { file_path: join(world.root, 'src/a.ts'), content: '' });
@@ -110,7 +110,7 @@ describe.each(KINDS)('a hook of the %s client', (kind) => {
     expect(existsSync(other)).toBe(false);
   });
 
-  it('a hook of the client is refused for unreadable input', async () => {
+  it('is refused for unreadable input', async () => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     for (const input of ['', '{']) {
       const reply = await hook(world, input);
@@ -121,7 +121,7 @@ describe.each(KINDS)('a hook of the %s client', (kind) => {
 });
 
 describe.each(KINDS)('without a daemon, the %s client', (kind) => {
-  it('without a daemon, the client keeps all conversations of one client program in one session', async () => {
+  it('keeps all conversations of one client program in one session', async () => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     for (const conversation of ['c1', 'c2'])
       await hook(world, preToolUse(world, 'Read', { file_path: 'src/a.ts' }, 'toolu_1', conversation));
@@ -135,7 +135,7 @@ describe.each(KINDS)('without a daemon, the %s client', (kind) => {
 describe('the compiled client and a daemon', () => {
   const kind = 'compiled';
   it.each(sample(DISTRUSTED, 2))(
-    'the compiled client and a daemon does not trust a daemon that %s, and answers in its own process',
+    'does not trust a daemon that %s, and answers in its own process',
     async (_, answer) => {
       const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
       await impostor(world, answer);
@@ -161,17 +161,14 @@ const OUTPUTS = [
 ] as const;
 
 describe.each(KINDS)('a command of the %s client', (kind) => {
-  it.each(sample(OUTPUTS, 3))(
-    'a command of the client prints the output byte for byte: %j, %j',
-    async (stdout, stderr) => {
-      const world = worldWith(kind);
-      const answer = `hopgate 3 ${Buffer.byteLength(stdout)} ${Buffer.byteLength(stderr)}\n${stdout}${stderr}`;
-      await impostor(world, () => http(answer));
-      const { file } = installLauncher(world.env);
-      const reply = await runProgram(file, ['run', 'a'.repeat(32)], world.env, '');
-      expect(reply).toMatchObject({ exit: 3, stdout, stderr });
-    },
-  );
+  it.each(sample(OUTPUTS, 3))('prints the output byte for byte: %j, %j', async (stdout, stderr) => {
+    const world = worldWith(kind);
+    const answer = `hopgate 3 ${Buffer.byteLength(stdout)} ${Buffer.byteLength(stderr)}\n${stdout}${stderr}`;
+    await impostor(world, () => http(answer));
+    const { file } = installLauncher(world.env);
+    const reply = await runProgram(file, ['run', 'a'.repeat(32)], world.env, '');
+    expect(reply).toMatchObject({ exit: 3, stdout, stderr });
+  });
 });
 
 it.each(sample(DISTRUSTED, 2))('the Node client does not trust a daemon that %s', async (_, answer) => {
@@ -183,7 +180,7 @@ it.each(sample(DISTRUSTED, 2))('the Node client does not trust a daemon that %s'
 
 describe('the running compiled client', () => {
   const kind = 'compiled';
-  it('the running compiled client gives up in time if a daemon does not answer', async () => {
+  it('gives up in time if a daemon does not answer', async () => {
     const world = worldWith(kind);
     await impostor(world, () => '');
     const { file } = installLauncher(world.env);
@@ -198,7 +195,7 @@ describe('the running compiled client', () => {
     expect(reply.stderr).toMatch(/did not answer in time|took too long/);
   });
 
-  it('the running compiled client gives up in time if its input does not end', async () => {
+  it('gives up in time if its input does not end', async () => {
     const world = worldWith(kind);
     await impostor(world, () => http('hopgate 0 0 0\n'));
     const { file } = installLauncher(world.env);
@@ -209,7 +206,7 @@ describe('the running compiled client', () => {
     expect(reply).toMatchObject({ exit: 2, stdout: '' });
   });
 
-  it('the running compiled client sends the variables of hopgate and its clients without secrets', async () => {
+  it('sends the variables of hopgate and its clients without secrets', async () => {
     const world = worldWith(kind);
     let asked = '';
     await impostor(world, (bytes) => {
@@ -223,7 +220,7 @@ describe('the running compiled client', () => {
     expect(asked).not.toMatch(/secret|other/);
   });
 
-  it('the running compiled client refuses a token file that others can read', async () => {
+  it('refuses a token file that others can read', async () => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     let wasAsked = false;
     await impostor(world, () => {
@@ -259,13 +256,13 @@ describe.each(KINDS)('the %s client without a daemon', (kind) => {
     ['is killed', "printf '{}'; kill -9 $$"],
     ['fails', "printf '{}'; exit 1"],
     ['ends before it has answered', `exec ${process.execPath} -e 'process.exitCode = 1'`],
-  ])('the client without a daemon refuses if Node %s', async (_, node) => {
+  ])('refuses if Node %s', async (_, node) => {
     const reply = await worldOf(node).run();
     expect(reply.exit).toBe(2);
     expect(reply.stderr).toMatch(/hopgate could not decide this call, so it is refused/);
   });
 
-  it('the client without a daemon passes on Node’s reason for a refusal', async () => {
+  it('passes on Node’s reason for a refusal', async () => {
     expect(await worldOf("echo 'because' >&2; exit 2").run()).toMatchObject({ exit: 2, stderr: 'because\n' });
   });
 });
@@ -285,7 +282,7 @@ it.runIf(isDeep)('the compiled client ends a Node process that hangs', async () 
 });
 
 describe('the compiled client', () => {
-  it('the compiled client asks the daemon of another installation after its own was removed, and refuses without one', async () => {
+  it('asks the daemon of another installation after its own was removed, and refuses without one', async () => {
     const world = worldWith('compiled');
     const removed = async () => {
       const { file } = installLauncher(world.env);
@@ -299,7 +296,7 @@ describe('the compiled client', () => {
     expect(await removed()).toMatchObject({ exit: 2, stderr: 'no' });
   });
 
-  it('the compiled client is compiled once, for the user only', () => {
+  it('is compiled once, for the user only', () => {
     const { env, ...rest } = worldWith('compiled');
     const world = { ...rest, env: { ...env, XDG_STATE_HOME: join(env['XDG_STATE_HOME'] ?? '', 'of-its-own') } };
     const { file, client } = installLauncher(world.env);
@@ -312,7 +309,7 @@ describe('the compiled client', () => {
     expect(statSync(file).mode & 0o077).toBe(0);
   });
 
-  it('the compiled client is not used if others could have written it', () => {
+  it('is not used if others could have written it', () => {
     const world = worldWith('compiled');
     const baked = /client='(.*)'/.exec(readFileSync(installLauncher(world.env).file, 'utf8'))?.[1] ?? '';
     chmodSync(baked, 0o777);
@@ -356,7 +353,7 @@ describe('the command line in the settings', () => {
   const shell = (world: World, line: string, input: string, env = {}) =>
     runProgram('/bin/sh', ['-c', line], { ...world.env, CLAUDE_PROJECT_DIR: world.root, ...env }, input);
 
-  it('the command line in the settings refuses with a reason if the launcher is missing or fails', async () => {
+  it('refuses with a reason if the launcher is missing or fails', async () => {
     const world = worldWith('compiled', { HOPGATE_DAEMON: 'off' });
     const line = hookCommand('claude-code', world.env);
     const { file } = installLauncher(world.env);
@@ -369,7 +366,7 @@ describe('the command line in the settings', () => {
     }
   });
 
-  it('the command line in the settings refuses with a reason if the client, Node or the entry file is missing', async () => {
+  it('refuses with a reason if the client, Node or the entry file is missing', async () => {
     const world = worldWith('compiled', { HOPGATE_DAEMON: 'off' });
     const { file } = installLauncher(world.env);
     const script = readFileSync(file, 'utf8');
@@ -386,7 +383,7 @@ describe('the command line in the settings', () => {
     }
   });
 
-  it('the command line in the settings passes on an answer unchanged in a folder with special characters in its name', async () => {
+  it('passes on an answer unchanged in a folder with special characters in its name', async () => {
     const plain = makeWorld();
     const env = {
       ...plain.env,
@@ -402,24 +399,21 @@ describe('the command line in the settings', () => {
     expect(reply).toMatchObject({ exit: 0, stderr: '' });
   });
 
-  it.each(KINDS)(
-    'the command line in the settings of the %s client ignores variables that make programs load code',
-    async (kind) => {
-      const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
-      const [conf, cache] = [join(world.root, 'openssl.cnf'), join(world.root, 'cache')];
-      writeFileSync(conf, 'nodejs_conf = x\n[');
-      const env = {
-        ...{ NODE_OPTIONS: '--require /nowhere.js', OPENSSL_CONF: conf, NODE_COMPILE_CACHE: cache },
-        ...{ BASH_ENV: '/nowhere', ENV: '/nowhere' },
-      };
-      const reply = await shell(
-        world,
-        hookCommand('claude-code', world.env),
-        '{"hook_event_name":"X","session_id":"x"}',
-        env,
-      );
-      expect(reply).toMatchObject({ exit: 0 });
-      expect(existsSync(cache)).toBe(false);
-    },
-  );
+  it.each(KINDS)('of the %s client ignores variables that make programs load code', async (kind) => {
+    const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
+    const [conf, cache] = [join(world.root, 'openssl.cnf'), join(world.root, 'cache')];
+    writeFileSync(conf, 'nodejs_conf = x\n[');
+    const env = {
+      ...{ NODE_OPTIONS: '--require /nowhere.js', OPENSSL_CONF: conf, NODE_COMPILE_CACHE: cache },
+      ...{ BASH_ENV: '/nowhere', ENV: '/nowhere' },
+    };
+    const reply = await shell(
+      world,
+      hookCommand('claude-code', world.env),
+      '{"hook_event_name":"X","session_id":"x"}',
+      env,
+    );
+    expect(reply).toMatchObject({ exit: 0 });
+    expect(existsSync(cache)).toBe(false);
+  });
 });

@@ -6,7 +6,7 @@ import { isWriteProtected } from '../../src/gate/scope/masks.ts';
 import { runProgram } from './processes.ts';
 
 describe('a path in an HTTP header', () => {
-  it('a path in an HTTP header reads back unchanged, and contains no line break', () => {
+  it('reads back unchanged, and contains no line break', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         fc.pre(text.isWellFormed());
@@ -18,7 +18,7 @@ describe('a path in an HTTP header', () => {
 });
 
 describe('a quoted word of a shell', () => {
-  it('a quoted word of a shell is one word with the same text', async () => {
+  it('is one word with the same text', async () => {
     for (const word of ["it's", '$(id)', 'a b', '', '`x`', '"', '\\', 'ä\n'])
       expect((await runProgram('/bin/sh', ['-c', `printf %s ${quoteShell(word)}`], {})).stdout).toBe(word);
   });
@@ -34,7 +34,7 @@ describe('a file of hopgate’s own in a root', () => {
     ['node_modules/hopgate-else/x', false],
     ['node_modules/.bin/vitest', false],
     ['src/hopgate/x', false],
-  ])('a file of hopgate’s own in a root is recognised by its path: %s is one: %s', (path, is) => {
+  ])('is recognised by its path: %s is one: %s', (path, is) => {
     expect(isWriteProtected(path)).toBe(is);
   });
 });

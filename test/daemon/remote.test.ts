@@ -16,7 +16,7 @@ describe.each(['over the daemon', 'in this process'])('a session %s', (where) =>
     return world;
   };
 
-  it('a session works with every adapter', async () => {
+  it('works with every adapter', async () => {
     const world = await world_();
     const session = await open(world);
     expect((await session.tools()).map(({ name }) => name)).toEqual([
@@ -53,7 +53,7 @@ describe.each(['over the daemon', 'in this process'])('a session %s', (where) =>
     await session.close();
   });
 
-  it('a session is the same for all processes of one client program', async () => {
+  it('is the same for all processes of one client program', async () => {
     const world = await world_();
     const [one, two] = [await open(world), await open(world)];
     expect(two.id).toBe(one.id);
@@ -61,7 +61,7 @@ describe.each(['over the daemon', 'in this process'])('a session %s', (where) =>
     expect((await two.status()).mode).toBe('diagnose');
   });
 
-  it('a session is the one that the environment names, or none', async () => {
+  it('is the one that the environment names, or none', async () => {
     const world = await world_();
     const one = await open(world);
     expect((await open(world, { HOPGATE_SESSION: one.id })).id).toBe(one.id);
@@ -73,7 +73,7 @@ describe.each(['over the daemon', 'in this process'])('a session %s', (where) =>
 });
 
 describe('a session over the daemon', () => {
-  it('a session over the daemon continues with the next daemon after one was killed', async () => {
+  it('continues with the next daemon after one was killed', async () => {
     const world = makeWorld();
     const first = await startDaemon(world);
     const session = await open(world);

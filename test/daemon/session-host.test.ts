@@ -30,7 +30,7 @@ async function client(world: World, folder: string) {
 }
 
 describe('a conversation’s session', () => {
-  it('a conversation’s session is opened in the default peripheral, with the client program as its agent', async () => {
+  it('is opened in the default peripheral, with the client program as its agent', async () => {
     const { host, conversation, nobody } = makeWorld();
     const context = host().hookContext(nobody);
     const record = await context.conversation(conversation());
@@ -39,14 +39,14 @@ describe('a conversation’s session', () => {
     expect(record).toMatchObject({ parent: null, events: [], notes: {} });
   });
 
-  it('a conversation’s session starts in the named peripheral', async () => {
+  it('starts in the named peripheral', async () => {
     const { host, conversation } = makeWorld();
     const context = host().hookContext({ env: { HOPGATE_PERIPHERAL: 'chat' }, pid: null });
     const record = await context.conversation(conversation());
     expect(await context.withSession(record, async ({ state }) => state.peripheral)).toBe('chat');
   });
 
-  it('a conversation’s session is closed if it cannot start in the named peripheral', async () => {
+  it('is closed if it cannot start in the named peripheral', async () => {
     const { host, conversation, root, env } = makeWorld();
     const context = host().hookContext({ env: { HOPGATE_PERIPHERAL: 'nowhere' }, pid: null });
     await expect(context.conversation(conversation())).rejects.toThrow(/nowhere/);
@@ -55,14 +55,14 @@ describe('a conversation’s session', () => {
     expect(root && env).toBeTruthy();
   });
 
-  it('a conversation’s session is the same in another process, and differs for another conversation', async () => {
+  it('is the same in another process, and differs for another conversation', async () => {
     const { host, conversation, nobody } = makeWorld();
     const first = await host().hookContext(nobody).conversation(conversation());
     expect((await host().hookContext(nobody).conversation(conversation())).sessionId).toBe(first.sessionId);
     expect((await host().hookContext(nobody).conversation(conversation('c2'))).sessionId).not.toBe(first.sessionId);
   });
 
-  it('a conversation’s session is opened once, however many processes ask at the same time', async () => {
+  it('is opened once, however many processes ask at the same time', async () => {
     const { host, conversation, nobody } = makeWorld();
     const hosts = [host(), host(), host({ keepOpenMs: 60_000 })];
     const records = await Promise.all(
@@ -71,7 +71,7 @@ describe('a conversation’s session', () => {
     expect(new Set(records.map(({ sessionId }) => sessionId)).size).toBe(1);
   });
 
-  it('a conversation’s session is the one that the environment names, and no other', async () => {
+  it('is the one that the environment names, and no other', async () => {
     const { host, conversation, root, nobody } = makeWorld();
     const made = await openSession({ root, agent: 'somebody' });
     await made.detach();
@@ -91,7 +91,7 @@ describe('a conversation’s session', () => {
     ).toBe(made.id);
   });
 
-  it('a conversation’s session is shared by all conversations of one client process and its MCP server', async () => {
+  it('is shared by all conversations of one client process and its MCP server', async () => {
     const { host, conversation, root } = makeWorld();
     const caller = { env: {}, pid: process.pid };
     const record = await host().hookContext(caller).conversation(conversation('before-clear'));
@@ -101,7 +101,7 @@ describe('a conversation’s session', () => {
     expect(await host().conversations.attach(root, 'claude-code', caller)).toBe(record.sessionId);
   });
 
-  it('a conversation’s session uses the PATH of the terminal in which the client program was started or continued', async () => {
+  it('uses the PATH of the terminal in which the client program was started or continued', async () => {
     const world = makeWorld();
     const { conversation } = world;
     const daemon = world.host({ keepOpenMs: 60_000 });
@@ -122,7 +122,7 @@ describe('a conversation’s session', () => {
     expect(await pathOf(other.hook, 'c2')).not.toMatch('of/settings');
   });
 
-  it('a conversation’s session is new for the next conversation of a client whose session was closed', async () => {
+  it('is new for the next conversation of a client whose session was closed', async () => {
     const { host, conversation, root } = makeWorld();
     const caller = { env: {}, pid: process.pid };
     const context = host().hookContext(caller);
@@ -133,7 +133,7 @@ describe('a conversation’s session', () => {
     expect((await context.conversation(conversation('second'))).sessionId).not.toBe(record.sessionId);
   });
 
-  it('a conversation’s session uses the operator’s approvals given in advance, and otherwise waits for the operator', async () => {
+  it('uses the operator’s approvals given in advance, and otherwise waits for the operator', async () => {
     const { host, conversation, nobody, root } = makeWorld();
     const one = host();
     const context = one.hookContext(nobody);
@@ -148,14 +148,14 @@ describe('a conversation’s session', () => {
     expect(await execute()).toMatchObject({ ok: true });
   });
 
-  it('a conversation’s session is found by hooks that come after the MCP server', async () => {
+  it('is found by hooks that come after the MCP server', async () => {
     const { host, conversation, root } = makeWorld();
     const caller = { env: {}, pid: process.pid };
     const id = await host().conversations.attach(root, 'claude-code', caller);
     expect((await host().hookContext(caller).conversation(conversation())).sessionId).toBe(id);
   });
 
-  it('a conversation’s session has a record of the last 50 events and the notes, also from parallel processes', async () => {
+  it('has a record of the last 50 events and the notes, also from parallel processes', async () => {
     const { host, conversation, nobody } = makeWorld();
     const contexts = [host().hookContext(nobody), host().hookContext(nobody)];
     const record = await contexts[0]!.conversation(conversation());
@@ -167,7 +167,7 @@ describe('a conversation’s session', () => {
     expect((await contexts[0]!.conversation(conversation())).notes).toEqual({ asked: true });
   });
 
-  it('a conversation’s session has files that only the user can read', async () => {
+  it('has files that only the user can read', async () => {
     const { host, conversation, nobody, root, env } = makeWorld();
     const context = host().hookContext(nobody);
     const record = await context.conversation(conversation());
@@ -184,7 +184,7 @@ describe('a conversation’s session', () => {
 });
 
 describe('a ticket', () => {
-  it('a ticket is taken once, by the first process that asks', async () => {
+  it('is taken once, by the first process that asks', async () => {
     const { host, conversation, nobody } = makeWorld();
     const [one, two] = [host().hookContext(nobody), host().hookContext(nobody)];
     const record = await one.conversation(conversation());
@@ -195,7 +195,7 @@ describe('a ticket', () => {
     expect(await one.takeForCall(record, 'toolu_2')).toBe('b');
   });
 
-  it('a ticket of a run names its call, and is valid once', async () => {
+  it('of a run names its call, and is valid once', async () => {
     const { host, conversation, nobody } = makeWorld();
     const one = host({ runCommand: '/x/hook run' });
     const record = await one.hookContext(nobody).conversation(conversation());
@@ -210,7 +210,7 @@ describe('a ticket', () => {
 });
 
 describe('a native call over the host', () => {
-  it('a native call over the host is admitted in one process and concluded in another, and verifies', async () => {
+  it('is admitted in one process and concluded in another, and verifies', async () => {
     const { host, conversation, nobody, root } = makeWorld();
     const first = host();
     const record = await first.hookContext(nobody).conversation(conversation());
@@ -239,7 +239,7 @@ describe('a native call over the host', () => {
 });
 
 describe('a sub-agent’s session', () => {
-  it('a sub-agent’s session has its parent’s envelope and mode', async () => {
+  it('has its parent’s envelope and mode', async () => {
     const { host, conversation, nobody } = makeWorld();
     const context = host({ keepOpenMs: 60_000 }).hookContext(nobody);
     const parent = await context.conversation(conversation());
@@ -259,14 +259,14 @@ describe('a sub-agent’s session', () => {
     expect(await context.denialByParent(child, { tool: 'read', args: { path: 'src/a.ts' } })).not.toBeNull();
   });
 
-  it('a sub-agent’s session opens its parent’s session if that does not exist yet', async () => {
+  it('opens its parent’s session if that does not exist yet', async () => {
     const { host, conversation, nobody } = makeWorld();
     const context = host().hookContext(nobody);
     const child = await context.conversation(conversation('c1', 'a1'));
     expect((await context.conversation(conversation())).sessionId).toBe(child.parent);
   });
 
-  it('a sub-agent’s session has no tools while its parent is in no peripheral', async () => {
+  it('has no tools while its parent is in no peripheral', async () => {
     const { host, conversation, nobody } = makeWorld();
     const context = host().hookContext(nobody);
     const parent = await context.conversation(conversation());
@@ -279,7 +279,7 @@ describe('a sub-agent’s session', () => {
 });
 
 describe('parallel users of one session', () => {
-  it('parallel users of one session take turns', async () => {
+  it('take turns', async () => {
     const { host, conversation, nobody } = makeWorld();
     const one = host({ keepOpenMs: 60_000 });
     const record = await one.hookContext(nobody).conversation(conversation());
@@ -294,7 +294,7 @@ describe('parallel users of one session', () => {
     expect(seen).toEqual(['a in', 'a out', 'b in', 'b out']);
   });
 
-  it('parallel users of one session learn what the session is busy with if they waited too long, and can continue later', async () => {
+  it('learn what the session is busy with if they waited too long, and can continue later', async () => {
     const { host, conversation, nobody } = makeWorld();
     const one = host({ keepOpenMs: 60_000, waitMs: 30 });
     const record = await one.hookContext(nobody).conversation(conversation());
@@ -310,7 +310,7 @@ describe('parallel users of one session', () => {
     expect(await one.hookContext(nobody).withSession(record, async () => 1)).toBe(1);
   });
 
-  it('parallel users of one session wait until another process releases it, and get an error if it does not', async () => {
+  it('wait until another process releases it, and get an error if it does not', async () => {
     const { host, conversation, nobody, root } = makeWorld();
     const one = host({ waitMs: 200 });
     const record = await one.hookContext(nobody).conversation(conversation());

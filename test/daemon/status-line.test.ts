@@ -22,39 +22,36 @@ async function explored(world: World): Promise<string> {
 }
 
 describe.each(['compiled', 'node'] as const)('a status line of the %s client', (kind) => {
-  it.each(['with', 'without'])(
-    'a status line of the client shows the session of the repository or the conversation, %s a daemon',
-    async (way) => {
-      const made = makeWorld();
-      const world: World = { ...made, env: { ...made.env, ...(kind === 'node' ? { HOPGATE_HOOK_CLIENT: kind } : {}) } };
-      if (way === 'with') {
-        const daemon = await serveDaemon({ env: world.env });
-        world.later(() => daemon?.stop());
-      }
-      const none = await ask(world, [world.root]);
-      expect(none).toMatchObject({ exit: 0, stdout: 'no session\n', stderr: '' });
-      const session = await explored(world);
-      const shown = 'explore · DISCUSS\n';
-      expect((await ask(world, [world.root])).stdout).toBe(shown);
-      const event = { session_id: 'c1', cwd: '/', workspace: { project_dir: world.root } };
-      expect((await ask(world, [], JSON.stringify(event))).stdout).toBe(shown);
-      expect((await ask(world, [], JSON.stringify({ ...event, session_id: 'other' }))).stdout).toBe('no session\n');
-      const pinned = { HOPGATE_SESSION: session, HOPGATE_ROOT: world.root };
-      expect((await ask(world, [], '{}', pinned)).stdout).toBe(shown);
-      expect(await ask(world, [], '{broken')).toMatchObject({ exit: 1, stdout: '' });
-    },
-  );
+  it.each(['with', 'without'])('shows the session of the repository or the conversation, %s a daemon', async (way) => {
+    const made = makeWorld();
+    const world: World = { ...made, env: { ...made.env, ...(kind === 'node' ? { HOPGATE_HOOK_CLIENT: kind } : {}) } };
+    if (way === 'with') {
+      const daemon = await serveDaemon({ env: world.env });
+      world.later(() => daemon?.stop());
+    }
+    const none = await ask(world, [world.root]);
+    expect(none).toMatchObject({ exit: 0, stdout: 'no session\n', stderr: '' });
+    const session = await explored(world);
+    const shown = 'explore · DISCUSS\n';
+    expect((await ask(world, [world.root])).stdout).toBe(shown);
+    const event = { session_id: 'c1', cwd: '/', workspace: { project_dir: world.root } };
+    expect((await ask(world, [], JSON.stringify(event))).stdout).toBe(shown);
+    expect((await ask(world, [], JSON.stringify({ ...event, session_id: 'other' }))).stdout).toBe('no session\n');
+    const pinned = { HOPGATE_SESSION: session, HOPGATE_ROOT: world.root };
+    expect((await ask(world, [], '{}', pinned)).stdout).toBe(shown);
+    expect(await ask(world, [], '{broken')).toMatchObject({ exit: 1, stdout: '' });
+  });
 });
 
 describe('a joined status line', () => {
-  it('a joined status line gives the user’s own command the same input, and prints its lines byte for byte', async () => {
+  it('gives the user’s own command the same input, and prints its lines byte for byte', async () => {
     const world = makeWorld();
     const own = `read -r event; printf '%s\\n' "it's" "$event" '\\n $HOME'`;
     const { stdout } = await ask(world, ['', own], JSON.stringify({ cwd: world.root }));
     expect(stdout).toBe(`no session | it's\n${JSON.stringify({ cwd: world.root })}\n\\n $HOME\n`);
   });
 
-  it('a joined status line is the user’s own alone if hopgate cannot answer', async () => {
+  it('is the user’s own alone if hopgate cannot answer', async () => {
     const world = makeWorld();
     expect((await ask(world, ['', 'echo mine'], '{broken')).stdout).toBe('mine\n');
   });

@@ -29,7 +29,7 @@ const rules = async (entries: Iterable<StoredEntry>) => {
 };
 
 describe('sealing entries', () => {
-  it('sealing entries hashes the previous hash and the head bytes, which name the body by its hash', () => {
+  it('hashes the previous hash and the head bytes, which name the body by its hash', () => {
     const [{ head, body, entry }] = buildChainedEntries(EMPTY_CHAIN, [
       opening('s-1', { body: { b: 2, a: [1e21, 'é'] } }),
     ]) as [StoredEntry];
@@ -44,19 +44,19 @@ describe('sealing entries', () => {
     expect(entry.prev).toBe('0'.repeat(64));
   });
 
-  it('sealing entries continues from the chain’s head', () => {
+  it('continues from the chain’s head', () => {
     const whole = sealed(3);
     const [first, ...rest] = conversation('s-1', 3);
     const start = buildChainedEntries(EMPTY_CHAIN, [first!]);
     expect([...start, ...buildChainedEntries({ seq: 0, hash: start[0]!.entry.hash }, rest)]).toEqual(whole);
   });
 
-  it('sealing entries treats an undefined optional field as absent', () => {
+  it('treats an undefined optional field as absent', () => {
     const [bare] = buildChainedEntries(EMPTY_CHAIN, [draft({ id: 'x', patternId: undefined })]);
     expect(bare).toEqual(buildChainedEntries(EMPTY_CHAIN, [draft({ id: 'x' })])[0]);
   });
 
-  it('sealing entries stores head and body in RFC 8785 form, and returns the body parsed from those bytes', () => {
+  it('stores head and body in RFC 8785 form, and returns the body parsed from those bytes', () => {
     fc.assert(
       fc.property(draftsOf('s-1'), (drafts) => {
         for (const { entry, head, body } of buildChainedEntries(EMPTY_CHAIN, drafts)) {
@@ -72,7 +72,7 @@ describe('sealing entries', () => {
     expect(odd!.entry.body).toStrictEqual(JSON.parse(odd!.body!));
   });
 
-  it('sealing entries copies the body, so that a later change of the draft does not change the entry', () => {
+  it('copies the body, so that a later change of the draft does not change the entry', () => {
     const body = { list: [{ a: 1 }] };
     const [{ entry }] = buildChainedEntries(EMPTY_CHAIN, [draft({ id: 'x', body })]) as [StoredEntry];
     body.list[0]!.a = 2;
@@ -80,7 +80,7 @@ describe('sealing entries', () => {
     expect(entry.body).toEqual({ list: [{ a: 1 }] });
   });
 
-  it('sealing entries throws with the path of the problem', () => {
+  it('throws with the path of the problem', () => {
     const bad = draft({ id: 'x', body: { list: [1, Number.POSITIVE_INFINITY] } });
     expect(() => buildChainedEntries(EMPTY_CHAIN, [opening('s-1'), bad])).toThrow(
       /^body\.list\[1\]: Infinity is not a JSON number/,
@@ -89,7 +89,7 @@ describe('sealing entries', () => {
 });
 
 describe('verifying a chain', () => {
-  it('verifying a chain accepts every chain of valid drafts, also when read back from its bytes', async () => {
+  it('accepts every chain of valid drafts, also when read back from its bytes', async () => {
     await fc.assert(
       fc.asyncProperty(draftsOf('s-1'), async (drafts) => {
         const links = buildChainedEntries(EMPTY_CHAIN, drafts);
@@ -101,13 +101,13 @@ describe('verifying a chain', () => {
     );
   });
 
-  it('verifying a chain accepts an empty chain, and one whose bodies were erased', async () => {
+  it('accepts an empty chain, and one whose bodies were erased', async () => {
     expect(await verifyChain([])).toEqual({ ok: true, head: EMPTY_CHAIN, count: 0 });
     const erased = sealed(2).map((link) => parseStoredEntry({ ...bytesOf(link), body: null }));
     expect(await verifyChain(erased)).toMatchObject({ ok: true, count: 3 });
   });
 
-  it('verifying a chain finds any flipped bit', async () => {
+  it('finds any flipped bit', async () => {
     const fields = ['head', 'body', 'prev', 'hash'] as const;
     await fc.assert(
       fc.asyncProperty(
@@ -129,7 +129,7 @@ describe('verifying a chain', () => {
     );
   });
 
-  it('verifying a chain finds any removed (except the last), repeated, moved or inserted entry', async () => {
+  it('finds any removed (except the last), repeated, moved or inserted entry', async () => {
     const strangers = buildChainedEntries({ seq: 1, hash: '1'.repeat(64) }, conversation('s-1', 1));
     const change = fc.constantFrom<(rows: StoredBytes[], at: number) => void>(
       (rows, at) => rows.splice(at, 1),
@@ -148,7 +148,7 @@ describe('verifying a chain', () => {
     );
   });
 
-  it('verifying a chain names the entry and the rule, and continues after the damage', async () => {
+  it('names the entry and the rule, and continues after the damage', async () => {
     const rows = sealed(5).map(bytesOf);
     rows[1] = { ...rows[1]!, body: rows[1]!.body!.replace('read', 'wrote') };
     rows[4] = { ...rows[4]!, head: rows[4]!.head.replace('"seq":4', '"seq":9') };
@@ -159,7 +159,7 @@ describe('verifying a chain', () => {
     expect(await rules(missing)).toEqual(['3 prev', '3 seq']);
   });
 
-  it('verifying a chain reports bytes that are not an entry, and ends at them', async () => {
+  it('reports bytes that are not an entry, and ends at them', async () => {
     const rows = sealed(3).map(bytesOf);
     for (const head of ['', '[]', 'null', '{"id":"x"}', '{"seq":1}', `${rows[1]!.head}x`]) {
       const verdict = await verifyChain(parsed(rows.with(1, { ...rows[1]!, head })));
@@ -167,7 +167,7 @@ describe('verifying a chain', () => {
     }
   });
 
-  it('verifying a chain refuses an entry that is given with the bytes of another entry', async () => {
+  it('refuses an entry that is given with the bytes of another entry', async () => {
     const links = sealed(2);
     const shown = { ...links[1]!.entry, author: 'someone-else' };
     expect(await rules(links.with(1, { ...links[1]!, entry: shown }))).toEqual(['1 canonical']);
@@ -175,14 +175,14 @@ describe('verifying a chain', () => {
     expect(await rules(links.with(1, { ...links[1]!, entry: altered }))).toEqual(['1 canonical']);
   });
 
-  it('verifying a chain can continue from a stored head', async () => {
+  it('can continue from a stored head', async () => {
     const links = sealed(4);
     const after = { seq: 1, hash: links[1]!.entry.hash };
     expect(await verifyChain(links.slice(2), after)).toMatchObject({ ok: true, count: 3 });
     expect(await verifyChain(links.slice(3), after)).toMatchObject({ ok: false });
   });
 
-  it('verifying a chain passes on a reader’s failure', async () => {
+  it('passes on a reader’s failure', async () => {
     const failing = (function* (): Generator<StoredEntry> {
       yield sealed(0)[0]!;
       throw new Error('disk gone');
@@ -201,7 +201,7 @@ describe('a damage report', () => {
   const at = (entries: StoredEntry[], index: number, some: Partial<StoredEntry>): StoredEntry[] =>
     entries.with(index, { ...entries[index]!, ...some });
 
-  it('a damage report names the entry, the rule and the difference', async () => {
+  it('names the entry, the rule and the difference', async () => {
     expect(await reportAfter((entries) => at(entries, 1, { head: `${entries[1]!.head} ` }))).toEqual([
       '1 s-1-0 hash: the stored head bytes do not hash to the stored hash: the entry was changed',
     ]);
@@ -219,7 +219,7 @@ describe('a damage report', () => {
     );
   });
 
-  it('a damage report is the last one at bytes that are not an entry, also if another error wraps their error', async () => {
+  it('is the last one at bytes that are not an entry, also if another error wraps their error', async () => {
     const torn = (wrap: (error: ChainError) => Error) =>
       reportAfter(async function* ([first]) {
         yield first!;
@@ -242,14 +242,14 @@ describe('a damage report', () => {
     ['"x"', null, /^the stored head of an entry has no id or no seq: "x"$/],
     ['{"id":7,"seq":0}', null, /^the stored head of an entry has no id or no seq: \{"id":7,"seq":0\}$/],
     ['{"id":"x","seq":0.5}', null, /^the stored head of an entry has no id or no seq: \{"id":"x","seq":0\.5\}$/],
-  ])('a damage report explains a damaged entry with the head %s and the body %s', (head, body, words) => {
+  ])('explains a damaged entry with the head %s and the body %s', (head, body, words) => {
     const parse = () => parseStoredEntry({ head, body, prev: '', hash: '' });
     expect(parse).toThrow(ChainError);
     expect(parse).toThrow(words);
     expect(new ChainError('x').name).toBe('ChainError');
   });
 
-  it('a damage report gives null for an erased body, which is not intact', () => {
+  it('gives null for an erased body, which is not intact', () => {
     const [first] = sealed(0) as [StoredEntry];
     expect(isEntryIntact(first)).toBe(true);
     expect(isEntryIntact({ ...first, body: null })).toBe(false);

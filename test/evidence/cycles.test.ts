@@ -20,14 +20,14 @@ const foreign = (type: 'pattern-selection' | 'pattern-outcome', body: Json, patt
 });
 
 describe('a learning cycle', () => {
-  it('a learning cycle begins with a selection and ends with an outcome', () => {
+  it('begins with a selection and ends with an outcome', () => {
     expect(rounds(select('a'), start('edit'), settle('a', 'success'))).toEqual(['a e0 success e2']);
     expect(rounds(select('a'))).toEqual(['a e0 - - open']);
     expect(rounds(select('a'), settle('a', 'deferred'))).toEqual(['a e0 deferred e1 open']);
     expect(rounds(select('a'), settle('a', 'deferred'), settle('a', 'failed'))).toEqual(['a e0 failed e2']);
   });
 
-  it('a learning cycle ends with the outcome that names it; an outcome without a name ends the last open cycle of the pattern', () => {
+  it('ends with the outcome that names it; an outcome without a name ends the last open cycle of the pattern', () => {
     expect(rounds(select('a'), select('a'), settle('a', 'success'))).toEqual(['a e0 - - open', 'a e1 success e2']);
     expect(rounds(select('a'), select('a'), settle('a', 'failed', { psr: 'e0' }))).toEqual([
       'a e0 failed e2',
@@ -36,7 +36,7 @@ describe('a learning cycle', () => {
     expect(rounds(select('a'), settle('a', 'success'), settle('a', 'failed'))).toEqual(['a e0 success e1']);
   });
 
-  it('a learning cycle does not begin with a search, a gap, a failed call or an acting tool', () => {
+  it('does not begin with a search, a gap, a failed call or an acting tool', () => {
     expect(rounds(step('psr-search', { pattern: 'a', query: 'q' }))).toEqual([]);
     expect(rounds(failure('step', 'psr-select', 'x'))).toEqual([]);
     expect(rounds(outcome('psr-select', { pattern: 'a' }))).toEqual([]);
@@ -44,7 +44,7 @@ describe('a learning cycle', () => {
     expect(rounds(settle('a', 'success'))).toEqual([]);
   });
 
-  it('a learning cycle is recognised in other programs’ entries in their own dialect', () => {
+  it('is recognised in other programs’ entries in their own dialect', () => {
     expect(
       rounds(
         foreign('pattern-selection', { selected: 'x/a', query: 'q' }),
@@ -56,7 +56,7 @@ describe('a learning cycle', () => {
     ).toEqual(['x/a e0 success e2', 'x/b e1 partial e3']);
   });
 
-  it('a learning cycle ends with pur-update or pur-mark-pivot', () =>
+  it('ends with pur-update or pur-mark-pivot', () =>
     expect(PATTERN_OUTCOME_TOOLS).toEqual(['pur-update', 'pur-mark-pivot']));
 });
 
@@ -67,7 +67,7 @@ describe('an entry of a discipline tool', () => {
     ['pur-update', 'pattern-outcome', 'evidence', 'pur', 'a', 'selection', 'settles'],
     ['pur-mark-pivot', 'correction', 'correction', 'pivot', 'a', 'selection', 'settles'],
     ['par-punctuate', 'reflection', 'conclusion', 'par', null, 'visit', null],
-  ])('an entry of a discipline tool is classified by its tool %s', (tool, type, claim, tag, pattern, repliesTo, does) =>
+  ])('is classified by its tool %s', (tool, type, claim, tag, pattern, repliesTo, does) =>
     expect(patternToolOfEntry(step(tool, { pattern: 'a' }))).toEqual({
       type,
       claim,
@@ -79,7 +79,7 @@ describe('an entry of a discipline tool', () => {
     }),
   );
 
-  it('an entry of a discipline tool names its pattern in the result, or else in the arguments', () => {
+  it('names its pattern in the result, or else in the arguments', () => {
     const asked = { ...step('psr-select', 'nothing'), args: { pattern: 'b' } } as never;
     expect(patternToolOfEntry(asked)?.pattern).toBe('b');
     for (const result of [
@@ -99,13 +99,13 @@ describe('an entry of a discipline tool', () => {
     ['a name of every object', step('constructor', { pattern: 'a' })],
     ['a call that failed', failure('step', 'psr-select', 'x')],
     ['an acting call', outcome('psr-select', { pattern: 'a' })],
-  ])('an entry of a discipline tool is not made by %s', (_, body) => expect(patternToolOfEntry(body)).toBeNull());
+  ])('is not made by %s', (_, body) => expect(patternToolOfEntry(body)).toBeNull());
 });
 
 describe('the status of a pattern', () => {
   const statusAfter = (tool: string, result: Json) => patternStatusAfter(tool, { status: 'ok', result });
 
-  it('the status of a pattern begins as selected', () =>
+  it('begins as selected', () =>
     expect(statusAfter('psr-select', { pattern: 'a' })).toEqual({ pattern: 'a', status: 'selected', selects: true }));
 
   it.each<[Json, string]>([
@@ -118,7 +118,7 @@ describe('the status of a pattern', () => {
     [{ held: false, outcome: 'success' }, 'failed'],
     [{ held: 'yes', outcome: 'success' }, 'held'],
     [{}, 'failed'],
-  ])('the status of a pattern after %j is %s', (verdict, status) =>
+  ])('after %j is %s', (verdict, status) =>
     expect(statusAfter('pur-update', { pattern: 'a', ...(verdict as object) })).toEqual({
       pattern: 'a',
       status,
@@ -126,7 +126,7 @@ describe('the status of a pattern', () => {
     }),
   );
 
-  it('the status of a pattern is not changed by other entries', () => {
+  it('is not changed by other entries', () => {
     for (const tool of ['psr-search', 'par-punctuate', 'read', 'constructor'])
       expect(statusAfter(tool, { pattern: 'a' })).toBeNull();
     for (const result of [null, [], { pattern: '' }, 'a']) expect(statusAfter('pur-update', result)).toBeNull();

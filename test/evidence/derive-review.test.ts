@@ -27,7 +27,7 @@ it('a review does not change if the texts of the calls are removed from the entr
 });
 
 describe('a review derived from evidence', () => {
-  it('a review derived from evidence of no entries is empty', () =>
+  it('of no entries is empty', () =>
     expect(deriveReview([], {})).toEqual({
       'event/type': 'session/par',
       'par/id': null,
@@ -51,7 +51,7 @@ describe('a review derived from evidence', () => {
       lineage_trace: { entries: 0, peripherals: [], hops: [] },
     }));
 
-  it('a review derived from evidence has the session’s peripherals, hops and time span', () => {
+  it('has the session’s peripherals, hops and time span', () => {
     const par = deriveReview(
       sealedEntries(start('explore'), stop('explore'), hop('explore', 'edit'), start('edit'), stop('edit'), {
         ...hop('edit', 'test', { expected: 'pass', actual: 'fail' }),
@@ -77,7 +77,7 @@ describe('a review derived from evidence', () => {
     ]);
   });
 
-  it('a review derived from evidence begins after the last review, and continues its numbering', () => {
+  it('begins after the last review, and continues its numbering', () => {
     const entries = sealedEntries(
       start('edit'),
       denial('mode', 'say execute'),
@@ -96,7 +96,7 @@ describe('a review derived from evidence', () => {
     });
   });
 
-  it('a review derived from evidence lists the facts first, the most frequent of them before others, and then the agent’s words', () => {
+  it('lists the facts first, the most frequent of them before others, and then the agent’s words', () => {
     const par = deriveReview(
       sealedEntries(
         stop('deploy', { pushed: true, deployed: true }),
@@ -117,7 +117,7 @@ describe('a review derived from evidence', () => {
     expect(deriveReview([], { questions: 'none' }).questions).toEqual({});
   });
 
-  it('a review derived from evidence lists everything that failed or was refused', () => {
+  it('lists everything that failed or was refused', () => {
     const par = deriveReview(
       sealedEntries(
         denial('out-of-scope', 'stay', { tool: 'edit' }),
@@ -145,13 +145,13 @@ describe('a review derived from evidence', () => {
     ]);
   });
 
-  it('a review derived from evidence suggests the five most needed remedies', () => {
+  it('suggests the five most needed remedies', () => {
     const denials = ['a', 'b', 'c', 'd', 'e', 'f'].map((code) => denial(code, `do ${code}`));
     const par = deriveReview(sealedEntries(...denials, denial('f', 'do f')), {});
     expect(par.suggestions).toEqual(['2 × f: do f', '1 × a: do a', '1 × b: do b', '1 × c: do c', '1 × d: do d']);
   });
 
-  it('a review derived from evidence names each changed file of acting tools once, and each commit', () => {
+  it('names each changed file of acting tools once, and each commit', () => {
     const par = deriveReview(
       sealedEntries(
         outcome('edit', {}, [
@@ -202,7 +202,7 @@ describe('the expectation of an exit', () => {
     ['all, where nothing says which failed', 'fail', { failures: [], 'test-count': 4 }, 1],
     ['all, where the failures are no list', 'fail', { failures: 2, 'test-count': 4 }, 1],
     ['half for a flaky run', 'flaky', { failures: ['x'], 'test-count': 3 }, 0.5],
-  ])('the expectation of an exit deviates by %s', (_, actual, fruit, magnitude) => {
+  ])('deviates by %s', (_, actual, fruit, magnitude) => {
     const par = deriveReview(sealedEntries(start('test'), stop('test', fruit), back(actual)), {});
     expect(par.prediction_errors).toEqual([{ expected: 'pass', actual, magnitude }]);
   });
@@ -228,18 +228,18 @@ describe('the expectation of an exit', () => {
   it.each([
     ['another reason', denial('wrong-mode', 'x', { exit: 'pass' })],
     ['another exit', denial('exit-not-met', 'x', { exit: 'fail' })],
-  ])('the expectation of an exit did not fail if the refusal was for %s', (_, refused) =>
+  ])('did not fail if the refusal was for %s', (_, refused) =>
     expect(deriveReview(sealedEntries(step('bash-test', { verdict: 'fail' }), refused), {}).prediction_errors).toEqual(
       [],
     ),
   );
 
-  it('the expectation of an exit is listed with the agent’s own expectations', () =>
+  it('is listed with the agent’s own expectations', () =>
     expect(deriveReview([], { 'prediction-errors': ['slower'] }).prediction_errors).toEqual([
       { expected: null, actual: 'slower', magnitude: null },
     ]));
 
-  it('the expectation of an exit uses the verdict of acting tools too, but not of a failed tool', () => {
+  it('uses the verdict of acting tools too, but not of a failed tool', () => {
     const claim = denial('exit-not-met', 'test', { exit: 'pass' });
     expect(deriveReview(sealedEntries(outcome('run', { verdict: 'flaky' }), claim), {}).prediction_errors).toHaveLength(
       1,
@@ -252,7 +252,7 @@ describe('patterns in a review', () => {
   const select = (pattern: string) => step('psr-select', { pattern, rationale: 'fits' });
   const settle = (pattern: string, more: object) => step('pur-update', { pattern, ...more } as never);
 
-  it('patterns in a review are those selected, each with its last outcome', () => {
+  it('are those selected, each with its last outcome', () => {
     const par = deriveReview(
       sealedEntries(
         select('a'),
@@ -284,7 +284,7 @@ describe('patterns in a review', () => {
     ]);
   });
 
-  it('patterns in a review have a default expectation if none was stated', () => {
+  it('have a default expectation if none was stated', () => {
     const par = deriveReview(
       sealedEntries(select('a'), settle('a', { outcome: 'partial', 'prediction-error': 1 })),
       {},
@@ -297,7 +297,7 @@ describe('patterns in a review', () => {
     expect(right.prediction_errors).toEqual([]);
   });
 
-  it('patterns in a review of an earlier review are omitted, unless they are open or ended since', () => {
+  it('of an earlier review are omitted, unless they are open or ended since', () => {
     const review = { body: { event: 'par', par: {} } };
     const names = (...after: Parameters<typeof sealedEntries>) =>
       deriveReview(

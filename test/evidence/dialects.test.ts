@@ -11,7 +11,7 @@ import {
 import type { Json } from '../../src/spec/types.ts';
 
 describe('a record of any dialect', () => {
-  it('a record of any dialect has normalised keys', () => {
+  it('has normalised keys', () => {
     expect(toDialectRecord({ ':psr/id': 1, Pur_Outcome: 2, 'success?': 3, 'a b': 4, 'a:b?c': 5 })).toEqual({
       'psr-id': 1,
       'pur-outcome': 2,
@@ -22,7 +22,7 @@ describe('a record of any dialect', () => {
     for (const value of [null, undefined, 'a', 1, [], [{}]]) expect(toDialectRecord(value)).toBeNull();
   });
 
-  it('a record of any dialect yields the value of the first field that has one', () => {
+  it('yields the value of the first field that has one', () => {
     expect(readFirstField({ a: null, b: 0, c: 1 }, ['x', 'a', 'b', 'c'])).toBe(0);
     expect(readFirstField({ a: null }, ['a', 'x'])).toBeUndefined();
   });
@@ -39,7 +39,7 @@ describe('a record of any dialect', () => {
     [undefined, null],
     [{}, null],
     [['a'], null],
-  ])('a record of any dialect reads %j as the text %j', (value, read) => expect(readFieldText(value)).toBe(read));
+  ])('reads %j as the text %j', (value, read) => expect(readFieldText(value)).toBe(read));
 
   it.each<[Json | undefined, string[]]>([
     [undefined, []],
@@ -51,7 +51,7 @@ describe('a record of any dialect', () => {
       ['a', '1', '{"b":1}', '["c"]'],
     ],
     [{ a: 1 }, ['{"a":1}']],
-  ])('a record of any dialect reads %j as the texts %j', (value, read) => expect(readFieldTexts(value)).toEqual(read));
+  ])('reads %j as the texts %j', (value, read) => expect(readFieldTexts(value)).toEqual(read));
 
   it.each<[Json | undefined, number | null]>([
     [0.3, 0.3],
@@ -68,7 +68,7 @@ describe('a record of any dialect', () => {
     ['', null],
     [null, null],
     ['Infinity', null],
-  ])('a record of any dialect reads %j as a deviation of %j', (value, off) => expect(readErrorSize(value)).toBe(off));
+  ])('reads %j as a deviation of %j', (value, off) => expect(readErrorSize(value)).toBe(off));
 
   it.each<[Json | undefined, string | null]>([
     ['a/b', 'a/b'],
@@ -78,7 +78,7 @@ describe('a record of any dialect', () => {
     [{ pattern: 'd' }, 'd'],
     [{ name: 'e' }, null],
     [undefined, null],
-  ])('a record of any dialect reads %j as the pattern %j', (value, id) => expect(readPatternId(value)).toBe(id));
+  ])('reads %j as the pattern %j', (value, id) => expect(readPatternId(value)).toBe(id));
 });
 
 it('hopgate’s own bodies are recognised by their event', () => {

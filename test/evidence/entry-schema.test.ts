@@ -17,7 +17,7 @@ function isEntryDraft(value: unknown): boolean {
 const full = draft({ id: 'x', patternId: 'p', inReplyTo: 'r', forkOf: 'f', conjecture: false });
 
 describe('the check of drafts', () => {
-  it('the check of drafts accepts every valid draft', () => {
+  it('accepts every valid draft', () => {
     fc.assert(
       fc.property(draftsOf('s-1'), (drafts) => {
         for (const each of drafts) expect([isEntryDraft(each), findDraftProblems(each)]).toEqual([true, []]);
@@ -25,7 +25,7 @@ describe('the check of drafts', () => {
     );
   });
 
-  it('the check of drafts accepts exactly the drafts for which the slow check finds no problem', () => {
+  it('accepts exactly the drafts for which the slow check finds no problem', () => {
     const junk = fc.oneof(
       fc.anything({ withBigInt: true, withDate: true }),
       fc.constantFrom(
@@ -57,7 +57,7 @@ describe('the check of drafts', () => {
       expect([isEntryDraft(value), findDraftProblems(value)[0] === undefined]).toEqual([false, false]);
   });
 
-  it('the check of drafts names every fault with its path', () => {
+  it('names every fault with its path', () => {
     const bad = {
       ...opening('s-1'),
       claim: 'boast',
@@ -67,7 +67,7 @@ describe('the check of drafts', () => {
     expect(findDraftProblems(bad).map(({ path }) => path)).toEqual(['claim', 'subject.id', 'body["a b"][0]', 'body.c']);
   });
 
-  it('the check of drafts stops after 20 problems', () => {
+  it('stops after 20 problems', () => {
     expect(findDraftProblems({ ...full, body: new Array(1000).fill(Number.NaN) })).toHaveLength(20);
     const both = findDraftProblems({ ...full, tags: new Array(30).fill(''), body: [1n, 2n] });
     expect(both.map(({ path }) => path)).toEqual(Array.from({ length: 20 }, (_, index) => `tags.${index}`));
@@ -78,7 +78,7 @@ describe('the check of drafts', () => {
     expect(looked).toBe(0);
   });
 
-  it('the check of drafts names the problem and the remedy', () => {
+  it('names the problem and the remedy', () => {
     const messageFor = (fields: object) =>
       findDraftProblems({ ...full, ...fields }).map(({ path, message }) => `${path}: ${message}`);
     const name = 'must be non-empty text without control characters or unpaired surrogates';
@@ -100,7 +100,7 @@ describe('the check of drafts', () => {
     expect(new EntryError([]).name).toBe('EntryError');
   });
 
-  it('the check of drafts accepts lists and objects up to 200 levels deep', () => {
+  it('accepts lists and objects up to 200 levels deep', () => {
     const nested = (depth: number, wrap: (inner: unknown) => unknown) => {
       let body: unknown = 1;
       for (let i = 0; i < depth; i++) body = wrap(body);
@@ -118,12 +118,12 @@ describe('the check of drafts', () => {
     expect(isEntryDraft({ ...full, body: cycle })).toBe(false);
   });
 
-  it('the check of drafts accepts objects without a prototype', () => {
+  it('accepts objects without a prototype', () => {
     const body = Object.assign(Object.create(null), { a: 1 });
     expect([isEntryDraft({ ...full, body }), findDraftProblems({ ...full, body })]).toEqual([true, []]);
   });
 
-  it('the check of drafts refuses holes in lists and objects that are not plain', () => {
+  it('refuses holes in lists and objects that are not plain', () => {
     for (const body of [
       new Array(1),
       new Map(),

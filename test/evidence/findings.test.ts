@@ -30,13 +30,13 @@ const FILES: { readonly [why: string]: string } = {
 const rows = Object.entries(FILES).flatMap(([why, names]) => names.split(' ').map((name) => [name, why] as const));
 
 describe('a file that runs later', () => {
-  it.each(rows)('a file that runs later has the name %s: %s', (name, why) => {
+  it.each(rows)('has the name %s: %s', (name, why) => {
     expect(executableFileFinding(name, PLAIN)).toEqual({ path: name, why });
     expect(executableFileFinding(`a/.b/${name}`, PLAIN)?.why).toBe(why);
     expect(executableFileFinding(name.toUpperCase(), PLAIN)?.why).toBe(why);
   });
 
-  it('a file that runs later is not ordinary source code, nor a file with a similar name', () => {
+  it('is not ordinary source code, nor a file with a similar name', () => {
     const names = [
       'src/a.ts',
       'README.md',
@@ -50,13 +50,13 @@ describe('a file that runs later', () => {
     for (const name of names) expect(executableFileFinding(name, PLAIN)).toBeNull();
   });
 
-  it('a file that runs later includes every executable file', () =>
+  it('includes every executable file', () =>
     expect(executableFileFinding('bin/a', { ...PLAIN, executable: true })).toEqual({
       path: 'bin/a',
       why: 'it is executable',
     }));
 
-  it('a file that runs later includes every file that a deploy command names', () => {
+  it('includes every file that a deploy command names', () => {
     const deploy = { site: { run: ['node', './scripts/../tools/ship.js'] } } as never;
     expect(executableFileFinding('tools/ship.js', { executable: true, deploy })).toEqual({
       path: 'tools/ship.js',
@@ -118,7 +118,7 @@ describe('weakened tests', () => {
       '@Disabled @Test void a() {}',
       'the file skips or singles out tests in 1 more place',
     ],
-  ])('weakened tests are found in %s', (path, before, after, why) => expect(weakened(path, before, after)).toBe(why));
+  ])('are found in %s', (path, before, after, why) => expect(weakened(path, before, after)).toBe(why));
 
   it.each([
     ['package.json', script('vitest'), script('vitest').replace('"x"', '"y"')],
@@ -127,16 +127,16 @@ describe('weakened tests', () => {
     ['src/a.ts', "it('a', x);", ''],
     ['package.json', 'no JSON', '{'],
     ['test/fixture.bin', '', null],
-  ])('weakened tests are not found in a harmless change: %s', (path, before, after) =>
+  ])('are not found in a harmless change: %s', (path, before, after) =>
     expect(weakened(path, before, after)).toBeNull(),
   );
 
   it.each(['test/a.ts', 'a/__tests__/b.js', 'a.test.ts', 'a_test.go', 'test_a.py', 'ATest.java', 'spec/a_spec.rb'])(
-    'weakened tests can be in %s, which is a test file',
+    'can be in %s, which is a test file',
     (path) => expect(isTestFile(path)).toBe(true),
   );
   it.each(['src/a.ts', 'latest.ts', 'src/contest.py', 'docs/testing.md', 'docs/writing-tests.md', 'bats.spec'])(
-    'weakened tests cannot be in %s, which is not a test file',
+    'cannot be in %s, which is not a test file',
     (path) => expect(isTestFile(path)).toBe(false),
   );
 });
@@ -148,7 +148,7 @@ describe('the findings of a session', () => {
   const run = (more: object) => entry([], { verdict: 'pass', command: ['npm', 'test'], report: { total: 9 }, ...more });
   const fewer = { fewerTests: { before: 12, now: 9 } };
 
-  it('the findings of a session are about its changes, until the file is deleted', () => {
+  it('are about its changes, until the file is deleted', () => {
     const findings = new SessionFindings();
     findings.add(entry([{ path: 'a.sh', op: 'create', finding: 'a shell runs this file' }]));
     findings.add(entry([{ path: 'Makefile', op: 'modify', finding: 'a build tool runs this file' }]));
@@ -156,7 +156,7 @@ describe('the findings of a session', () => {
     expect(findings.list()).toEqual([{ path: 'Makefile', why: 'a build tool runs this file' }]);
   });
 
-  it('the findings of a session say that fewer tests passed, until as many pass again', () => {
+  it('say that fewer tests passed, until as many pass again', () => {
     const findings = new SessionFindings();
     const seen = (more: object) => {
       findings.add(run(more));

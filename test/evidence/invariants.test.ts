@@ -198,7 +198,7 @@ const MUTATIONS: readonly Mutation[] = [
 ];
 
 describe('the seven invariants of a thread', () => {
-  it('the seven invariants of a thread are met by every valid tree', () => {
+  it('are met by every valid tree', () => {
     fc.assert(
       fc.property(trees, (nodes) => {
         expect(check(nodes)).toEqual([]);
@@ -206,7 +206,7 @@ describe('the seven invariants of a thread', () => {
     );
   });
 
-  it.each(MUTATIONS)('the seven invariants of a thread report the fault $name and nothing else', ({ rule, make }) => {
+  it.each(MUTATIONS)('report the fault $name and nothing else', ({ rule, make }) => {
     fc.assert(
       fc.property(trees, fc.nat(), (nodes, at) => {
         const made = make(nodes, at);
@@ -217,11 +217,11 @@ describe('the seven invariants of a thread', () => {
     );
   });
 
-  it('the seven invariants of a thread have a mutation for each invariant', () => {
+  it('have a mutation for each invariant', () => {
     expect(new Set(MUTATIONS.map(({ rule }) => rule)).size).toBe(7);
   });
 
-  it('the seven invariants of a thread require a goal, so an empty set breaks them', () => {
+  it('require a goal, so an empty set breaks them', () => {
     expect(check([], { count: 0, participants: [] })).toEqual(['root ']);
   });
 });
@@ -285,11 +285,11 @@ describe('the report of a broken invariant', () => {
       ],
     ],
     [[root], {}, []],
-  ])('the report of a broken invariant names entry and fault: case %#', (nodes, claims, problems) =>
+  ])('names entry and fault: case %#', (nodes, claims, problems) =>
     expect(problemsOf(nodes, claims)).toEqual(problems),
   );
 
-  it('the report of a broken invariant has counts, participants and an overall verdict', () => {
+  it('has counts, participants and an overall verdict', () => {
     const nodes = [root, node('a', { inReplyTo: 'g', author: 'b' }), node('b', { author: 'a' })];
     expect(checkInvariants(nodes)).toMatchObject({ ok: false, count: 3, participants: ['a', 'b'] });
     expect(checkInvariants(nodes.slice(0, 2))).toEqual({

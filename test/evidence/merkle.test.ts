@@ -23,12 +23,12 @@ const ROOTS = [
 const leavesOf = (size: number) => Array.from({ length: size }, (_, i) => merkleLeafHash(Buffer.from(`entry ${i}`)));
 
 describe('the Merkle tree of RFC 9162', () => {
-  it('the Merkle tree of RFC 9162 has the known roots', () => {
+  it('has the known roots', () => {
     expect(hex(EMPTY_ROOT)).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
     expect(ROOTS.map((_, i) => hex(merkleRoot(LEAVES.slice(0, i + 1))))).toEqual(ROOTS);
   });
 
-  it('the Merkle tree of RFC 9162 has the root of the recursive definition for any size', () => {
+  it('has the root of the recursive definition for any size', () => {
     const node = (left: Uint8Array, right: Uint8Array) =>
       hash('sha256', Buffer.concat([Buffer.of(1), left, right]), 'buffer');
     const defined = (leaves: readonly Uint8Array[]): Uint8Array => {
@@ -39,7 +39,7 @@ describe('the Merkle tree of RFC 9162', () => {
     for (let size = 1; size <= 130; size++) expect(hex(merkleRoot(leavesOf(size)))).toBe(hex(defined(leavesOf(size))));
   });
 
-  it('the Merkle tree of RFC 9162 counts its leaves', () => {
+  it('counts its leaves', () => {
     const frontier = new MerkleFrontier();
     expect(frontier.size).toBe(0);
     frontier.add(LEAVES[0]!);
@@ -47,7 +47,7 @@ describe('the Merkle tree of RFC 9162', () => {
     expect(frontier.size).toBe(2);
   });
 
-  it('the Merkle tree of RFC 9162 takes the bytes of an entry’s hash as a leaf', () => {
+  it('takes the bytes of an entry’s hash as a leaf', () => {
     const hash = 'ab'.repeat(32);
     expect(merkleLeafOfEntry({ hash })).toEqual(merkleLeafHash(Buffer.alloc(32, 0xab)));
   });

@@ -18,7 +18,7 @@ const issues = (more: object) => {
 };
 
 describe('the original JSON form of an entry', () => {
-  it('the original JSON form of an entry has the keys of MUSN, and none for an absent field', () => {
+  it('has the keys of MUSN, and none for an absent field', () => {
     const bare = draft({ id: 'x', peripheral: null, mode: null, body: null, tags: [] });
     expect(toMusnForm(bare)).toEqual({
       'evidence/id': 'x',
@@ -42,7 +42,7 @@ describe('the original JSON form of an entry', () => {
     expect(toMusnForm({ ...bare, ephemeral: false })).not.toHaveProperty('evidence/ephemeral?');
   });
 
-  it('the original JSON form of an entry has EDN keywords for types, claims and modes', () => {
+  it('has EDN keywords for types, claims and modes', () => {
     expect(
       printMusnForm(toMusnForm(draft({ id: 'x', patternId: 'a/b', body: 'edit', tags: ['t', 'two words'] }))),
     ).toBe(
@@ -58,7 +58,7 @@ describe('the original JSON form of an entry', () => {
     expect(printMusnForm({ 'evidence/subject': 'a' })).toBe('{:evidence/subject "a"}');
   });
 
-  it('the original JSON form of an entry gets defaults for absent fields', () => {
+  it('gets defaults for absent fields', () => {
     expect(read()).toEqual({
       ok: true,
       ephemeral: false,
@@ -92,7 +92,7 @@ describe('the original JSON form of an entry', () => {
     [{ 'evidence/author': { 'id/type': 'continuity' } }, [/^evidence\/author: /]],
     [{ 'evidence/author': null }, [/^evidence\/author: /]],
     [{ 'evidence/body': { a: Number.NaN } }, [/^evidence\/body\.a: /]],
-  ])('the original JSON form of an entry is refused with the path of the fault: %j', (more, expected) => {
+  ])('is refused with the path of the fault: %j', (more, expected) => {
     const found = issues(more);
     expect(found).toHaveLength(expected.length);
     for (const [at, words] of expected.entries())
@@ -115,11 +115,11 @@ describe('the original JSON form of an entry', () => {
     ['2026-13-29T12:00:00Z', '2026-13-29T12:00:00Z'],
     [1_700_000_000_000, 1_700_000_000_000],
     [undefined, undefined],
-  ])('the original JSON form of an entry states the time %j as %j', (at, is) => expect(normaliseInstant(at)).toBe(is));
+  ])('states the time %j as %j', (at, is) => expect(normaliseInstant(at)).toBe(is));
 });
 
 describe('the activity log', () => {
-  it('the activity log is recognised by its keys', () => {
+  it('is recognised by its keys', () => {
     expect(
       [{ 'event/type': 'x' }, { agent: 'a', source: 's' }].map((value) => isActivityEvent(value as never)),
     ).toEqual([true, true]);
@@ -128,7 +128,7 @@ describe('the activity log', () => {
     ).toEqual([false, false, false, false]);
   });
 
-  it('the activity log gets defaults for absent fields', () => {
+  it('gets defaults for absent fields', () => {
     expect(readActivityEvent({ at: '2026-01-29T12:00Z' }, GIVEN)).toEqual({
       id: 'given',
       at: '2026-01-29T12:00:00.000Z',
@@ -159,11 +159,11 @@ describe('the activity log', () => {
     ['hop', 'session/hop'],
     ['mode', 'session/mode'],
     ['stop', 'agent/interaction'],
-  ])('the activity log has the event %s as the entry %s', (event, type) =>
+  ])('has the event %s as the entry %s', (event, type) =>
     expect(toActivityEvent(draft({ id: 'x', body: { event } }))['event/type']).toBe(type),
   );
 
-  it('the activity log contains every fact of hopgate’s own entries', () => {
+  it('contains every fact of hopgate’s own entries', () => {
     const entry = { ...draft({ id: 'x', type: 'pattern-outcome', inReplyTo: 'y', body: { a: 1 } }), seq: 3 };
     expect(toActivityEvent(entry)).toEqual({
       'event/type': 'pattern/outcome',
@@ -183,7 +183,7 @@ describe('the activity log', () => {
     });
   });
 
-  it('the activity log keeps unknown events unchanged', () => {
+  it('keeps unknown events unchanged', () => {
     for (const body of ['text', 7, null, ['a']])
       expect(toActivityEvent(draft({ id: 'x', body }))).toMatchObject({
         'event/type': 'agent/interaction',
@@ -207,7 +207,7 @@ describe('an import plan', () => {
   const at = (id: string, time: string, more: object = {}) => form({ 'evidence/id': id, 'evidence/at': time, ...more });
   const [T1, T2, T3] = ['2026-01-29T12:00:01.000Z', '2026-01-29T12:00:02.000Z', '2026-01-29T12:00:03.000Z'] as const;
 
-  it('an import plan keeps the order of entries with the same time, and puts parents first', () => {
+  it('keeps the order of entries with the same time, and puts parents first', () => {
     const ids = plan([
       at('c', T2),
       at('a', T1),
@@ -219,20 +219,20 @@ describe('an import plan', () => {
     expect(ids.slice(1)).toEqual(['a', 'b', 'late', 'child', 'fork', 'c']);
   });
 
-  it('an import plan has a root with the time of the oldest entry, its author, and an id from the text', () => {
+  it('has a root with the time of the oldest entry, its author, and an id from the text', () => {
     const { drafts } = plan([at('a', T2), at('b', T1, { 'evidence/author': 'first' }), at('c', T1)]);
     expect(drafts[0]).toMatchObject({ at: T1, author: 'first', tags: ['import'], claim: 'goal', type: 'coordination' });
     expect(drafts[0]?.id).toMatch(/^import-[0-9a-f]{32}$/);
     expect(plan([at('a', T1)]).drafts[0]?.id).not.toBe(plan([at('a', T2)]).drafts[0]?.id);
   });
 
-  it('an import plan gives entries without an id a new one, also the third of three equal entries', () => {
+  it('gives entries without an id a new one, also the third of three equal entries', () => {
     const same = form();
     const ids = plan([same, same, same]).drafts.map(({ id }) => id);
     expect(new Set(ids).size).toBe(4);
   });
 
-  it('an import plan names each dropped field once, and each refused entry by its position', () => {
+  it('names each dropped field once, and each refused entry by its position', () => {
     expect(
       plan([
         { ...form(), x: 1 },
@@ -249,7 +249,7 @@ describe('an import plan', () => {
     expect(bad.ok ? [] : bad.problems.map(({ path }) => path)).toEqual(['[1].at', '[1].tags.1', '[2].evidence/at']);
   });
 
-  it('an import plan reads sets in a fixed order, and tagged forms only if they are texts', () => {
+  it('reads sets in a fixed order, and tagged forms only if they are texts', () => {
     const planned = (text: string) => planEvidenceImport(text, { sessionId: 's-1', source: 'log' });
     const head = '{:evidence/type :correction :evidence/author "a" :evidence/at "2026-01-29T12:00:00Z"';
     const tags = (text: string) => {

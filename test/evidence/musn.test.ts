@@ -26,7 +26,7 @@ const refused = (text: string) => {
 };
 
 describe('EDN', () => {
-  it('the EDN reads back as printed for any value', () => {
+  it('reads back as printed for any value', () => {
     fc.assert(
       fc.property(json, (value) => {
         const read = parseEdn(printEdn(value));
@@ -44,13 +44,13 @@ describe('EDN', () => {
     ],
     [[1e21, 2 ** 60, 1e-7], '[1e+21 1.152921504606847e+18 1e-7]'],
     ['a "b" \\ \n', '"a \\"b\\" \\\\ \\n"'],
-  ])('the EDN of %j is %s', (value, text) => {
+  ])('of %j is %s', (value, text) => {
     expect(printEdn(value)).toBe(text);
   });
 });
 
 describe('other programs’ entry forms', () => {
-  it('other programs’ entry forms read back as the same drafts, through JSON and through EDN', () => {
+  it('read back as the same drafts, through JSON and through EDN', () => {
     fc.assert(
       fc.property(draftsOf('s-1'), (drafts) => {
         const wanted = plain(drafts.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)));
@@ -66,7 +66,7 @@ describe('other programs’ entry forms', () => {
     );
   });
 
-  it('other programs’ entry forms are read with keywords, sets, #inst, an agent as a map, and without claim and id', () => {
+  it('are read with keywords, sets, #inst, an agent as a map, and without claim and id', () => {
     const text = `
       ; one entry
       {:evidence/type :coordination
@@ -116,7 +116,7 @@ describe('other programs’ entry forms', () => {
     ['no map', '[1]', /^\[0\]: must be an entry/],
     ['broken EDN', '{:evidence/type :correction', /^line 1, column 1: .*never closed/],
     ['nothing', '  ', /nothing to read/],
-  ])('other programs’ entry forms with %s are refused with the path', (_what, text, words) => {
+  ])('with %s are refused with the path', (_what, text, words) => {
     const problems = refused(text);
     expect(problems).not.toEqual([]);
     expect(
@@ -140,7 +140,7 @@ describe('activity events', () => {
     { requiredKeys: ['event/type', 'at'] },
   );
 
-  it('activity events are exported as they were imported', () => {
+  it('are exported as they were imported', () => {
     fc.assert(
       fc.property(fc.array(event, { minLength: 1, maxLength: 5 }), (events) => {
         const wanted = plain(events);
@@ -154,7 +154,7 @@ describe('activity events', () => {
     );
   });
 
-  it('activity events of a review keep the fields next to the metadata', () => {
+  it('of a review keep the fields next to the metadata', () => {
     const par = {
       'event/type': 'session/par',
       'session/id': 's-1',
@@ -167,7 +167,7 @@ describe('activity events', () => {
     });
   });
 
-  it('activity events of hopgate’s own entries describe them and have their ids', () => {
+  it('of hopgate’s own entries describe them and have their ids', () => {
     const par = draft({ id: 'p', body: { event: 'par', par: { what_went_well: ['x'] } } });
     expect(toActivityEvent(par)).toMatchObject({
       'event/type': 'session/par',
@@ -199,7 +199,7 @@ describe('an import', () => {
     ...more,
   });
 
-  it('an import is in order of time, each entry after its parent, under a root that names its origin', () => {
+  it('is in order of time, each entry after its parent, under a root that names its origin', () => {
     const text = JSON.stringify([
       form('late', '2026-01-29T12:00:03.000Z'),
       form('reply', '2026-01-29T12:00:01.000Z', { 'evidence/in-reply-to': 'goal' }),
@@ -216,7 +216,7 @@ describe('an import', () => {
     expect(ephemeral.map(({ id }) => id)).toEqual(['beat']);
   });
 
-  it('an import does not loop on circular replies, which the store then refuses', async () => {
+  it('does not loop on circular replies, which the store then refuses', async () => {
     const text = JSON.stringify([
       form('a', '2026-01-29T12:00:00Z', { 'evidence/in-reply-to': 'b' }),
       form('b', '2026-01-29T12:00:00Z', { 'evidence/in-reply-to': 'a' }),
@@ -228,7 +228,7 @@ describe('an import', () => {
     });
   });
 
-  it('an import gives equal events different ids, and the same text always the same ids', () => {
+  it('gives equal events different ids, and the same text always the same ids', () => {
     const text = '{"event/type":"x","at":"2026-01-29T12:00:00Z"}\n'.repeat(2);
     const ids = imported(text).drafts.map(({ id }) => id);
     expect(new Set(ids).size).toBe(3);

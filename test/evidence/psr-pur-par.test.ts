@@ -34,11 +34,9 @@ describe('a selection in its dialects', () => {
       { kind: 'psr', tool: 'psr-select', 'pattern-id': ':a', result: { 'pattern-id': 'a' } },
       { pattern: 'a' },
     ],
-  ])('a selection in its dialects is read from the form: %s', (_, value, read) =>
-    expect(readPsr(value)).toMatchObject(read),
-  );
+  ])('is read from the form: %s', (_, value, read) => expect(readPsr(value)).toMatchObject(read));
 
-  it('a selection in its dialects is not read from a value without a pattern or a gap', () => {
+  it('is not read from a value without a pattern or a gap', () => {
     const values: Json[] = [null, 1, 'a', [], {}, { query: 'q' }, { pattern: ' ' }];
     for (const value of values) expect(readPsr(value)).toBeNull();
   });
@@ -57,9 +55,9 @@ describe('an outcome in its dialects', () => {
     [{ held: false }, 'failed'],
     [{ status: 'worked' }, 'success'],
     [{ kind: 'pur', result: { 'success?': false } }, 'failed'],
-  ])('an outcome in its dialects is read: %j is %s', (value, outcome) => expect(readPur(value)?.outcome).toBe(outcome));
+  ])('is read: %j is %s', (value, outcome) => expect(readPur(value)?.outcome).toBe(outcome));
 
-  it('an outcome in its dialects keeps the gate’s verdict', () => {
+  it('keeps the gate’s verdict', () => {
     expect(
       readPur({
         'pur/id': 'pur-1',
@@ -71,12 +69,12 @@ describe('an outcome in its dialects', () => {
     ).toMatchObject({ id: 'pur-1', psr: 'psr-1', held: false, criteria: { a: true }, predictionError: 0.5 });
   });
 
-  it('an outcome in its dialects is not read from a value without a verdict', () => {
+  it('is not read from a value without a verdict', () => {
     const values: Json[] = [null, 'success', {}, { outcome: 'splendid' }, { success: {} }];
     for (const value of values) expect(readPur(value)).toBeNull();
   });
 
-  it('an outcome in its dialects reads its own form back', () => {
+  it('reads its own form back', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...PATTERN_OUTCOMES),
@@ -147,11 +145,9 @@ describe('a review in its dialects', () => {
       { peripheral: 'reflect', par: { problem: 'p', approach: ['read'], result: 'r' } },
       { problem: 'p', approach: ['read'], result: 'r' },
     ],
-  ])('a review in its dialects is read from the form: %s', (_, value, read) =>
-    expect(readPar(value)).toMatchObject(read),
-  );
+  ])('is read from the form: %s', (_, value, read) => expect(readPar(value)).toMatchObject(read));
 
-  it('a review in its dialects reads its own form back, and no other entry as a review', () => {
+  it('reads its own form back, and no other entry as a review', () => {
     const own = readPar({ 'what-worked': ['w'], suggestions: ['s'] })!;
     expect(readPar(own)).toEqual(own);
     const values: Json[] = [null, 'x', [], {}, { result: 'r' }];
@@ -162,7 +158,7 @@ describe('a review in its dialects', () => {
 describe('the sum of several reviews', () => {
   const par = (wrong: string[], used: Json[]) => readPar({ what_could_improve: wrong, patterns_used: used })!;
 
-  it('the sum of several reviews lists recurring problems: first by the number of reviews, then by the number of occurrences', () => {
+  it('lists recurring problems: first by the number of reviews, then by the number of occurrences', () => {
     const { wrong } = aggregatePars([par(['9 × slow'], []), par(['1 × late', 'rude'], []), par(['2 × late'], [])]);
     expect(wrong).toEqual([
       { text: 'late', times: 3, reviews: 2 },
@@ -171,7 +167,7 @@ describe('the sum of several reviews', () => {
     ]);
   });
 
-  it('the sum of several reviews gives the share of successes of each pattern, not counting deferred outcomes', () => {
+  it('gives the share of successes of each pattern, not counting deferred outcomes', () => {
     const use = (pattern: string, outcome: string | null) => ({ pattern, count: 1, inferred: false, outcome });
     const { patterns } = aggregatePars([
       par([], [use('a', 'success'), use('b', 'failed')]),
@@ -184,7 +180,7 @@ describe('the sum of several reviews', () => {
     ]);
   });
 
-  it('the sum of several reviews lists each text once, in a fixed order', () => {
+  it('lists each text once, in a fixed order', () => {
     const { wrong } = aggregatePars([
       par(['12 × a\nb', 'x 3 × y', '2 × ', 'b', 'b'], []),
       par(['3 × c', 'd', '3 × e'], []),
@@ -201,7 +197,7 @@ describe('the sum of several reviews', () => {
     expect(aggregatePars([par([], []), par(['b', 'a'], [])]).wrong.map(({ text }) => text)).toEqual(['a', 'b']);
   });
 
-  it('the sum of several reviews has for each pattern the selections, the inferred uses, the outcomes and the prediction errors', () => {
+  it('has for each pattern the selections, the inferred uses, the outcomes and the prediction errors', () => {
     const use = (pattern: string, count: number, inferred: boolean, outcome: string | null) => ({
       pattern,
       count,

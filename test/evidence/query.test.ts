@@ -34,7 +34,7 @@ const places: fc.Arbitrary<QueryPosition> = fc.record({
 });
 
 describe('a query', () => {
-  it('a query is resolved to milliseconds, a limit and a position', () => {
+  it('is resolved to milliseconds, a limit and a position', () => {
     expect(validateQuery({})).toEqual({ since: null, before: null, limit: 100, after: null });
     expect(
       validateQuery({
@@ -79,9 +79,9 @@ describe('a query', () => {
     [{ after: '1.2.3' }, ['after']],
     [{ after: 'x1.0.3' }, ['after']],
     [{ after: '1.0.3x' }, ['after']],
-  ])('a query with %j is refused', (query, paths) => expect(problems(query)).toEqual(paths));
+  ])('with %j is refused', (query, paths) => expect(problems(query)).toEqual(paths));
 
-  it('an error about an instant or a cursor shows its correct form', () => {
+  it('with a wrong instant or cursor is refused with the correct form', () => {
     expect(() => validateQuery({ since: 'now' })).toThrow('since: must be ISO 8601 in UTC: 2026-01-31T09:00:00.000Z');
     expect(() => validateQuery({ after: 'x' })).toThrow('after: is not a cursor; give the "next" of an earlier page');
   });
@@ -110,7 +110,7 @@ describe('an entry', () => {
   };
   const matches = (query: EvidenceQuery) => matchesQuery(validateQuery(query), entry);
 
-  it('an entry matches an empty query, and one with all of its own values', () => {
+  it('matches an empty query, and one with all of its own values', () => {
     expect([matches({}), matches(all)]).toEqual([true, true]);
   });
 
@@ -126,13 +126,13 @@ describe('an entry', () => {
     ['tags', { tags: ['a', 'c'] }],
     ['since', { since: '2026-01-31T09:00:00.001Z' }],
     ['before', { before: '2026-01-31T09:00:00.000Z' }],
-  ])('an entry does not match a query that names another %s', (_, other) => {
+  ])('does not match a query that names another %s', (_, other) => {
     expect([matches(other), matches({ ...all, ...other })]).toEqual([false, false]);
   });
 });
 
 describe('the answer to a query', () => {
-  it('the answer to a query has the newest entries first, and at equal times ephemeral entries before durable ones', () => {
+  it('has the newest entries first, and at equal times ephemeral entries before durable ones', () => {
     const sorted: QueryPosition[] = [
       { at: 2, ephemeral: false, nth: 0 },
       { at: 1, ephemeral: true, nth: 1 },
@@ -149,14 +149,14 @@ describe('the answer to a query', () => {
     );
   });
 
-  it('the answer to a query continues at its cursor', () =>
+  it('continues at its cursor', () =>
     fc.assert(
       fc.property(places, (place) => {
         expect(validateQuery({ after: encodeCursor(place) }).after).toEqual(place);
       }),
     ));
 
-  it('the answer to a query is cut to the limit, with a cursor only if more follow', () => {
+  it('is cut to the limit, with a cursor only if more follow', () => {
     const found = [3, 2, 1].map((at) => ({ position: { at, ephemeral: false, nth: at }, found: at as never }));
     const page = (limit: number, of = found) => cutToPage(validateQuery({ limit }), of);
     expect(page(2)).toEqual({ entries: [3, 2], next: '2.0.2' });

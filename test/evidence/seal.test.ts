@@ -37,14 +37,14 @@ const read = (entries: typeof log, size: number, sessionId = 's-1') => {
 };
 
 describe('a seal', () => {
-  it('a seal verifies with its own key and no other', () => {
+  it('verifies with its own key and no other', () => {
     const seal = sealOf(log);
     expect(isSignedBy(seal, key.publicKey)).toBe(true);
     expect(isSignedBy(seal, publicKeyOf(key.privateKey))).toBe(true);
     expect(isSignedBy(seal, newSealKey().publicKey)).toBe(false);
   });
 
-  it('a seal is invalid if a word of it is changed', () => {
+  it('is invalid if a word of it is changed', () => {
     const seal = sealOf(log);
     for (const change of [
       { size: 9 },
@@ -55,20 +55,20 @@ describe('a seal', () => {
       expect(isSignedBy({ ...seal, statement: { ...seal.statement, ...change } }, key.publicKey)).toBe(false);
   });
 
-  it('a seal reads back from its file', () => {
+  it('reads back from its file', () => {
     const seal = sealOf(log);
     expect(parseSeal(JSON.stringify(seal))).toEqual(seal);
     for (const text of ['', '{}', JSON.stringify({ ...seal, more: 1 })])
       expect(() => parseSeal(text)).toThrow(SealError);
   });
 
-  it('a seal matches its session, also after the session continued', () => {
+  it('matches its session, also after the session continued', () => {
     const seal = sealOf(log.slice(0, 6));
     expect(sealProblem(seal, read(log.slice(0, 6), 6))).toBeNull();
     expect(sealProblem(seal, read(log, 6))).toBeNull();
   });
 
-  it('a seal does not match a truncated, rewritten or other session', () => {
+  it('does not match a truncated, rewritten or other session', () => {
     const seal = sealOf(log);
     expect(sealProblem(seal, read(log.slice(0, 9), 10))).toContain('10 were sealed');
     expect(sealProblem(seal, { ...read(log, 10), sealed: { head: '1'.repeat(64), root: merkleRoot([]) } })).toContain(
@@ -80,7 +80,7 @@ describe('a seal', () => {
     expect(sealProblem(seal, read(log, 10, 's-2'))).toContain('s-2');
   });
 
-  it('a seal accepts only an Ed25519 key', () => {
+  it('accepts only an Ed25519 key', () => {
     expect(() => sealOf(log, 'secret')).toThrow(SealError);
     expect(() => isSignedBy(sealOf(log), 'secret')).toThrow(SealError);
   });

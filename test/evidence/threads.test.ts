@@ -25,7 +25,7 @@ const project = (entries: readonly Entry[], hours = 1) => buildThread(entries, S
 const goal = { id: 'g', claim: 'goal' } as const;
 
 describe('a thread', () => {
-  it('a thread contains the entries about its subject, the participants and its goal', () => {
+  it('contains the entries about its subject, the participants and its goal', () => {
     const thread = project(
       entriesOf(
         goal,
@@ -42,16 +42,16 @@ describe('a thread', () => {
     expect(thread?.entries.map(({ id }) => id)).toEqual(['g', 'a']);
   });
 
-  it('a thread does not exist without a goal', () => expect(project(entriesOf({ id: 'a' }))).toBeNull());
+  it('does not exist without a goal', () => expect(project(entriesOf({ id: 'a' }))).toBeNull());
 
-  it('a thread is open, and stalled after a configurable time', () => {
+  it('is open, and stalled after a configurable time', () => {
     const entries = entriesOf(goal, { id: 'a', inReplyTo: 'g' });
     expect(project(entries)?.status).toBe('open');
     expect(project(entries, 25)?.status).toBe('stalled');
     expect(buildThread(entries, SUBJECT, { now: START + HOUR, staleAfter: 60_000 })?.status).toBe('stalled');
   });
 
-  it('a thread is closed by a last entry that concludes it, and open again after another entry', () => {
+  it('is closed by a last entry that concludes it, and open again after another entry', () => {
     const entries = entriesOf(goal, { id: 'a', inReplyTo: 'g' }, { id: 'c', claim: 'conclusion', inReplyTo: 'a' });
     expect(project(entries, 99)?.status).toBe('closed');
     const more = entriesOf(
@@ -64,7 +64,7 @@ describe('a thread', () => {
     expect(project(more)?.status).toBe('open');
   });
 
-  it('a thread has the forks of one entry as separate threads', () => {
+  it('has the forks of one entry as separate threads', () => {
     const thread = project(
       entriesOf(
         goal,
@@ -91,7 +91,7 @@ describe('a thread', () => {
     expect(thread?.forks[1]?.forks.map(({ id }) => id.split('/').at(-1))).toEqual(['right-fork']);
   });
 
-  it('a thread has the outcome of each conjecture', () => {
+  it('has the outcome of each conjecture', () => {
     const thread = project(
       entriesOf(
         goal,
@@ -121,7 +121,7 @@ describe('a thread', () => {
     [{ ok: true }, 'success'],
     [{ held: false }, 'failed'],
     [{ status: 'Succeeded' }, 'success'],
-  ])('a thread counts a pattern with the outcome %j', (body, word) => {
+  ])('counts a pattern with the outcome %j', (body, word) => {
     const pattern = { patternId: 'small-steps' };
     const thread = project(
       entriesOf(
@@ -135,7 +135,7 @@ describe('a thread', () => {
     ]);
   });
 
-  it('a thread counts no outcome without a verdict', () => {
+  it('counts no outcome without a verdict', () => {
     const thread = project(
       entriesOf(goal, { id: 'p', type: 'pattern-outcome', patternId: 'p', inReplyTo: 'g', body: { notes: 'success' } }),
     );

@@ -9,7 +9,7 @@ import { contextOf, grantFor, viewOf, visitTo } from './views.ts';
 const wanted = { sessionId: 's', requestHash: 'h' };
 
 describe('approvalProblem', () => {
-  it('approvalProblem accepts exactly the approved request, until the approval expires', () => {
+  it('accepts exactly the approved request, until the approval expires', () => {
     expect(approvalProblem(grantFor('h'), wanted, 1999, ['other'])).toBeNull();
   });
   it.each<[string, Parameters<typeof grantFor>[1], number, string[]]>([
@@ -17,7 +17,7 @@ describe('approvalProblem', () => {
     ['the approval was given for another request (the hash differs)', { requestHash: 'H' }, 0, []],
     ['the approval has expired', {}, 2000, []],
     ['the approval was used before; an approval is valid once', {}, 0, ['n-1']],
-  ])('approvalProblem refuses: %s', (problem, grant, now, used) => {
+  ])('reports: %s', (problem, grant, now, used) => {
     expect(approvalProblem(grantFor('h', grant), wanted, now, used)).toBe(problem);
   });
 });
@@ -29,18 +29,18 @@ describe('the hash of an approval request', () => {
     reason: 'r',
     view: { a: 1, b: 2 },
   };
-  it('the hash of an approval request does not depend on the order of keys', () => {
+  it('does not depend on the order of keys', () => {
     expect(approvalHash({ ...subject, view: { b: 2, a: 1 } })).toBe(approvalHash(subject));
     expect(approvalHash(subject)).toMatch(/^[0-9a-f]{64}$/);
   });
-  it('the hash of an approval request has a new version for each new title', () => {
+  it('has a new version for each new title', () => {
     const titles = Object.values(APPROVAL_FIELD_TITLES);
     expect({ version: APPROVAL_VERSION, titles }).toEqual({
       // biome-ignore format: docs/extend/approval.md changes this line
       ...{ version: 2, titles: ['fruit', 'context', 'changes', 'findings', 'changed test files', 'args', 'command', 'install', 'locks', 'exit criteria', 'summary', 'tested', 'ships'] },
     });
   });
-  it('the hash of an approval request changes with every part of the request', () => {
+  it('changes with every part of the request', () => {
     const others = [
       { ...subject, sessionId: 't' },
       { ...subject, reason: '' },
@@ -65,7 +65,7 @@ describe('an approval of a hop', () => {
     if (decision.ok || !decision.wanted) throw new Error('no approval is wanted');
     return decision.wanted;
   };
-  it('an approval of a hop shows the fruit, the context and the changes', () => {
+  it('shows the fruit, the context and the changes', () => {
     expect(asked(viewOf(ready)).subject).toEqual({
       sessionId: 's',
       action: { kind: 'hop', from: 'test', exit: 'pass', to: 'deploy' },
@@ -77,7 +77,7 @@ describe('an approval of a hop', () => {
       },
     });
   });
-  it('an approval of a hop shows an object in an argument with its names, and an install command by its values', () => {
+  it('shows an object in an argument with its names, and an install command by its values', () => {
     const transfers = [{ from: 'a', to: 'b' }];
     const install = [{ run: 'npm ci', hosts: 'from no host', scripts: 'with scripts of packages off' }];
     expect(approvalRows({ view: { args: { transfers, names: ['a', 'b'] }, install } })).toEqual([
@@ -86,7 +86,7 @@ describe('an approval of a hop', () => {
       ['install', 'npm ci from no host with scripts of packages off'],
     ]);
   });
-  it('an approval of a hop shows findings and changed test files apart from the other changes', () => {
+  it('shows findings and changed test files apart from the other changes', () => {
     const findings = { 'package.json': 'a package manager runs the commands in this file' };
     const changes = { 'src/a.ts': 'a', 'test/a.test.ts': null };
     expect(asked(viewOf({ ...ready, findings, changes })).subject.view).toMatchObject({
@@ -103,13 +103,13 @@ describe('an approval of a hop', () => {
     ['one more file', { changes: { 'src/a.ts': 'a'.repeat(64), 'src/b.ts': null } }, {}],
     ['a finding', { findings: { 'src/a.ts': 'it is executable' } }, {}],
     ['the reason', {}, { reason: 'because' }],
-  ])('an approval of a hop is not valid if %s differs from the approved one', (_name, some, request) => {
+  ])('is not valid if %s differs from the approved one', (_name, some, request) => {
     const approval = grantFor(asked(viewOf(ready)).hash);
     expect(decide(contextOf(viewOf(ready)), { ...ship, approval }).ok).toBe(true);
     const other = decide(contextOf(viewOf({ ...ready, ...some })), { ...ship, ...request, approval });
     expect(other).toMatchObject({ ok: false, denial: { code: 'approval-invalid' } });
   });
-  it('an approval of a hop is not requested while anything else is missing', () => {
+  it('is not requested while anything else is missing', () => {
     for (const some of [
       { tests: { passed: false, count: 1, failed: 0 } },
       { fruits: {} },

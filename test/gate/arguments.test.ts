@@ -20,7 +20,7 @@ describe('the arguments of a call', () => {
       { command: ['npm', 'test'] },
     ],
     ['a list with another of several allowed types', 'bash-test', ['npm test'], { command: 'npm test' }],
-  ])('the arguments of a call are accepted if they are %s', (_name, tool, given, args) => {
+  ])('are accepted if they are %s', (_name, tool, given, args) => {
     expect(bind(tool, given)).toEqual({ ok: true, args });
   });
 
@@ -30,7 +30,7 @@ describe('the arguments of a call', () => {
     ['a text of which null is one', 'text', { enum: ['a', null] }, { ok: true, args: { v: null } }],
     ['a text that may not be null', 'text', { type: 'string' }, { ok: true, args: {} }],
     ['a path, which has to lie somewhere', 'path:read', { type: ['string', 'null'] }, { ok: true, args: {} }],
-  ])('the arguments of a call keep null exactly if the parameter may be null: %s', (_name, role, schema, bound) => {
+  ])('keep null exactly if the parameter may be null: %s', (_name, role, schema, bound) => {
     const parameter = { name: 'v', role, schema, required: false, description: '' };
     const tool = { ...fixtureSpecs.tools['read']!, parameters: [parameter as never] };
     expect(bindCallArguments(tool, { v: null })).toEqual(bound);
@@ -48,15 +48,18 @@ describe('the arguments of a call', () => {
     ['text', undefined, 10, 10],
     ['text', undefined, null, undefined],
     ['path:read', undefined, null, undefined],
-  ])('a %s given as %j with the default %j is judged and passed on as %j', (role, given, byDefault, bound) => {
-    const schema: { [keyword: string]: Json } = byDefault === undefined ? {} : { default: byDefault };
-    const tool = {
-      ...fixtureSpecs.tools['read']!,
-      parameters: [{ name: 'v', role, schema, required: false, description: '' }],
-    };
-    const args = bound === undefined ? {} : { v: bound };
-    expect(bindCallArguments(tool, { v: given })).toEqual({ ok: true, args });
-  });
+  ])(
+    'of the type %s given as %j with the default %j are judged and passed on as %j',
+    (role, given, byDefault, bound) => {
+      const schema: { [keyword: string]: Json } = byDefault === undefined ? {} : { default: byDefault };
+      const tool = {
+        ...fixtureSpecs.tools['read']!,
+        parameters: [{ name: 'v', role, schema, required: false, description: '' }],
+      };
+      const args = bound === undefined ? {} : { v: bound };
+      expect(bindCallArguments(tool, { v: given })).toEqual({ ok: true, args });
+    },
+  );
 
   it.each<[string, string, unknown, string | null, string]>([
     [
@@ -94,7 +97,7 @@ describe('the arguments of a call', () => {
       null,
       'args must be an object with parameter names as keys, or a list in the order of the parameters',
     ],
-  ])('the arguments of a call are refused if they are or contain %s', (_name, tool, given, argument, problem) => {
+  ])('are refused if they are or contain %s', (_name, tool, given, argument, problem) => {
     const bound = bind(tool, given);
     expect(bound).toMatchObject({ ok: false, argument });
     expect(!bound.ok && bound.problem).toContain(problem);

@@ -59,7 +59,7 @@ describe('the gate’s decision', () => {
       visits: fc.constantFrom<{ readonly [peripheral: string]: number }>({}, { explore: 1 }),
     })
     .map((some) => viewOf(some));
-  it('the gate’s decision is the same twice, changes nothing, uses no clock and always has a message', () => {
+  it('is the same twice, changes nothing, uses no clock and always has a message', () => {
     const clock = Date.now;
     const codes = new Set<string>();
     Date.now = () => {
@@ -94,7 +94,7 @@ it('every denial code has a message, even without details', () => {
 });
 
 describe('validateHop', () => {
-  it('validateHop gives the decision of the real hop, for the agent unless it names another principal', () => {
+  it('gives the decision of the real hop, for the agent unless it names another principal', () => {
     const context = contextOf(viewOf({ visit: visitTo('chat') }));
     expect(validateHop(context, { to: 'explore', exit: 'hop-explore', reason: 'on' })).toMatchObject({
       ok: true,
@@ -118,7 +118,7 @@ describe('the mode gate', () => {
   const change = (from: Mode, to: Mode, by: Principal, more: object = {}) =>
     answer(contextOf(viewOf({ mode: from })), { kind: 'mode', to, by, summary: 'done', ...more });
 
-  it.each(pairs)('the mode gate allows the change from %s to %s only if the table of transitions does', (from, to) => {
+  it.each(pairs)('allows the change from %s to %s only if the table of transitions does', (from, to) => {
     const plain = lawful[`${from} ${to}`] ?? 'mode-not-allowed';
     expect(change(from, to, 'agent')).toBe(plain);
     expect(change(from, to, 'operator')).toBe(plain);
@@ -128,7 +128,7 @@ describe('the mode gate', () => {
     expect(change(from, to, 'clock')).toBe(back);
     expect(change(from, to, 'agent', { reset: true })).toBe('mode-not-allowed');
   });
-  it('the mode gate requires an approval for EXECUTE and a summary for leaving it, except for a reset', () => {
+  it('requires an approval for EXECUTE and a summary for leaving it, except for a reset', () => {
     const decideMode = (from: Mode, to: Mode, more: object) =>
       decide(contextOf(viewOf({ mode: from })), { kind: 'mode', to, by: 'operator', ...more });
     expect(decideMode('diagnose', 'execute', {})).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
@@ -141,7 +141,7 @@ describe('the mode gate', () => {
       plan: { how: 'reset', approval: null },
     });
   });
-  it('the mode gate refuses every change if the spec set has none', () => {
+  it('refuses every change if the spec set has none', () => {
     const none: SpecSet = { ...fixtureSpecs, modeGate: null };
     const decision = decide(contextOf(viewOf({ mode: null }), none), { kind: 'mode', to: 'diagnose', by: 'operator' });
     expect(decision).toMatchObject({
@@ -149,7 +149,7 @@ describe('the mode gate', () => {
       denial: { code: 'mode-not-allowed', message: 'this spec set has no mode gate' },
     });
   });
-  it('the mode gate limits peripherals to the modes that gate.yaml states', () => {
+  it('limits peripherals to the modes that gate.yaml states', () => {
     const gate = {
       ...fixtureSpecs.modeGate!,
       peripherals: { ...fixtureSpecs.modeGate!.peripherals, discuss: ['chat'] },
@@ -170,7 +170,7 @@ describe('the limits', () => {
     ['just before the deadline', inTest({ deadline: 1001 }), 'ok'],
     ['at the deadline', inTest({ deadline: 1000 }), 'limit-reached'],
     ['expired', inTest({ status: 'expired' }), 'limit-reached'],
-  ] as const)('the limits allow or refuse a step %s', (_name, context, expected) => {
+  ] as const)('allow or refuse a step %s', (_name, context, expected) => {
     expect(answer(context, read)).toBe(expected);
     expect(answer(context, { kind: 'stop', reason: 'enough', by: 'agent' })).toBe('ok');
     expect(answer(context, { kind: 'hop', to: 'reflect', exit: 'hop-reflect', reason: 'on', by: 'operator' })).toBe(
@@ -185,7 +185,7 @@ describe('unknown names', () => {
     const decision = decide(explore, request);
     return decision.ok ? null : decision.denial;
   };
-  it('unknown names are answered with the nearest known peripheral or tool', () => {
+  it('are answered with the nearest known peripheral or tool', () => {
     expect(denial({ kind: 'hop', to: 'eidt', reason: 'on', by: 'agent' })).toMatchObject({
       code: 'hop-not-allowed',
       message: 'there is no peripheral "eidt"',
@@ -194,14 +194,14 @@ describe('unknown names', () => {
     expect(denial({ kind: 'step', tool: 'gerp', args: {} })?.remedy).toContain('Did you mean grep?');
     expect(denial({ kind: 'step', tool: 'zzzzzzzz', args: {} })?.remedy).not.toContain('Did you mean');
   });
-  it('unknown names include the names of members that every object inherits', () => {
+  it('include the names of members that every object inherits', () => {
     expect(denial({ kind: 'hop', to: 'constructor', reason: 'on', by: 'agent' })?.code).toBe('hop-not-allowed');
     expect(denial({ kind: 'step', tool: 'constructor', args: {} })?.code).toBe('unknown-tool');
     expect(denial({ kind: 'stop', reason: 'x', by: 'agent', fruit: { constructor: 1 } as never })?.code).toBe(
       'invalid-fruit',
     );
   });
-  it('unknown names of agents are refused in a peripheral that lists its agents', () => {
+  it('of agents are refused in a peripheral that lists its agents', () => {
     const specs = {
       ...fixtureSpecs,
       peripherals: { ...fixtureSpecs.peripherals, chat: { ...fixtureSpecs.peripherals['chat']!, agents: ['keeper'] } },

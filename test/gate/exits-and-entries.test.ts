@@ -224,14 +224,14 @@ const ENTRIES: readonly Row[] = [
 ];
 
 describe('an exit is open or closed as the table says', () => {
-  it.each(EXITS)('an exit is open or closed as the table says in the row: $name', ({ holds, fails }) => {
+  it.each(EXITS)('in the row: $name', ({ holds, fails }) => {
     expect(answer(contextOf(holds[0]), holds[1])).toBe('ok');
     expect(answer(contextOf(fails[0]), fails[1])).toBe(fails[2]);
   });
 });
 
 describe('an entry admits or refuses as the table says', () => {
-  it.each(ENTRIES)('an entry admits or refuses as the table says in the row: $name', ({ holds, fails }) => {
+  it.each(ENTRIES)('in the row: $name', ({ holds, fails }) => {
     expect(answer(contextOf(holds[0]), holds[1])).toBe('ok');
     expect(answer(contextOf(fails[0]), fails[1])).toBe(fails[2]);
   });
@@ -260,7 +260,7 @@ describe('docs/exits-and-entries.md', async () => {
       rest: rest ?? '',
     }));
   };
-  it('docs/exits-and-entries.md lists every exit with its destinations', () => {
+  it('lists every exit with its destinations', () => {
     const rows = rowsUnder('Exits');
     expect(rows.map(({ name }) => name).toSorted()).toEqual(exitsOf(shipped).toSorted());
     for (const { name, rest } of rows) {
@@ -274,7 +274,7 @@ describe('docs/exits-and-entries.md', async () => {
       );
     }
   });
-  it('docs/exits-and-entries.md lists every entry', () => {
+  it('lists every entry', () => {
     const rows = rowsUnder('Entries');
     expect(rows.map(({ name }) => name).toSorted()).toEqual(entriesOf(shipped).toSorted());
     for (const { name, rest } of rows) {

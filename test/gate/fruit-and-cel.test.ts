@@ -10,7 +10,7 @@ const edit = fixtureSpecs.peripherals['edit']!;
 const withFruit = (fruit: PeripheralSpec['fruit']): PeripheralSpec => ({ ...edit, fruit });
 
 describe('predictVisitFruit', () => {
-  it('predictVisitFruit is null if nothing was observed', () => {
+  it('is null if nothing was observed', () => {
     expect(predictVisitFruit(fixtureSpecs.peripherals['test']!, {}, {})).toEqual({
       fruit: { result: null, 'test-count': null, failures: null },
       problems: [],
@@ -25,14 +25,14 @@ describe('predictVisitFruit', () => {
     ['object', {}, []],
     ['object', { a: 1 }, null],
     [['low', 'high'], 'low', 'middle'],
-  ])('predictVisitFruit checks a stated field of type %j', (type, good, bad) => {
+  ])('checks a stated field of type %j', (type, good, bad) => {
     const spec = withFruit({ it: { kind: 'stated', type, optional: false } });
     expect(predictVisitFruit(spec, {}, { it: good })).toEqual({ fruit: { it: good }, problems: [] });
     expect(predictVisitFruit(spec, {}, { it: bad }).problems).toMatchObject([
       { field: 'it', problem: expect.stringContaining('the value must be') },
     ]);
   });
-  it('predictVisitFruit requires every stated field that is not optional', () => {
+  it('requires every stated field that is not optional', () => {
     const spec = withFruit({
       it: { kind: 'stated', type: 'string', optional: false },
       or: { kind: 'stated', type: 'string', optional: true },
@@ -42,7 +42,7 @@ describe('predictVisitFruit', () => {
       problems: [{ field: 'it', problem: 'the field is missing; state it (string)' }],
     });
   });
-  it('predictVisitFruit reports every problem together', () => {
+  it('reports every problem together', () => {
     const { problems } = predictVisitFruit(
       edit,
       { changes: 1 },
@@ -55,7 +55,7 @@ describe('predictVisitFruit', () => {
       'constructor',
     ]);
   });
-  it('predictVisitFruit lets the agent repeat an observed value but not change it', () => {
+  it('lets the agent repeat an observed value but not change it', () => {
     expect(predictVisitFruit(edit, { changes: 1 }, { changes: 1 }).problems).toEqual([]);
     expect(predictVisitFruit(edit, {}, { changes: 0 }).problems).toHaveLength(1);
   });
@@ -93,11 +93,11 @@ describe('a CEL condition', () => {
     ['1 / 0 == 1', false],
     ['((', false],
     ['', false],
-  ])('a CEL condition has the result of its rule: %s is %s', (rule, expected) => {
+  ])('has the result of its rule: %s is %s', (rule, expected) => {
     expect(evaluateRule(rule, facts)).toBe(expected);
     expect(evaluateRule(rule, facts)).toBe(expected);
   });
-  it('a CEL condition may spell a fruit field with _ instead of -', () => {
+  it('may spell a fruit field with _ instead of -', () => {
     expect(
       evaluateRule(
         "backpack.plan.first_step == 'a-b'",
@@ -108,7 +108,7 @@ describe('a CEL condition', () => {
   it.each([
     { 'max-amount': 10, max_amount: 5000 },
     { max_amount: 10, 'max-amount': 5000 },
-  ])('a CEL condition does not hold for %j, whose names are the same with _', (limits) => {
+  ])('does not hold for %j, whose names are the same with _', (limits) => {
     const facts = collectCelFacts(view, {}, { limits });
     expect(evaluateRule('args.limits.max_amount <= 500', facts)).toBe(false);
     expect(isCelRuleTrue('args.limits.max_amount <= 500', facts)).toBe(false);

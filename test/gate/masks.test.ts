@@ -72,7 +72,7 @@ const chosen = (...from: string[]) => fc.array(fc.constantFrom(...from), { minLe
 const isRelative = (path: string) => path.split('/').every((each) => !['', '.', '..'].includes(each));
 
 describe('a mask', () => {
-  it('a mask masks at least what picomatch matches', () => {
+  it('masks at least what picomatch matches', () => {
     const mask = chosen(...SYNTAX, ...LETTERS).map((parts) => parts.join(''));
     const name = chosen(...LETTERS, ...ODD).map((parts) => parts.join(''));
     const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join('/'));
@@ -92,7 +92,7 @@ describe('a mask', () => {
     expect(matched).toBeGreaterThan(1000);
   });
 
-  it('a mask masks a file or folder with exactly the mask’s name', () => {
+  it('masks a file or folder with exactly the mask’s name', () => {
     fc.assert(
       fc.property(chosen(...SYNTAX, ...ODD, ...LETTERS), (parts) => {
         const pattern = parts.join('');
@@ -107,7 +107,7 @@ describe('a mask', () => {
   it.each([
     [['odd/ "[x]*.pem'], 'odd/ "[x]*.pem odd/ "x1.pem'],
     [['*.pem', 'a?pem', 's*key', '*.key'], 'a-pem b/axpem ssh_key'],
-  ])('%j hides %s', (masks, hit) => {
+  ])('of the pattern %j hides %s', (masks, hit) => {
     for (const path of hit.split(/ (?!")/)) expect([path, isMaskedByConfig(path, masks)]).toEqual([path, true]);
   });
 
@@ -129,7 +129,7 @@ describe('a mask', () => {
     ['/config/keys', 'config/keys', 'a/config/keys'],
     ['**/*.pem', 'a.pem a/b.pem a/b.PEM .x/b.pem', 'a.pem.txt pem'],
     ['*.{key,p12}', 'c/d.key .p12 a.P12', 'key a.keys'],
-  ])('a mask with a pattern of the form %s hides exactly the paths that it names', (mask, hit, missed) => {
+  ])('with a pattern of the form %s hides exactly the paths that it names', (mask, hit, missed) => {
     for (const path of hit.split(' ')) expect([path, isMaskedByConfig(path, [mask])]).toEqual([path, true]);
     for (const path of missed.split(' ')) expect([path, isMaskedByConfig(path, [mask])]).toEqual([path, false]);
   });
@@ -144,7 +144,7 @@ describe('a mask', () => {
     ['secrets/', 'SECRETS/a secrets./a secrets:x/a secrets~/a', 'secret/a'],
     ['ﬁ', 'fi FI', 'f'],
     ['a:b', 'a:b A:B', 'a a:c'],
-  ])('a mask with a pattern of the form %s hides its paths in any spelling', (mask, hit, missed) => {
+  ])('with a pattern of the form %s hides its paths in any spelling', (mask, hit, missed) => {
     for (const path of hit.split(' ')) expect([path, isMaskedByConfig(path, [mask])]).toEqual([path, true]);
     for (const path of missed.split(' ')) expect([path, isMaskedByConfig(path, [mask])]).toEqual([path, false]);
   });
@@ -161,22 +161,22 @@ describe('a mask', () => {
     [['secrets/', '!secrets', '*.key'], 'secrets/a.key', 'secrets secrets/a'],
     [['!a', 'a'], 'a a/b', 'b'],
   ])(
-    'a mask in the list %j: the last matching pattern decides, and nothing in a masked folder is excepted',
+    'in the list %j: the last matching pattern decides, and nothing in a masked folder is excepted',
     (masks, hit, missed) => {
       for (const path of hit.split(' ')) expect([path, isMaskedByConfig(path, masks)]).toEqual([path, true]);
       for (const path of missed.split(' ')) expect([path, isMaskedByConfig(path, masks)]).toEqual([path, false]);
     },
   );
 
-  it('a mask hides secrets by default', () => {
+  it('hides secrets by default', () => {
     for (const path of HELD) expect([path, isMaskedByConfig(path, DEFAULT_MASKS)]).toEqual([path, true]);
   });
 
-  it('a mask shows public certificates and ordinary files with similar names by default', () => {
+  it('shows public certificates and ordinary files with similar names by default', () => {
     for (const path of OPEN) expect([path, isMaskedByConfig(path, DEFAULT_MASKS)]).toEqual([path, false]);
   });
 
-  it('a mask of a folder masks everything in it, at any depth', () => {
+  it('of a folder masks everything in it, at any depth', () => {
     const name = fc.stringMatching(/^[a-z.][a-z0-9._-]{0,6}$/).filter((text) => text !== '.' && text !== '..');
     const masked = maskMatcher(['secrets/']);
     fc.assert(
@@ -186,7 +186,7 @@ describe('a mask', () => {
     );
   });
 
-  it('a mask that is empty masks nothing, and without masks only git’s credentials are hidden', () => {
+  it('that is empty masks nothing, and without masks only git’s credentials are hidden', () => {
     for (const mask of ['', '/', './', './/']) expect(maskMatcher([mask])('a')).toBe(false);
     expect(maskMatcher([])('a')).toBe(false);
     expect(maskMatcher(['*'])('')).toBe(false);
@@ -201,27 +201,24 @@ describe('a mask', () => {
     '.git/config.worktree',
     '.git/credentials',
     'GIT~1/config',
-  ])('a mask hides %s always', (path) => expect(isMaskedByConfig(path, [])).toBe(true));
+  ])('hides %s always', (path) => expect(isMaskedByConfig(path, [])).toBe(true));
   it.each(['config', 'git/config', '.git/HEAD', 'config/.git', '.git-credentials/a', 'a.git/config'])(
-    'a mask does not hide %s',
+    'does not hide %s',
     (path) => expect(isMaskedByConfig(path, [])).toBe(false),
   );
 });
 
 describe('the list of files that no tool may write', () => {
-  it('the list of files that no tool may write is unchanged', () =>
+  it('is unchanged', () =>
     expect(PROTECTED_FILE_NAMES.join(' ')).toBe(
       '.git .gitconfig .gitmodules .husky .hg .hgrc .hgsub .jj .sl .svn .bzr .claude .claude.json .codex .agents .mcp.json .cursor .cursorrules .windsurf .windsurfrules .gemini .opencode opencode.json opencode.jsonc .clinerules .cline .roo .roomodes .kilocode .kilocodemodes .continue .aider.conf.yml .aider.model.settings.yml .amazonq .augment .crush .crush.json crush.json .factory .goose .goosehints .junie .kiro .openhands .qwen .trae .copilot .vscode .idea .zed .fleet .devcontainer .devcontainer.json .exrc .nvimrc .nvim.lua .lvimrc .gdbinit .gdbearlyinit .lldbinit .rprofile .renviron .irbrc .pryrc .rdbgrc .byebugrc .ghci .iex.exs .ocamlinit .psqlrc .sqliterc .octaverc .perldb .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .xonshrc .inputrc .envrc .direnvrc .tmux.conf .screenrc .ripgreprc .curlrc .wgetrc .npmrc .yarnrc .yarnrc.yml .ssh .gnupg .pam_environment hopgate.yaml',
     ));
 
-  it.each([...PROTECTED_FILE_NAMES])(
-    'the list of files that no tool may write protects %s, at any depth, and everything in it',
-    (name) => {
-      for (const path of [name, `a/${name}`, `${name}/a`, name.toUpperCase(), `${name}.`, `${name}::$DATA`, `${name} `])
-        expect([path, isWriteProtected(path)]).toEqual([path, true]);
-      for (const path of [`${name}x`, `x${name}`]) expect([path, isWriteProtected(path)]).toEqual([path, false]);
-    },
-  );
+  it.each([...PROTECTED_FILE_NAMES])('protects %s, at any depth, and everything in it', (name) => {
+    for (const path of [name, `a/${name}`, `${name}/a`, name.toUpperCase(), `${name}.`, `${name}::$DATA`, `${name} `])
+      expect([path, isWriteProtected(path)]).toEqual([path, true]);
+    for (const path of [`${name}x`, `x${name}`]) expect([path, isWriteProtected(path)]).toEqual([path, false]);
+  });
 
   it.each([
     'HEAD',
@@ -234,7 +231,7 @@ describe('the list of files that no tool may write', () => {
     'a/node_modules/hopgate',
     'node_modules/.bin/hopgate',
     'NODE_MODULES/HOPGATE/a',
-  ])('the list of files that no tool may write protects %s', (path) => expect(isWriteProtected(path)).toBe(true));
+  ])('protects %s', (path) => expect(isWriteProtected(path)).toBe(true));
 
   it.each([
     'src/a.ts',
@@ -252,9 +249,7 @@ describe('the list of files that no tool may write', () => {
     'a/.bin/hopgate',
     '...',
     'naïve',
-  ])('the list of files that no tool may write does not protect %s', (path) =>
-    expect(isWriteProtected(path)).toBe(false),
-  );
+  ])('does not protect %s', (path) => expect(isWriteProtected(path)).toBe(false));
 });
 
 it('a .git folder is recognised at any place and in any spelling', () => {

@@ -43,7 +43,7 @@ function least(specs: SpecSet, at: string, mode: Mode, to: string, resets: boole
 }
 
 describe('the way to a tool', () => {
-  it('the way to a tool has as few hops and changes of mode as an exhaustive search finds, and each is allowed', () => {
+  it('has as few hops and changes of mode as an exhaustive search finds, and each is allowed', () => {
     const list = fc.option(fc.subarray(PLACES));
     const pairsOf = (of: readonly string[], maxLength: number) => {
       const pair = fc.tuple(fc.constantFrom(...of), fc.constantFrom(...of)).filter(([from, to]) => from !== to);
@@ -109,7 +109,7 @@ describe('the way to a tool', () => {
     modeGate: { ...fixtureSpecs.modeGate, peripherals: { diagnose, execute } } as never,
   });
 
-  it('the way to a tool is named in the refusal of a tool that is elsewhere, with the mode change at the place that needs it', () => {
+  it('is named in the refusal of a tool that is elsewhere, with the mode change at the place that needs it', () => {
     expect(refusalText(lists(null, null), 'diagnose', 'write')).toMatch(
       /path: call mode\(\{"to":"execute".*then hop to edit/,
     );
@@ -119,7 +119,7 @@ describe('the way to a tool', () => {
     expect(refusalText(lists(['edit'], null), 'execute', 'write')).toMatch(/path: hop to edit/);
   });
 
-  it('the way to a tool names the reset by the operator if only the reset opens the way', () => {
+  it('names the reset by the operator if only the reset opens the way', () => {
     const onlyForward = {
       ...fixtureSpecs.modeGate!,
       transitions: [{ from: 'discuss', to: 'execute', approval: null, summary: false }],

@@ -28,14 +28,14 @@ const ASKED: { readonly [what: string]: (odd: string) => Request } = {
 };
 
 describe.each(Object.entries(ASKED))('a refusal that quotes %s', (_what, request) => {
-  it('a refusal that quotes an odd word has a bounded length and still names the problem', () => {
+  it('has a bounded length and still names the problem', () => {
     const { message, remedy, about } = refusalOf(inside, request(LONG));
     expect(message.length).toBeLessThan(500);
     expect(remedy.length).toBeLessThan(1000);
     expect(JSON.stringify(about).length).toBeLessThan(5000);
   });
 
-  it('a refusal that quotes an odd word escapes invisible characters', () => {
+  it('escapes invisible characters', () => {
     const { message, remedy } = refusalOf(inside, request(ESCAPES));
     expect(message + remedy).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
@@ -50,7 +50,7 @@ describe('a move without a valid destination', () => {
     ['', 'a hop needs "to": the name of one peripheral'],
     ['["edit"]', '"["edit"]" is not the name of a peripheral: "to" must be one name, as a string'],
     ['7', '"7" is not the name of a peripheral: "to" must be one name, as a string'],
-  ])('hop to %j: the refusal shows a valid hop', (to, message) => {
+  ])('shows a valid hop in its refusal: %j', (to, message) => {
     const denial = refusalOf(inside, { kind: 'hop', to, reason: 'on', by: 'agent' });
     expect(denial).toMatchObject({ code: 'hop-not-allowed', message });
     const [, example] = /Write (\{.*?\})\. /.exec(denial.remedy)!;
@@ -61,7 +61,7 @@ describe('a move without a valid destination', () => {
   it.each([
     ['', 'a change of mode needs "to": the name of a mode'],
     ['["execute"]', 'there is no mode "["execute"]"'],
-  ])('mode %j: the refusal shows a valid mode change', (to, message) => {
+  ])('shows a valid mode change in its refusal: %j', (to, message) => {
     const context = contextOf(viewOf({ mode: 'discuss' }));
     const denial = refusalOf(context, { kind: 'mode', to: to as never, by: 'agent' });
     expect(denial).toMatchObject({ code: 'mode-not-allowed', message });
@@ -71,7 +71,7 @@ describe('a move without a valid destination', () => {
     );
   });
 
-  it('a move without a valid destination with a misspelt mode is answered with the nearest one', () => {
+  it('with a misspelt mode is answered with the nearest one', () => {
     const { remedy } = refusalOf(inside, { kind: 'mode', to: 'exectue' as never, by: 'agent' });
     expect(remedy).toMatch(/^Did you mean execute\? Modes from diagnose:/);
   });

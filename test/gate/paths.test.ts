@@ -41,12 +41,12 @@ describe('locatePath', () => {
     ['a:b', 'a:b'],
     ['src/x://y', 'src/x:/y'],
     [['src'], '! a path must be a string'],
-  ])('locatePath resolves %j', (text, place) => {
+  ])('resolves %j', (text, place) => {
     expect(at(text)).toBe(place);
   });
 
   const piece = fc.constantFrom('..', '.', '', 'src', 'a', '..a', '/', ROOT, 'repository', 'repository-evil', '…', ' ');
-  it('locatePath returns no path outside the root, whatever the text', () => {
+  it('returns no path outside the root, whatever the text', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -86,11 +86,11 @@ describe('isPathWithinAny', () => {
     ['src/a.ts.bak', ['src/a.ts'], false],
     ['.', ['src/'], false],
     ['src/a.ts', [], false],
-  ])('isPathWithinAny compares %s with %j segment by segment', (path, folders, expected) => {
+  ])('compares %s with %j segment by segment', (path, folders, expected) => {
     expect(isPathWithinAny(folders, path)).toBe(expected);
   });
 
-  it('isPathWithinAny gives the same result as comparing the segments', () => {
+  it('gives the same result as comparing the segments', () => {
     const path = fc.array(fc.constantFrom('a', 'b', 'ab', 'a-b'), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(path, path, fc.constantFrom('', '/'), (inner, outer, slash) => {

@@ -61,15 +61,12 @@ const ROWS: readonly [string, Requirement, Partial<RequirementFacts>, Partial<Re
 ];
 
 describe('a requirement', () => {
-  it.each(ROWS)(
-    'a requirement of the kind %s is met exactly if the facts say so',
-    (_name, requirement, met, missed) => {
-      expect(isRequirementMet(requirement, facts(met))).toBe(true);
-      expect(isRequirementMet(requirement, facts(missed))).toBe(false);
-    },
-  );
+  it.each(ROWS)('of the kind %s is met exactly if the facts say so', (_name, requirement, met, missed) => {
+    expect(isRequirementMet(requirement, facts(met))).toBe(true);
+    expect(isRequirementMet(requirement, facts(missed))).toBe(false);
+  });
 
-  it('a requirement is met by any one source of a set', () => {
+  it('is met by any one source of a set', () => {
     expect(isRequirementMet(source('from-edit', 'user-request'), facts({ by: 'operator', source: 'explore' }))).toBe(
       true,
     );
@@ -79,28 +76,28 @@ describe('a requirement', () => {
     expect(isRequirementMet(source(), facts({ by: 'operator', firstVisit: true }))).toBe(false);
   });
 
-  it('a requirement of a source is never met by an agent that is outside: agent-request needs a hop', () => {
+  it('of a source is never met by an agent that is outside: agent-request needs a hop', () => {
     expect(isRequirementMet(source('agent-request'), facts({ naturalClose: true }))).toBe(false);
   });
 
-  it('a requirement for a natural close applies only to the agent', () => {
+  it('for a natural close applies only to the agent', () => {
     expect(isRequirementMet({ kind: 'natural-close' }, facts({ by: 'operator' }))).toBe(true);
     expect(isRequirementMet({ kind: 'natural-close' }, facts({ atSessionClose: true }))).toBe(true);
   });
 
-  it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])('%s is not met by an empty record', (name) => {
+  it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])('is not met by an empty record: %s', (name) => {
     expect(isRequirementMet({ kind: 'condition', name }, nothing)).toBe(false);
     expect(isRequirementMet({ kind: 'when', cel: name }, nothing)).toBe(false);
     expect(isRequirementMet({ kind: 'pattern', pattern: name, is: 'selected' }, nothing)).toBe(false);
   });
 
-  it('a requirement of an unknown kind throws', () => {
+  it('of an unknown kind throws', () => {
     expect(() => isRequirementMet({ kind: 'luck' } as unknown as Requirement, nothing)).toThrow('unknown requirement');
   });
 });
 
 describe('the unmet requirements', () => {
-  it('the unmet requirements are all requirements that the facts do not meet, in order', () => {
+  it('are all requirements that the facts do not meet, in order', () => {
     const requirements = ROWS.map(([, requirement]) => requirement);
     fc.assert(
       fc.property(fc.shuffledSubarray(requirements), fc.constantFrom(...ROWS), (some, [, , met]) => {
@@ -110,7 +107,7 @@ describe('the unmet requirements', () => {
     );
   });
 
-  it('the unmet requirements of an empty list are none', () => expect(unmetRequirements([], nothing)).toEqual([]));
+  it('of an empty list are none', () => expect(unmetRequirements([], nothing)).toEqual([]));
 });
 
 describe('describeRequirement', () => {
@@ -127,11 +124,9 @@ describe('describeRequirement', () => {
     [{ kind: 'summary' }, 'a summary'],
     [{ kind: 'principal', is: 'operator' }, 'by operator'],
     [{ kind: 'agent', any: ['claude', 'codex'] }, 'agent claude or codex'],
-  ])('describeRequirement describes %j in a few words', (requirement, words) =>
-    expect(describeRequirement(requirement)).toBe(words),
-  );
+  ])('describes %j in a few words', (requirement, words) => expect(describeRequirement(requirement)).toBe(words));
 
-  it('describeRequirement throws for an unknown requirement', () => {
+  it('throws for an unknown requirement', () => {
     expect(() => describeRequirement({ kind: 'luck' } as unknown as Requirement)).toThrow('unknown requirement');
   });
 });

@@ -28,7 +28,7 @@ function allWays(set: SpecSet, from: string | null, to: string): WayLeg[][] {
 const cost = (way: readonly WayLeg[]) => way.reduce((sum, { needs }) => sum + needs.length, 0);
 
 describe('shortestWay', () => {
-  it('shortestWay has the fewest steps, and among those the fewest needs', () => {
+  it('has the fewest steps, and among those the fewest needs', () => {
     let found = 0;
     let far = 0;
     fc.assert(
@@ -53,7 +53,7 @@ describe('shortestWay', () => {
     expect(far).toBeGreaterThan(10);
   });
 
-  it('shortestWay agrees with an exhaustive search between all peripherals of the fixture specs', () => {
+  it('agrees with an exhaustive search between all peripherals of the fixture specs', () => {
     const ids = Object.keys(fixtureSpecs.peripherals);
     for (const from of [...ids, null])
       for (const to of ids.filter((id) => id !== from)) {
@@ -63,7 +63,7 @@ describe('shortestWay', () => {
       }
   });
 
-  it('shortestWay takes the exit that a passed check opens, where others could never open the target', async () => {
+  it('takes the exit that a passed check opens, where others could never open the target', async () => {
     for (const [folder, before] of [
       ['001', 'edit'],
       ['002', 'test'],
@@ -77,7 +77,7 @@ describe('shortestWay', () => {
     }
   });
 
-  it('shortestWay names each leg that needs the operator', () => {
+  it('names each leg that needs the operator', () => {
     expect(shortestWay(fixtureSpecs, at('chat'), new Set(['edit']))).toMatchObject([
       { exit: 'hop-edit', needs: ['by operator'] },
     ]);
@@ -86,25 +86,25 @@ describe('shortestWay', () => {
 });
 
 describe('the available actions', () => {
-  it('the available actions are empty in a closed session', () => {
+  it('are empty in a closed session', () => {
     expect(availableActions(fixtureSpecs, { ...at('edit'), closed: true })).toMatchObject({
       tools: [],
       hops: [],
       modes: [],
     });
   });
-  it('the available actions contain hops but no tools in an expired visit', () => {
+  it('contain hops but no tools in an expired visit', () => {
     const expired = availableActions(fixtureSpecs, viewOf({ visit: visitTo('test', { status: 'expired' }) }));
     expect(expired.tools).toEqual([]);
     expect(expired.hops.length).toBeGreaterThan(0);
   });
-  it('the available actions are the default starts in a new session, and later the peripherals that a closing session may enter', () => {
+  it('are the default starts in a new session, and later the peripherals that a closing session may enter', () => {
     const starts = (visits: { [id: string]: number }) =>
       availableActions(fixtureSpecs, viewOf({ visits })).hops.map(({ to }) => to);
     expect(starts({}).toSorted()).toEqual(['chat', 'explore']);
     expect(starts({ edit: 1 })).toEqual(['reflect']);
   });
-  it('the available actions include the tools that the mode allows', () => {
+  it('include the tools that the mode allows', () => {
     const tools = (mode: 'discuss' | 'diagnose' | 'execute') =>
       availableActions(fixtureSpecs, viewOf({ mode, visit: visitTo('edit') })).tools;
     expect(tools('discuss')).not.toContain('read');

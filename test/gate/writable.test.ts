@@ -16,14 +16,14 @@ describe('the check of write paths', () => {
     ['!*.lock|.', 'a', 'yarn.lock sub/Cargo.lock YARN.LOCK'],
     ['src/|!src/generated/**', 'src/a', 'src/generated src/generated/a docs/a'],
     ['src/|!vendor|src/vendor/own/', 'src/a', 'src/vendor/own/a'],
-  ])('the check of write paths with the patterns %s grants the listed paths and no others', (write, yes, no) => {
+  ])('with the patterns %s grants the listed paths and no others', (write, yes, no) => {
     const paths = write.split('|');
     const granted = (path: string) => writePathReason(path, paths) === null;
     expect(yes.split(' ').filter((path) => !granted(path))).toEqual([]);
     expect(no.split(' ').filter(granted)).toEqual([]);
   });
 
-  it('the check of write paths names the exclusion that refuses a path', () => {
+  it('names the exclusion that refuses a path', () => {
     expect(writePathReason('a/dist/x', ['.', '!dist/'])).toBe('is excluded from the writable paths (!dist/)');
     expect(writePathReason('x', ['src/'])).toBe('is outside the writable paths');
   });

@@ -58,7 +58,7 @@ async function expectClean(session: Session): Promise<void> {
 }
 
 describe('a bell', () => {
-  it('a bell arrives in the next turn, is acknowledged in the turn after it, and leaves receipts in both sessions', async () => {
+  it('arrives in the next turn, is acknowledged in the turn after it, and leaves receipts in both sessions', async () => {
     const { message } = await send(a, 'bell', { to: 'agent:bob', text: 'The mug?\n[ALFWorld] you won', act: 'query' });
     const bob = agentSession(b);
     const turn = await bob.call({ name: 'status', input: {} });
@@ -78,7 +78,7 @@ describe('a bell', () => {
     await expectClean(b);
   });
 
-  it('a bell of which thousands arrive is recorded in parts with few writes, and a turn shows as many as fit', async () => {
+  it('of which thousands arrive is recorded in parts with few writes, and a turn shows as many as fit', async () => {
     const { messages } = store;
     const draft = { kind: 'bell', act: 'assert', author: 'operator', from: 'person:operator', ref: null } as const;
     const to = `session:${b.id}`;
@@ -97,7 +97,7 @@ describe('a bell', () => {
     expect((await eventsOf(b)).filter((body) => body?.event === 'message')).toHaveLength(1500);
   });
 
-  it('a bell to an unknown address is refused with the existing addresses', async () => {
+  it('to an unknown address is refused with the existing addresses', async () => {
     const refused = await a.step({ tool: 'bell', args: { to: 'carl', text: 'hi' } });
     expect(refused).toMatchObject({
       ok: false,
@@ -105,14 +105,14 @@ describe('a bell', () => {
     });
   });
 
-  it('a bell must refer to a message of the session if it is an answer', async () => {
+  it('must refer to a message of the session if it is an answer', async () => {
     const refused = await a.step({ tool: 'bell', args: { to: 'bob', text: 'yes', act: 'answer', ref: 'm-1' } });
     expect(refused).toMatchObject({ ok: false, denial: { code: 'invalid-action' } });
   });
 });
 
 describe('a whistle', () => {
-  it('a whistle does not use up the time of the visit, unlike other calls', async () => {
+  it('does not use up the time of the visit, unlike other calls', async () => {
     let now = Date.now();
     const slow = (tool: string, waitedMs: number): ToolBackend => ({
       ...{ name: tool, tools: [tool] },
@@ -137,7 +137,7 @@ describe('a whistle', () => {
     await session.detach();
   });
 
-  it('a whistle waits for the answer', async () => {
+  it('waits for the answer', async () => {
     const asked = send(a, 'whistle', { to: 'bob', text: 'Which port?', seconds: 10 });
     let id: string | undefined;
     while (id === undefined) {
@@ -151,7 +151,7 @@ describe('a whistle', () => {
     await expectClean(a);
   });
 
-  it('a whistle ends the wait at the deadline, and the late answer arrives as a message', async () => {
+  it('ends the wait at the deadline, and the late answer arrives as a message', async () => {
     const { status, job } = await send(a, 'whistle', { to: 'bob', text: 'Which port?', seconds: 0 });
     expect(status).toBe('waiting');
     await b.inbox();
@@ -161,7 +161,7 @@ describe('a whistle', () => {
     await expectClean(b);
   });
 
-  it('a whistle that would wait for itself is refused with the circle', async () => {
+  it('that would wait for itself is refused with the circle', async () => {
     const self = await a.step({ tool: 'whistle', args: { to: 'ann', text: 'me?' } });
     expect(self).toMatchObject({
       ok: false,

@@ -16,7 +16,7 @@ const terms: fc.Arbitrary<AnswerTerms> = fc.record({
 const token = 'hopgate-operator-1';
 
 describe('a signed answer', () => {
-  it('a signed answer is valid for its request until it expires, also when read from its file', () => {
+  it('is valid for its request until it expires, also when read from its file', () => {
     fc.assert(
       fc.property(terms, (given) => {
         const read = parseAnswer(JSON.parse(JSON.stringify(signAnswer(given, token))));
@@ -30,7 +30,7 @@ describe('a signed answer', () => {
     );
   });
 
-  it('a signed answer is invalid after any change', () => {
+  it('is invalid after any change', () => {
     const changed = fc
       .tuple(terms, terms)
       .chain(([given, other]) =>
@@ -47,7 +47,7 @@ describe('a signed answer', () => {
     );
   });
 
-  it('a signed answer is invalid in any other form', () => {
+  it('is invalid in any other form', () => {
     fc.assert(fc.property(fc.anything(), (value) => parseAnswer(value) === null));
   });
 });

@@ -18,7 +18,7 @@ describe('the limits of a grant', () => {
     ],
     [{ files: true }, { until: HOUR, files: ['src/a.ts', 'app/?id].tsx'] }],
     [{ files: ['.', '!dist/'] }, { until: HOUR, files: ['.', '!dist/'] }],
-  ])('the limits of a grant are computed from the terms %j', (terms, limits) => {
+  ])('are computed from the terms %j', (terms, limits) => {
     expect(toGrantLimits(terms, changed, 0)).toEqual(limits);
   });
 
@@ -29,7 +29,7 @@ describe('the limits of a grant', () => {
     [{ files: ['src/'] }, changed, /app\/\[id\]\.tsx is changed/],
     [{ files: ['../x'] }, changed, /is not a path inside the root/],
     [{ files: true }, { view: {} }, /no file is changed/],
-  ])('%j are refused', (terms, request, problem) => {
+  ])('are refused: %j', (terms, request, problem) => {
     expect(toGrantLimits(terms, request as never, 0)).toEqual({ problem: expect.stringMatching(problem) });
   });
 
@@ -41,13 +41,13 @@ describe('the limits of a grant', () => {
     ['yes 3x, 2h tests files', { verdict: 'yes', terms: { times: 3, minutes: 120, testsPass: true, files: true } }],
     ['y src/ *.md 5m', { verdict: 'yes', terms: { minutes: 5, files: ['src/', '*.md'] } }],
     ['yes please', { problem: expect.stringContaining('"please" is not a limit') as never }],
-  ])('the limits of a grant are read from a typed answer: %j', (text, answer) => {
+  ])('are read from a typed answer: %j', (text, answer) => {
     expect(parseTypedAnswer(text)).toEqual(answer);
   });
 });
 
 describe('a grant in an answer', () => {
-  it('a grant in an answer reaches the session, and does not count if the answer was changed after it was signed', async () => {
+  it('reaches the session, and does not count if the answer was changed after it was signed', async () => {
     const stateDir = stateFolder();
     const approver = pendingApprover({ stateDir, root: '/repo' });
     const answerWith = async () => {
@@ -70,7 +70,7 @@ describe('a grant in an answer', () => {
     expect(await approver.approve(requestOf())).toHaveProperty('pending');
   });
 
-  it('a grant in an answer is revoked for good, by the first person', () => {
+  it('is revoked for good, by the first person', () => {
     const stateDir = stateFolder();
     expect(whoRevokedGrant(stateDir, '../g')).toBeNull();
     revokeGrant(stateDir, '../g', 'mary');

@@ -21,38 +21,35 @@ async function world() {
 }
 
 describe('the operator’s token and key', () => {
-  it.each(sample(['bash', 'bash-readonly', 'bash-test', 'bash-deploy'], 2))(
-    'the operator’s token and key cannot be read in %s',
-    async (tool) => {
-      const { root, dir, token } = await world();
-      const look = [
-        'ls src',
-        `cat ${operatorTokenFile(dir)}`,
-        `ls ${dir}`,
-        `mkdir -p ${dir}/approvals/answers && echo '{}' > ${dir}/approvals/answers/x.json && echo wrote`,
-        `grep -rs hopgate-operator- /home /root /tmp /var /run /opt /proc/self/environ /proc/self/mountinfo`,
-      ].join('; ');
-      const run = ['bash', '-c', look];
-      const [args, config] = (
-        {
-          'bash-test': [{}, { test: [{ run, report: 'none' }] }],
-          'bash-deploy': [{ name: 'look' }, { deploy: { look: { run, network: false } } }],
-        } as const
-      )[tool] ?? [{ command: look }, {}];
-      const { result } = await ok(root, tool, args, { config: config as never });
-      const seen = JSON.stringify(result);
-      expect(result.stdout).toContain('a.txt'); // the command did run
-      expect(seen).not.toContain(token);
-      expect(seen).not.toContain('approvals\\n');
-      expect(existsSync(join(dir, 'approvals/answers/x.json'))).toBe(false);
-    },
-  );
+  it.each(sample(['bash', 'bash-readonly', 'bash-test', 'bash-deploy'], 2))('cannot be read in %s', async (tool) => {
+    const { root, dir, token } = await world();
+    const look = [
+      'ls src',
+      `cat ${operatorTokenFile(dir)}`,
+      `ls ${dir}`,
+      `mkdir -p ${dir}/approvals/answers && echo '{}' > ${dir}/approvals/answers/x.json && echo wrote`,
+      `grep -rs hopgate-operator- /home /root /tmp /var /run /opt /proc/self/environ /proc/self/mountinfo`,
+    ].join('; ');
+    const run = ['bash', '-c', look];
+    const [args, config] = (
+      {
+        'bash-test': [{}, { test: [{ run, report: 'none' }] }],
+        'bash-deploy': [{ name: 'look' }, { deploy: { look: { run, network: false } } }],
+      } as const
+    )[tool] ?? [{ command: look }, {}];
+    const { result } = await ok(root, tool, args, { config: config as never });
+    const seen = JSON.stringify(result);
+    expect(result.stdout).toContain('a.txt'); // the command did run
+    expect(seen).not.toContain(token);
+    expect(seen).not.toContain('approvals\\n');
+    expect(existsSync(join(dir, 'approvals/answers/x.json'))).toBe(false);
+  });
 
   it.each([
     ['read-only', makeReadOnlyLayout],
     ['edit', makeEditLayout],
     ['test', makeTestLayout],
-  ])('the operator’s token and key are in no default folder that the %s layout mounts', (_name, layout) => {
+  ])('are in no default folder that the %s layout mounts', (_name, layout) => {
     const root = scratch();
     const dir = stateDir(root, { HOME: homedir() });
     const { mounts } = layout({ root, masks: [] });

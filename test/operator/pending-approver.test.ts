@@ -30,7 +30,7 @@ async function pendingId(answer: ReturnType<Approver['approve']>): Promise<strin
 }
 
 describe('a pending request', () => {
-  it('a pending request has a short id and a file that only its owner can read', async () => {
+  it('has a short id and a file that only its owner can read', async () => {
     const { stateDir, ask } = world();
     const id = await pendingId(ask());
     expect(id).toMatch(/^[a-z2-9]{6}$/);
@@ -41,21 +41,21 @@ describe('a pending request', () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
-  it.each(APPROVAL_KINDS)('a pending request is listed for an action of the kind %s', async (kind) => {
+  it.each(APPROVAL_KINDS)('is listed for an action of the kind %s', async (kind) => {
     const { stateDir, ask } = world();
     const place = { from: 'test', to: 'deploy' };
     const id = await pendingId(ask({ action: kind === 'hop' ? { kind, exit: 'pass', ...place } : { kind, ...place } }));
     expect(listPendingRequests(stateDir)).toMatchObject([{ pending: { id, request: { action: { kind } } } }]);
   });
 
-  it('a pending request is listed after those that were asked before, also in the same millisecond', async () => {
+  it('is listed after those that were asked before, also in the same millisecond', async () => {
     const { stateDir, ask } = world();
     const ids: string[] = [];
     for (let nth = 0; nth < 10; nth += 1) ids.push(await pendingId(ask({ reason: `request ${nth}` })));
     expect(listPendingRequests(stateDir).map(({ pending }) => pending.id)).toEqual(ids);
   });
 
-  it('a pending request keeps its id when it is repeated, here or in another process', async () => {
+  it('keeps its id when it is repeated, here or in another process', async () => {
     const { stateDir, ask, clock } = world();
     const id = await pendingId(ask());
     expect(await pendingId(ask())).toBe(id);
@@ -63,7 +63,7 @@ describe('a pending request', () => {
     expect(listPendingRequests(stateDir)).toHaveLength(1);
   });
 
-  it('a pending request is a new one if any part differs', async () => {
+  it('is a new one if any part differs', async () => {
     const { ask } = world();
     const ids = [
       await pendingId(ask()),
@@ -74,7 +74,7 @@ describe('a pending request', () => {
     expect(new Set(ids).size).toBe(4);
   });
 
-  it('a pending request is removed after a day', async () => {
+  it('is removed after a day', async () => {
     const { stateDir, ask, clock } = world();
     const id = await pendingId(ask());
     clock.time += 24 * 60 * 60_000;
@@ -82,7 +82,7 @@ describe('a pending request', () => {
     expect(await pendingId(ask())).not.toBe(id);
   });
 
-  it('a pending request is removed if its session makes too many; other sessions keep theirs', async () => {
+  it('is removed if its session makes too many; other sessions keep theirs', async () => {
     const { stateDir, ask, clock } = world();
     const other = await pendingId(ask({ sessionId: 's-2' }));
     const ids: string[] = [];
@@ -93,15 +93,15 @@ describe('a pending request', () => {
     expect(listPendingRequests(stateDir).map(({ pending }) => pending.id)).toEqual([other, ...ids.slice(5)]);
   });
 
-  it('a pending request is refused if it is too long for a person to read', async () => {
+  it('is refused if it is too long for a person to read', async () => {
     const { stateDir, ask } = world();
     expect(await ask({ view: { fruit: 'x'.repeat(1 << 20) } })).toBeNull();
     expect(listPendingRequests(stateDir)).toEqual([]);
   });
 });
 
-describe("the operator's answer", () => {
-  it('the operator’s answer is found once when the same request is repeated', async () => {
+describe('the operator’s answer', () => {
+  it('is found once when the same request is repeated', async () => {
     const { stateDir, ask } = world();
     const id = await pendingId(ask());
     say(stateDir, id);
@@ -110,7 +110,7 @@ describe("the operator's answer", () => {
     expect(await pendingId(ask())).not.toBe(id);
   });
 
-  it('the operator’s answer is valid until it expires', async () => {
+  it('is valid until it expires', async () => {
     const { stateDir, ask, clock } = world();
     const id = await pendingId(ask());
     say(stateDir, id, 'yes', { minutes: 10, now: clock.time });
@@ -122,7 +122,7 @@ describe("the operator's answer", () => {
     expect(await pendingId(ask())).toBe(again);
   });
 
-  it('the operator’s answer with no is used once; then the request can be made again', async () => {
+  it('with no is used once; then the request can be made again', async () => {
     const { stateDir, ask } = world();
     const id = await pendingId(ask());
     say(stateDir, id, 'no');
@@ -130,7 +130,7 @@ describe("the operator's answer", () => {
     expect(await pendingId(ask())).not.toBe(id);
   });
 
-  it('the operator’s answer can be changed until it is used', async () => {
+  it('can be changed until it is used', async () => {
     const { stateDir, ask } = world();
     const id = await pendingId(ask());
     say(stateDir, id, 'yes');
@@ -138,7 +138,7 @@ describe("the operator's answer", () => {
     expect(await ask()).toEqual({ declined: 'mary' });
   });
 
-  it('the operator’s answer is waited for if the caller wants that', async () => {
+  it('is waited for if the caller wants that', async () => {
     const { stateDir, ask } = world({ waitMs: 60_000 });
     const given = ask();
     while (listPendingRequests(stateDir).length === 0) await new Promise((done) => setTimeout(done, 5));
@@ -146,7 +146,7 @@ describe("the operator's answer", () => {
     expect(await given).toMatchObject({ by: 'mary' });
   });
 
-  it('the operator’s answer is not waited for longer than the caller wants', async () => {
+  it('is not waited for longer than the caller wants', async () => {
     const { ask } = world({ waitMs: 30 });
     expect(await ask()).toHaveProperty('pending');
   });
@@ -180,20 +180,20 @@ describe('an answer to a request is ignored', () => {
     ['the answer with another name', (text) => text.replace('mary', 'max')],
     ['the answer with one more field', (text) => text.replace('{', '{ "note": "",')],
     ['the answer and 4 MiB of blanks', (text) => text + ' '.repeat(4 << 20)],
-  ])('an answer to a request is ignored if its file has been changed to %s', async (_what, spoil) => {
+  ])('if its file has been changed to %s', async (_what, spoil) => {
     const { stateDir, ask, request, id } = await answered();
     writeAnswerFile(stateDir, request.hash, spoil(readAnswerFile(stateDir, request.hash)));
     expect(await pendingId(ask())).toBe(id);
   });
 
-  it('an answer to a request is ignored if it is a no changed to a yes', async () => {
+  it('if it is a no changed to a yes', async () => {
     const { stateDir, ask, request, id } = await answered();
     say(stateDir, id, 'no');
     writeAnswerFile(stateDir, request.hash, readAnswerFile(stateDir, request.hash).replace('"no"', '"yes"'));
     expect(await pendingId(ask())).toBe(id);
   });
 
-  it('an answer to a request is ignored if it is a link or a folder', async () => {
+  it('if it is a link or a folder', async () => {
     const { stateDir, ask, request, id } = await answered();
     const folder = join(stateDir, 'approvals/answers');
     const text = readAnswerFile(stateDir, request.hash);
@@ -209,7 +209,7 @@ describe('an answer to a request is ignored', () => {
     expect(await ask()).toMatchObject({ by: 'mary' });
   });
 
-  it('an answer to a request is ignored if it was copied from another request or session', async () => {
+  it('if it was copied from another request or session', async () => {
     const { stateDir, ask, request } = await answered();
     for (const other of [requestOf({ reason: 'something else' }), requestOf({ sessionId: 's-2' })]) {
       const id = await pendingId(ask(other));
@@ -219,7 +219,7 @@ describe('an answer to a request is ignored', () => {
     expect(await ask()).toMatchObject({ by: 'mary' });
   });
 
-  it('an answer to a request is ignored if it was put back after its use', async () => {
+  it('if it was put back after its use', async () => {
     const { stateDir, ask, request } = await answered();
     const text = readAnswerFile(stateDir, request.hash);
     expect(await ask()).toMatchObject({ by: 'mary' });
@@ -230,7 +230,7 @@ describe('an answer to a request is ignored', () => {
     expect(listPendingRequests(stateDir)[0]?.answer).toBeNull();
   });
 
-  it('an answer to a request is ignored if it was made with another token', async () => {
+  it('if it was made with another token', async () => {
     const { stateDir, ask } = world();
     const id = await pendingId(ask());
     say(stateDir, id, 'yes', { token: ensureOperatorToken(stateFolder()) });
@@ -238,7 +238,7 @@ describe('an answer to a request is ignored', () => {
     expect(listPendingRequests(stateDir)[0]?.answer).toBeNull();
   });
 
-  it('an answer to a request is ignored if the token changed, or others may know it', async () => {
+  it('if the token changed, or others may know it', async () => {
     const { stateDir, ask, id } = await answered();
     writeFileSync(operatorTokenFile(stateDir), ensureOperatorToken(stateFolder()));
     expect(await pendingId(ask())).toBe(id);
@@ -269,7 +269,7 @@ it('files that are no requests are not listed', async () => {
 });
 
 describe('an approver with a fallback', () => {
-  it('an approver with a fallback records who answered', async () => {
+  it('records who answered', async () => {
     const stateDir = stateFolder();
     const both = fallbackApprover(approverInAdvance(['deploy']), pendingApprover({ stateDir, root: '/repo' }));
     expect(await both.approve(requestOf())).toEqual({ by: 'operator' });
@@ -283,7 +283,7 @@ describe('an approver with a fallback', () => {
 });
 
 describe('a question that can be answered in two places', () => {
-  it('a question that can be answered in two places is settled by the first answer, and ends in the other place', async () => {
+  it('is settled by the first answer, and ends in the other place', async () => {
     const stateDir = stateFolder();
     const request = requestOf();
     const where = { stateDir, root: '/repo' };
@@ -308,7 +308,7 @@ describe('a question that can be answered in two places', () => {
     expect(answerFiles(stateDir)).toEqual([]);
   });
 
-  it('a question that can be answered in two places ends with the process that asks, even one that is killed', async () => {
+  it('ends with the process that asks, even one that is killed', async () => {
     const stateDir = stateFolder();
     const url = new URL('../../src/operator/pending-approver.ts', import.meta.url).href;
     const script = `const { askHereOrElsewhere } = await import(${JSON.stringify(url)});
@@ -331,7 +331,7 @@ describe('a question that can be answered in two places', () => {
     expect(listPendingRequests(stateDir)).toHaveLength(1);
   });
 
-  it('a question that can be answered in two places keeps the first of many answers that come at once', async () => {
+  it('keeps the first of many answers that come at once', async () => {
     const { stateDir, ask } = world();
     await pendingId(ask());
     const [item] = listPendingRequests(stateDir);

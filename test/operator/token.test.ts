@@ -20,8 +20,8 @@ const codeOf = (work: () => unknown): string => {
   return 'none';
 };
 
-describe("the operator's token", () => {
-  it('the operator’s token is made on first use, readable only by its owner, and stays the same', () => {
+describe('the operator’s token', () => {
+  it('is made on first use, readable only by its owner, and stays the same', () => {
     const folder = stateFolder();
     const token = ensureOperatorToken(folder);
     expect(token).toMatch(/^hopgate-operator-[0-9a-f]{64}$/);
@@ -31,7 +31,7 @@ describe("the operator's token", () => {
     expect(ensureOperatorToken(stateFolder())).not.toBe(token);
   });
 
-  it('the operator’s token is made without leaving another file', () => {
+  it('is made without leaving another file', () => {
     const folder = stateFolder();
     ensureOperatorToken(folder);
     expect(readFileSync(operatorTokenFile(folder), 'utf8').trim()).toBe(ensureOperatorToken(folder));
@@ -61,7 +61,7 @@ describe("the operator's token", () => {
         symlinkSync(`${file}.other`, file);
       },
     ],
-  ])('the operator’s token is refused if it %s', (_what, code, spoil) => {
+  ])('is refused if it %s', (_what, code, spoil) => {
     const folder = stateFolder();
     ensureOperatorToken(folder);
     spoil(operatorTokenFile(folder));
@@ -69,7 +69,7 @@ describe("the operator's token", () => {
     expect(operatorTokenOrNull(folder)).toBeNull();
   });
 
-  it('the operator’s token is reported as missing if the named file does not exist', () => {
+  it('is reported as missing if the named file does not exist', () => {
     expect(codeOf(() => readToken(join(stateFolder(), 'none')))).toBe('token-missing');
   });
 });

@@ -77,7 +77,7 @@ describe.skipIf(CHROMIUM === undefined)(
         };
       })()`);
 
-    it('text of an agent in Chromium is text everywhere: in rows, details, requests and messages, also lines of megabytes', async () => {
+    it('is text everywhere: in rows, details, requests and messages, also lines of megabytes', async () => {
       const served = await serveWorld();
       const { id, token } = await served.session();
       const post = (what: string, body: unknown) => served.ask(`POST /v1/sessions/${id}/${what}`, { token, body });

@@ -87,7 +87,7 @@ describe.skipIf(CHROMIUM === undefined)(
       return { page, context, picture };
     }
 
-    it('the inbox in Chromium shows what a yes allows and the diff with a line before the files outside of the scope, and takes the first answer', async () => {
+    it('shows what a yes allows and the diff with a line before the files outside of the scope, and takes the first answer', async () => {
       const { served } = await waiting();
       const { page } = await open(served);
       const card = page.getByRole('article', { name: 'the hop test → deploy (exit pass)' });
@@ -118,7 +118,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await page.getByRole('alert').count()).toBe(0);
     });
 
-    it('the inbox in Chromium gives a grant, lists it, and revokes it', async () => {
+    it('gives a grant, lists it, and revokes it', async () => {
       const { served, move, execute } = await waiting();
       const { page } = await open(served);
       const card = page.getByRole('article', { name: 'mode diagnose → execute' });
@@ -140,7 +140,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await again()).toBe(false);
     });
 
-    it('the inbox in Chromium shows the messages of an agent, answers them, and writes to the agent', async () => {
+    it('shows the messages of an agent, answers them, and writes to the agent', async () => {
       const { served, id } = await waiting();
       const { page, picture } = await open(served);
       const { token } = (await served.ask(`POST /v1/sessions/${id}/token`)).json;
@@ -215,7 +215,7 @@ describe.skipIf(CHROMIUM === undefined)(
       ['light', 390],
     ] as const;
     it.each(sample(looks, 4))(
-      'the inbox in Chromium has no fault of accessibility in %s at %i pixels, with requests and a grant',
+      'has no fault of accessibility in %s at %i pixels, with requests and a grant',
       async (theme, width) => {
         const { served, execute } = await waiting();
         const [{ id, hash }] = (await served.ask('GET /v1/approvals')).json.approvals;

@@ -84,11 +84,11 @@ describe.skipIf(CHROMIUM === undefined)(
       return { page, faults, scrub, answer: (of: string) => page.locator(`.${of} .big`).textContent() };
     }
 
-    it('the page in Chromium has a script of at most 80 kB for a browser that unpacks gzip', () => {
+    it('has a script of at most 80 kB for a browser that unpacks gzip', () => {
       expect(gzipSync(readFileSync(join(folder, 'page.js'))).length).toBeLessThan(80_000);
     });
 
-    it('the page in Chromium shows the place of the session, its current call and what it waits for, at any entry', async () => {
+    it('shows the place of the session, its current call and what it waits for, at any entry', async () => {
       const { page, faults, scrub, answer } = await show('one.html');
       expect(await answer('where')).toBe('test');
       expect(await answer('doing')).toBe('bash-test');
@@ -104,7 +104,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(faults).toEqual([]);
     });
 
-    it('the page in Chromium can be an element of a foreign page, whose title, keys and size it leaves alone', async () => {
+    it('can be an element of a foreign page, whose title, keys and size it leaves alone', async () => {
       writeFileSync(
         join(folder, 'foreign.html'),
         '<!doctype html><title>mine</title><div contenteditable>note</div><script type="module" src="page.js"></script>' +
@@ -129,7 +129,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect((await page.locator('hopgate-view').first().boundingBox())?.height).toBe(500);
     });
 
-    it('the page in Chromium moves by the keyboard from row to row, and shows a change as a diff', async () => {
+    it('moves by the keyboard from row to row, and shows a change as a diff', async () => {
       const { page, scrub } = await show('one.html');
       await page.getByRole('listbox').focus();
       await scrub(9);
@@ -140,7 +140,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await page.locator('.diff ins').textContent()).toBe('+ after\\u{202e}');
     });
 
-    it('the page in Chromium searches rows by tool, path and denial code', async () => {
+    it('searches rows by tool, path and denial code', async () => {
       const { page } = await show('one.html');
       const found = async (words: string) => {
         await page.getByLabel('Search the entries').fill(words);
@@ -151,7 +151,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await found('no such thing')).toEqual([]);
     });
 
-    it('the page in Chromium shows markup from an agent as text', async () => {
+    it('shows markup from an agent as text', async () => {
       const { page, faults } = await show('one.html');
       expect(await page.evaluate('window.hacked')).toBeUndefined();
       expect(await page.locator('hopgate-view img').count()).toBe(0);
@@ -160,7 +160,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(faults).toEqual([]);
     });
 
-    it('the page in Chromium has only a few rows of a long session in the document', async () => {
+    it('has only a few rows of a long session in the document', async () => {
       const { page, answer, scrub } = await show('long.html');
       expect(await page.locator('.row').count()).toBeLessThan(60);
       expect(await answer('where')).toBe('test');
@@ -170,7 +170,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.locator('.row.selected').waitFor();
     });
 
-    it('the page in Chromium shows several sessions as a wall, and opens one of them', async () => {
+    it('shows several sessions as a wall, and opens one of them', async () => {
       const { page, answer } = await show('many.html');
       expect(await page.locator('.card').count()).toBe(3);
       await page.getByRole('button', { name: /bob/ }).click();
@@ -178,7 +178,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await answer('where')).toBe('test');
     });
 
-    it('the page in Chromium follows a session of a running server, asks its gate, and hops as the operator', async () => {
+    it('follows a session of a running server, asks its gate, and hops as the operator', async () => {
       const served = await serveWorld({ 'src/a.js': 'export const a = 1;\n' });
       const { id, token } = await served.session();
       const move = (what: string, body: unknown) => served.ask(`POST /v1/sessions/${id}/${what}`, { token, body });
@@ -224,7 +224,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(faults).toEqual([]);
     });
 
-    it('the page in Chromium stays logged in beside another page, logs in again with a new code, and shows what it can read', async () => {
+    it('stays logged in beside another page, logs in again with a new code, and shows what it can read', async () => {
       const served = await serveWorld();
       const sessions = [await served.session(), await served.session()];
       for (const { id, token } of sessions)
@@ -254,7 +254,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await first.locator('.node.here').waitFor();
     });
 
-    it('the page in Chromium moves an agent out of a world in the middle of a game, and the game is kept', async () => {
+    it('moves an agent out of a world in the middle of a game, and the game is kept', async () => {
       const { served, post, play, house } = await midGame();
       const before = await house();
       const page = await browser.newPage();
@@ -274,7 +274,7 @@ describe.skipIf(CHROMIUM === undefined)(
 
     // The test writes two thousand entries to a real disk.
     it.runIf(isDeep)(
-      'the page in Chromium shows a long session of a server from its end, and its earlier rows when they are loaded',
+      'shows a long session of a server from its end, and its earlier rows when they are loaded',
       async () => {
         const served = await serveWorld();
         const store = sqliteStore(join(ensureStateDir(served.root, served.env), 'evidence.db'));
@@ -318,7 +318,7 @@ describe.skipIf(CHROMIUM === undefined)(
       ['one.html', 'dark', 390],
     ] as const;
     it.each(sample(looks, 2))(
-      '%s in %s at %i pixels has no fault of accessibility and fits the width',
+      'has no fault of accessibility and fits the width: %s in %s at %i pixels',
       async (name, theme, width) => {
         const { page, scrub } = await show(name, { theme, width });
         if (name === 'one.html') await scrub(4);

@@ -28,7 +28,7 @@ describe('the repository of a folder', () => {
     ['a submodule’s own folder', ['a/.git/', 'a/hopgate.yaml', 'a/sub/.git', 'a/sub/src/'], 'a/sub/src', 'a/sub/src'],
     ['outside of git, the folder itself', ['a/hopgate.yaml', 'a/src/'], 'a/src', 'a/src'],
     ['outside of git, with a hopgate.yaml of its own', ['a/hopgate.yaml'], 'a', 'a'],
-  ])('the repository of a folder is %s', (_, names, from, to) => {
+  ])('is %s', (_, names, from, to) => {
     tree(...names);
     expect(repositoryOfFolder(join(base, from))).toBe(join(base, to));
   });

@@ -63,7 +63,7 @@ const TALK = `talk:\n  entry: Answer in a sentence.\n  inputs: []\n  prompt-temp
 const COUNT = `count:\n  entry: Count.\n  inputs: [what]\n  prompt-template: "{{what}}"\n  response: { type: json, schema: { type: object } }\n`;
 
 describe('the agency for A2A clients', () => {
-  it('the agency for A2A clients has a card with a skill for each agency peripheral, for the node and for each agent', async () => {
+  it('has a card with a skill for each agency peripheral, for the node and for each agent', async () => {
     const agents =
       'x: { location: local, driver: scripted, replies: [a] }\ny: { location: local, driver: scripted, replies: [b] }';
     const served = await serveWorld({}, { agencyFolder: agencyWith(agents, TALK + COUNT) });
@@ -77,7 +77,7 @@ describe('the agency for A2A clients', () => {
     expect([none.status, none.json.error.message]).toEqual([404, 'there is no agent "z"']);
   });
 
-  it('the agency for A2A clients runs the agent of the address or of the message, with inputs as data and the prompt as text', async () => {
+  it('runs the agent of the address or of the message, with inputs as data and the prompt as text', async () => {
     const agents =
       'x: { location: local, driver: scripted, replies: [from x] }\ny: { location: local, driver: scripted, replies: [\'{"n":2}\'] }';
     const served = await serveWorld({}, { agencyFolder: agencyWith(agents, TALK + COUNT) });
@@ -93,7 +93,7 @@ describe('the agency for A2A clients', () => {
     expect(await y.getTask({ tenant: '', id: counted.id })).toMatchObject({ id: counted.id, status: counted.status });
   });
 
-  it('the agency for A2A clients rejects a message that fits no agent, peripheral or input, and names the remedy', async () => {
+  it('rejects a message that fits no agent, peripheral or input, and names the remedy', async () => {
     const agents =
       'x: { location: local, driver: scripted, replies: [a] }\nz: { location: local, driver: scripted, replies: [b] }';
     const served = await serveWorld({}, { agencyFolder: agencyWith(agents) });
@@ -116,7 +116,7 @@ describe('the agency for A2A clients', () => {
     }
   });
 
-  it('the agency for A2A clients answers a body that is no call with the errors of JSON-RPC', async () => {
+  it('answers a body that is no call with the errors of JSON-RPC', async () => {
     const agents = 'x: { location: local, driver: scripted, replies: [a] }';
     const served = await serveWorld({}, { agencyFolder: agencyWith(agents, TALK) });
     const call = { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: 'none' } };
@@ -133,7 +133,7 @@ describe('the agency for A2A clients', () => {
     expect([nobody.status, nobody.json.error.code]).toEqual([401, 'not-authenticated']);
   });
 
-  it('the agency for A2A clients refuses a message with the role of an agent, and starts no run', async () => {
+  it('refuses a message with the role of an agent, and starts no run', async () => {
     const agent = await countingAgent();
     const agents = `x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`;
     const served = await serveWorld({}, { agencyFolder: agencyWith(agents, TALK) });
@@ -147,7 +147,7 @@ describe('the agency for A2A clients', () => {
     expect(agent.prompts).toEqual([]);
   });
 
-  it('the agency for A2A clients streams the states of a task, and starts one agent for a message that is sent twice', async () => {
+  it('streams the states of a task, and starts one agent for a message that is sent twice', async () => {
     const agent = await countingAgent(100);
     const agents = `x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`;
     const served = await serveWorld({}, { agencyFolder: agencyWith(agents, TALK) });
@@ -164,7 +164,7 @@ describe('the agency for A2A clients', () => {
     expect([stateOf(a), stateOf(b), agent.prompts.length]).toEqual(['TASK_STATE_COMPLETED', 'TASK_STATE_COMPLETED', 1]);
   });
 
-  it('the agency for A2A clients cancels a task, and with it the agent', async () => {
+  it('cancels a task, and with it the agent', async () => {
     let left = 0;
     let began = 0;
     const hanging = createServer((request, response) => {
@@ -186,7 +186,7 @@ describe('the agency for A2A clients', () => {
     await until(() => left === 1);
   });
 
-  it('the agency for A2A clients reports the end of a task whose client left its stream', async () => {
+  it('reports the end of a task whose client left its stream', async () => {
     const agent = await countingAgent(100);
     const agents = `x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`;
     const served = await serveWorld({}, { agencyFolder: agencyWith(agents, TALK) });
@@ -199,7 +199,7 @@ describe('the agency for A2A clients', () => {
     expect(agent.prompts).toHaveLength(1);
   });
 
-  it('the agency for A2A clients refuses push notifications, also those that a message asks for', async () => {
+  it('refuses push notifications, also those that a message asks for', async () => {
     const agents = 'x: { location: local, driver: scripted, replies: [a] }';
     const served = await serveWorld({}, { agencyFolder: agencyWith(agents, TALK) });
     const client = await clientOf(served);
@@ -221,7 +221,7 @@ describe('the agency for A2A clients', () => {
     expect(raw.json.error.code).toBe(-32003);
   });
 
-  it('the agency for A2A clients keeps tasks over a restart, each for its own client, and fails one whose agent worked', async () => {
+  it('keeps tasks over a restart, each for its own client, and fails one whose agent worked', async () => {
     const agent = await countingAgent(60_000);
     const agents = `x: { location: local, driver: scripted, replies: [a] }\nslow: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`;
     const agencyFolder = agencyWith(agents, TALK);
@@ -255,7 +255,7 @@ describe('the agency for A2A clients', () => {
     await expect(other.getTask({ tenant: '', id: done.id })).rejects.toThrow(/not found/i);
   });
 
-  it('the agency for A2A clients keeps each task in the evidence of the node, from which a server without the journal of runs can answer', async () => {
+  it('keeps each task in the evidence of the node, from which a server without the journal of runs can answer', async () => {
     const agencyFolder = agencyWith('x: { location: local, driver: scripted, replies: [a view] }', TALK);
     const first = await serveWorld({}, { agencyFolder });
     const done = await sent(await clientOf(first), saying([text('hi')]));
@@ -278,7 +278,7 @@ describe('the agency for A2A clients', () => {
     expect(await later.getTask({ tenant: '', id: done.id })).toMatchObject({ artifacts, status });
   });
 
-  it('the agency for A2A clients needs a token, and speaks version 1.0 only', async () => {
+  it('needs a token, and speaks version 1.0 only', async () => {
     const served = await serveWorld(
       {},
       { agencyFolder: agencyWith('x: { location: local, driver: scripted, replies: [a] }', TALK) },

@@ -18,7 +18,7 @@ async function asking() {
 }
 
 describe('an approval over HTTP', () => {
-  it('an approval over HTTP is listed, shown and answered once; the agent then repeats its call', async () => {
+  it('is listed, shown and answered once; the agent then repeats its call', async () => {
     const { served, id, mode, waiting } = await asking();
     expect(waiting).toMatchObject({ session: id, title: 'mode diagnose → execute', answer: null });
     const { json: shown } = await served.ask(`GET /v1/approvals/${waiting.id}`, { token: served.auditor });
@@ -35,7 +35,7 @@ describe('an approval over HTTP', () => {
     expect((await served.ask(`POST /v1/approvals/${waiting.id}`, { body })).status).toBe(404);
   });
 
-  it('an approval over HTTP is declined with words that reach the agent', async () => {
+  it('is declined with words that reach the agent', async () => {
     const { served, mode, waiting } = await asking();
     const body = { verdict: 'no', hash: waiting.hash, by: 'mary', reason: 'write a test first' };
     expect((await served.ask(`POST /v1/approvals/${waiting.id}`, { body })).status).toBe(200);
@@ -43,7 +43,7 @@ describe('an approval over HTTP', () => {
     expect(denial.message).toContain('mary declined it: write a test first');
   });
 
-  it('an approval over HTTP can be a grant, which covers later requests, is listed, and can be revoked', async () => {
+  it('can be a grant, which covers later requests, is listed, and can be revoked', async () => {
     const { served, id, mode, token, waiting } = await asking();
     const grant = { times: 5, minutes: 30 };
     const body = { verdict: 'yes', hash: waiting.hash, by: 'mary', grant };
@@ -68,7 +68,7 @@ describe('an approval over HTTP', () => {
     expect((await served.ask('POST /v1/grants/x/revoke', { body: {} })).json.error.code).toBe('unknown-grant');
   });
 
-  it('an approval over HTTP counts only for the request that the person read, and only from the operator', async () => {
+  it('counts only for the request that the person read, and only from the operator', async () => {
     const { served, token, waiting } = await asking();
     const body = { verdict: 'yes', hash: 'a'.repeat(64) };
     expect((await served.ask(`POST /v1/approvals/${waiting.id}`, { body })).json.error.path).toBe('body.hash');
@@ -82,7 +82,7 @@ describe('an approval over HTTP', () => {
     expect((await served.ask('GET /v1/approvals')).json.approvals[0].answer).toBeNull();
   });
 
-  it('an approval over HTTP shows no content of masked files in a diff', async () => {
+  it('shows no content of masked files in a diff', async () => {
     const served = await serveWorld({ '.env': 'old\n', 'src/b.ts': 'b\n' });
     const git = (...args: string[]) =>
       execFileSync('git', ['-C', served.root, ...args], { env: { ...process.env, ...served.env } });
@@ -103,7 +103,7 @@ describe('an approval over HTTP', () => {
 });
 
 describe('the activity log over HTTP', () => {
-  it('the activity log over HTTP stores events apart from the hash chain, and lists them newest first', async () => {
+  it('stores events apart from the hash chain, and lists them newest first', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const event = { 'event/type': 'agent/interaction', agent: 'someone-else', source: 'editor', text: 'hello' };
@@ -118,7 +118,7 @@ describe('the activity log over HTTP', () => {
     expect((await served.ask(`GET /v1/sessions/${id}`)).json.steps).toBe(0);
   });
 
-  it('the activity log over HTTP sums up the reviews', async () => {
+  it('sums up the reviews', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const post = (what: string, body: object) => served.ask(`POST /v1/sessions/${id}/${what}`, { token, body });
@@ -144,7 +144,7 @@ describe('the activity log over HTTP', () => {
 });
 
 describe('a note to the agent over HTTP', () => {
-  it('a note to the agent over HTTP is written by the operator alone, and is in the evidence', async () => {
+  it('is written by the operator alone, and is in the evidence', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const path = `POST /v1/sessions/${id}/note`;

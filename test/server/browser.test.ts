@@ -96,7 +96,7 @@ describe.skipIf(CHROMIUM === undefined)(
       return read;
     };
 
-    it('a browser in which the operator is logged in reveals nothing to a page of another port, host or name, and approves nothing for such a page', async () => {
+    it('reveals nothing to a page of another port, host or name, and approves nothing for such a page', async () => {
       const { served, context, at, waiting } = await loggedIn();
       const { port, cookies } = await elsewhere(served);
       const others = depth([], [`http://localhost:${port}`]);
@@ -116,7 +116,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(still).toMatchObject({ id: waiting.id, answer: null });
     });
 
-    it('a browser in which the operator is logged in reveals nothing to a foreign name that resolves to the server’s address', async () => {
+    it('reveals nothing to a foreign name that resolves to the server’s address', async () => {
       const { served, context, waiting } = await loggedIn();
       const page = await context.newPage();
       const answer = await page.goto(`http://evil.test:${served.port}/v1/health`);
@@ -126,7 +126,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect((await served.ask('GET /v1/approvals')).json.approvals[0].answer).toBeNull();
     });
 
-    it('a browser in which the operator is logged in opens the page from a private file, and nothing else', async () => {
+    it('opens the page from a private file, and nothing else', async () => {
       const { served, context, at } = await loggedIn();
       const page = await context.newPage();
       const file = join(dirname(served.root), 'open.html');
@@ -142,7 +142,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await visit(`${at}/v1/health`)).toBe(403);
     });
 
-    it('a browser in which the operator is logged in runs no text of an agent, whatever it looks like', async () => {
+    it('runs no text of an agent, whatever it looks like', async () => {
       const { served, own, at } = await loggedIn();
       const evil = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>`;
       const { id } = await served.session();

@@ -10,7 +10,7 @@ const ATTACKER = readFileSync(join(import.meta.dirname, 'contained-attacker.mjs'
 const REFUSED = [0, 400, 401, 403, 404, 421];
 
 describe('a contained command that shares the network of the machine', () => {
-  it('a contained command that shares the network of the machine approves nothing and reads nothing, by any of forty ways', async () => {
+  it('approves nothing and reads nothing, by any of forty ways', async () => {
     const served = await serveWorld({ 'attacker.mjs': ATTACKER });
     const [mine, other] = [await served.session(), await served.session()];
     const move = (what: string, body: unknown) =>

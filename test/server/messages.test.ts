@@ -27,7 +27,7 @@ async function messagesOf(served: Served, path: string, count: number, token = s
 }
 
 describe('messages over HTTP', () => {
-  it('messages over HTTP reach a session from a person, are acknowledged once, and have receipts', async () => {
+  it('reach a session from a person, are acknowledged once, and have receipts', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const sent = await bellOf(served, `session:${id}`);
@@ -42,7 +42,7 @@ describe('messages over HTTP', () => {
     expect((await served.ask(`GET /v1/sessions/${id}/messages/${sent.id}`, { token })).json).toEqual(json);
   });
 
-  it('messages over HTTP are sent once for one Idempotency-Key', async () => {
+  it('are sent once for one Idempotency-Key', async () => {
     const served = await serveWorld();
     const { id } = await served.session();
     const send = (key: string) =>
@@ -53,7 +53,7 @@ describe('messages over HTTP', () => {
     expect(other.json.seq).toBe(2);
   });
 
-  it('messages over HTTP come in pages and live, in the order of the inbox', async () => {
+  it('come in pages and live, in the order of the inbox', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     for (let count = 0; count < 5; count += 1) await bellOf(served, `session:${id}`);
@@ -65,7 +65,7 @@ describe('messages over HTTP', () => {
     expect((await live).map(({ cursor }) => cursor)).toEqual(['4', '5', '6']);
   });
 
-  it('messages over HTTP reach a person, who pages, follows, acknowledges and answers', async () => {
+  it('reach a person, who pages, follows, acknowledges and answers', async () => {
     const served = await serveWorld();
     const { root } = served;
     await served.session();
@@ -93,7 +93,7 @@ describe('messages over HTTP', () => {
     expect((await served.ask('GET /v1/inbox?unread=true')).json.messages).toHaveLength(3);
   });
 
-  it('messages over HTTP answer a whistle after its deadline with 504 and its job, and the job then shows the late answer', async () => {
+  it('answer a whistle after its deadline with 504 and its job, and the job then shows the late answer', async () => {
     const served = await serveWorld();
     const { root } = served;
     await served.session();
@@ -117,7 +117,7 @@ describe('messages over HTTP', () => {
     expect((await waiting).json).toMatchObject({ ok: true, job, answer: { text: 'still', ref: job } });
   });
 
-  it('messages over HTTP refuse an address that nobody has, and one that several repositories have', async () => {
+  it('refuse an address that nobody has, and one that several repositories have', async () => {
     const served = await serveWorld();
     await served.session();
     const nobody = await served.ask('POST /v1/bell', { body: { to: 'agent:carl', text: 'a' } });
@@ -125,7 +125,7 @@ describe('messages over HTTP', () => {
     expect(nobody.json.error.remedy).toContain('agent:builder');
   });
 
-  it('messages over HTTP are sent by an agent only in the name of its session, never as a person', async () => {
+  it('are sent by an agent only in the name of its session, never as a person', async () => {
     const served = await serveWorld();
     const [one, other] = [await served.session(), await served.session()];
     const { id } = await bellOf(served, `session:${other.id}`);
@@ -150,7 +150,7 @@ describe('messages over HTTP', () => {
 });
 
 describe('the social pipeline over HTTP', () => {
-  it('the social pipeline over HTTP opens a session for a message to nobody, and gates an action by the mode of the recipient', async () => {
+  it('opens a session for a message to nobody, and gates an action by the mode of the recipient', async () => {
     const served = await serveWorld();
     const send = async (body: object) =>
       (await served.ask('POST /v1/send', { body: { root: served.root, ...body } })).json;
@@ -162,7 +162,7 @@ describe('the social pipeline over HTTP', () => {
     expect((await served.ask('GET /v1/messages/m-none/outcome')).status).toBe(404);
   });
 
-  it('the social pipeline over HTTP sends as an agent only with the tokens of its session, and only where the agent may ring', async () => {
+  it('sends as an agent only with the tokens of its session, and only where the agent may ring', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const other = await served.session();

@@ -73,7 +73,7 @@ const [STEP, LONGEST] = isDeep ? [15, 700] : [120, 600];
 const FIRST_BYTES = process.env['HOPGATE_EVERY_BYTE'] === '1' ? Array.from({ length: STEP }, (_, at) => at + 1) : [1];
 
 describe('messages between machines', () => {
-  it('messages between machines arrive with their source, are answered, and leave receipts on both', async () => {
+  it('arrive with their source, are answered, and leave receipts on both', async () => {
     const { desk, laptop, far, near } = await twoMachines();
     const { json } = await ring(laptop, near, { to: 'agent:builder@desk', text: 'Which port?', act: 'query' });
     expect(json).toMatchObject({ ok: true, message: { to: 'agent:builder@desk', state: 'sent' } });
@@ -91,7 +91,7 @@ describe('messages between machines', () => {
     for (const served of [desk, laptop]) expect((await served.ask('GET /v1/inbox')).status).toBe(200);
   });
 
-  it('messages between machines reach people, who are distinguished from people of this machine', async () => {
+  it('reach people, who are distinguished from people of this machine', async () => {
     const { desk, laptop, far, near } = await twoMachines();
     await laptop.ask('POST /v1/bell', { body: { to: `session:${far.id}@desk`, text: 'Stop.' } });
     expect(await first(desk, far)).toMatchObject({ from: 'person:operator@laptop', author: 'operator@laptop' });
@@ -102,7 +102,7 @@ describe('messages between machines', () => {
     expect(await inboxOf(laptop, near)).toEqual([]);
   });
 
-  it('messages between machines end the wait of a whistle with the answer', async () => {
+  it('end the wait of a whistle with the answer', async () => {
     const { desk, laptop, far, near } = await twoMachines();
     const whistled = laptop.ask(`POST /v1/sessions/${near.id}/whistle`, {
       token: near.token,
@@ -113,7 +113,7 @@ describe('messages between machines', () => {
     expect((await whistled).json).toMatchObject({ ok: true, answer: { text: '4780', from: `session:${far.id}@desk` } });
   });
 
-  it('messages between machines are refused by a machine without such an inbox, and the sender gets the reason', async () => {
+  it('are refused by a machine without such an inbox, and the sender gets the reason', async () => {
     const { laptop, near } = await twoMachines();
     const { json } = await ring(laptop, near, { to: 'agent:nobody@desk', text: 'a' });
     expect(await first(laptop, near)).toMatchObject({
@@ -127,7 +127,7 @@ describe('messages between machines', () => {
     expect(ended).toMatchObject({ ok: true, answer: { from: 'node:desk', act: 'answer' } });
   });
 
-  it('messages between machines never let two machines wait for each other', async () => {
+  it('never let two machines wait for each other', async () => {
     const { desk, laptop, far, near } = await twoMachines();
     const whistle = (served: Served, { id, token }: Party, to: string) =>
       served.ask(`POST /v1/sessions/${id}/whistle`, { token, body: { to, text: '?', seconds: 60 } });
@@ -150,7 +150,7 @@ describe('messages between machines', () => {
   });
 
   it.each(FIRST_BYTES)(
-    'messages between machines arrive once, wherever the connection breaks, from byte %i on',
+    'arrive once, wherever the connection breaks, from byte %i on',
     async (firstByte) => {
       const { desk, laptop, far, near, url, tokenOf, stop } = await twoMachines();
       await stop();
@@ -190,7 +190,7 @@ describe('the mail of a node', () => {
     ['an id of this machine', { id: 'm-1' }],
     ['another kind of sender', { from: 'node:desk@' }],
     ['a recipient on a third machine', { to: 'person:joe@other' }],
-  ])('the mail of a node cannot use %s', async (_, more) => {
+  ])('cannot use %s', async (_, more) => {
     const { served, url, tokenOf } = await reachable();
     const port = Number(new URL(url).port);
     const mail = { messages: [{ ...letter, to: 'person:operator', ref: null, leftMs: null, ...more }] };
@@ -199,7 +199,7 @@ describe('the mail of a node', () => {
     expect((await served.ask('GET /v1/inbox')).json.messages).toEqual([]);
   });
 
-  it('the mail of a node needs the token of a node with a plain name', async () => {
+  it('needs the token of a node with a plain name', async () => {
     const { served, url, tokenOf } = await reachable();
     const port = Number(new URL(url).port);
     const { token } = await served.session();
@@ -208,7 +208,7 @@ describe('the mail of a node', () => {
         expect([401, 403]).toContain((await send(port, what, { token: each, body: {} })).status);
   });
 
-  it('the mail of a node marks only messages that were sent to that node', async () => {
+  it('marks only messages that were sent to that node', async () => {
     const { desk, far, url, tokenOf } = await twoMachines();
     const { json } = await ring(desk, far, { to: 'person:operator', text: 'a' });
     const body = {
@@ -221,7 +221,7 @@ describe('the mail of a node', () => {
     expect(await inboxOf(desk, far)).toEqual([]);
   });
 
-  it('the mail of a node is empty for a machine that nobody wrote to', async () => {
+  it('is empty for a machine that nobody wrote to', async () => {
     const { laptop } = await twoMachines();
     const world = new EvidenceOfAllRepositories(laptop.env);
     const mail = new NodeMail(world);
@@ -230,7 +230,7 @@ describe('the mail of a node', () => {
     await world.close();
   });
 
-  it('the mail of a node translates an address into the name that the other machine uses', () => {
+  it('translates an address into the name that the other machine uses', () => {
     const name = fc.stringMatching(/^[a-z:-]{1,9}$/);
     fc.assert(
       fc.property(name, name, name, (own, here, there) => {

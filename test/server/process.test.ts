@@ -46,7 +46,7 @@ async function serveProgram(world: World, ...options: string[]): Promise<Program
 }
 
 describe('hopgate serve', () => {
-  it('hopgate serve loses nothing that it acknowledged when it is killed under load', async () => {
+  it('loses nothing that it acknowledged when it is killed under load', async () => {
     const world = makeWorld();
     const acknowledged = new Map<string, string>();
     let requests = 0;
@@ -89,7 +89,7 @@ describe('hopgate serve', () => {
     expect(acknowledged.size).toBeGreaterThan(40);
   });
 
-  it('hopgate serve takes the place of the daemon, answers the daemon’s clients, and ends on a signal despite open streams', async () => {
+  it('takes the place of the daemon, answers the daemon’s clients, and ends on a signal despite open streams', async () => {
     const world = makeWorld();
     const daemon = await startDaemon(world);
     const { child, port, operator } = await serveProgram(world);
@@ -127,7 +127,7 @@ describe('hopgate serve', () => {
 });
 
 describe('a contained command', () => {
-  it('a contained command reaches neither the server nor its tokens', async () => {
+  it('reaches neither the server nor its tokens', async () => {
     const world = makeWorld({ 'src/a.ts': 'one\n' });
     const { port, operator } = await serveProgram(world);
     const session = await openSession({

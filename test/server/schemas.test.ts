@@ -97,7 +97,7 @@ const operations = Object.entries(page.paths).flatMap(([at, methods]) =>
 );
 
 describe('the OpenAPI page', () => {
-  it('the OpenAPI page names every address once, with the parameters in its path', () => {
+  it('names every address once, with the parameters in its path', () => {
     expect(operations.length + STREAMS.length).toBe(ROUTES.length);
     expect(new Set(ROUTES.map(({ id }) => id)).size).toBe(ROUTES.length);
     for (const { at, path } of ROUTES)
@@ -106,7 +106,7 @@ describe('the OpenAPI page', () => {
       );
   });
 
-  it('the OpenAPI page is served to everyone, as OpenAPI 3.1', async () => {
+  it('is served to everyone, as OpenAPI 3.1', async () => {
     const served = await serveWorld();
     const { json, status } = await served.ask('GET /v1/openapi.json', { token: null });
     expect(status).toBe(200);
@@ -129,7 +129,7 @@ describe('the OpenAPI page', () => {
 });
 
 describe('every address', () => {
-  it('every address answers generated requests as its schemas say, and never with a fault', async () => {
+  it('answers generated requests as its schemas say, and never with a fault', async () => {
     const known = { ...HTTP_STATUS_BY_CODE, ...RUN_HTTP_STATUS };
     const lines: string[] = [];
     const served = await serveWorld({}, { log: (line) => lines.push(line) });

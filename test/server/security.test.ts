@@ -20,7 +20,7 @@ const addressOf = (at: string, session: string): string =>
 const PRIVATE = ROUTES.filter((route) => route.for !== 'public');
 
 describe('a token', () => {
-  it('a token lies in a file that only its user can read, outside of the root', async () => {
+  it('lies in a file that only its user can read, outside of the root', async () => {
     const served = await serveWorld();
     for (const role of ROLES_WITH_TOKEN_FILE) {
       const file = roleTokenFile(served.env, role);
@@ -30,7 +30,7 @@ describe('a token', () => {
     }
   });
 
-  it('a token is needed for everything that is not public, and only its header counts', async () => {
+  it('is needed for everything that is not public, and only its header counts', async () => {
     const served = await serveWorld();
     const { id } = await served.session();
     for (const { method, at, id: name } of PRIVATE) {
@@ -48,14 +48,14 @@ describe('a token', () => {
     }
   });
 
-  it('a token may follow the name of its scheme in any letter case, as HTTP defines it', async () => {
+  it('may follow the name of its scheme in any letter case, as HTTP defines it', async () => {
     const served = await serveWorld();
     const ask = (authorization: string) => served.ask('GET /v1/sessions', { token: null, headers: { authorization } });
     expect((await ask(`bearer ${served.operator}`)).status).toBe(200);
     expect((await ask(`basic ${served.operator}`)).status).toBe(401);
   });
 
-  it('a token opens exactly the routes of its role', async () => {
+  it('opens exactly the routes of its role', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const tokens = { operator: served.operator, auditor: served.auditor, agent: served.agent, session: token };
@@ -77,7 +77,7 @@ describe('a token', () => {
     expect(PRIVATE.find((route) => route.id === 'answerApproval')?.for).toEqual(['operator']);
   });
 
-  it("a token of one session's agent reaches no other session", async () => {
+  it("of one session's agent reaches no other session", async () => {
     const served = await serveWorld();
     const [mine, other] = [await served.session(), await served.session()];
     const ofSessions = PRIVATE.filter(({ at }) => at.includes('{session}'));
@@ -93,7 +93,7 @@ describe('a token', () => {
     expect(before).toBe(2);
   });
 
-  it('a token of an agent never makes a request in the operator’s name', async () => {
+  it('of an agent never makes a request in the operator’s name', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     for (const [what, body] of [
@@ -127,7 +127,7 @@ describe('a page of another origin', () => {
     ['the https form of the origin', { origin: 'https://127.0.0.1:PORT' }, 403],
     ['a cross-site request', { 'sec-fetch-site': 'cross-site' }, 403],
     ['a request of another port', { 'sec-fetch-site': 'same-site' }, 403],
-  ])('a page of another origin is refused by %s, with and without a token', async (_name, headers, status) => {
+  ])('is refused by %s, with and without a token', async (_name, headers, status) => {
     const served = await serveWorld();
     const given = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name, value.replace('PORT', `${served.port}`)]),
@@ -140,7 +140,7 @@ describe('a page of another origin', () => {
       }
   });
 
-  it('a page of another origin cannot send a form, and is never allowed by CORS', async () => {
+  it('cannot send a form, and is never allowed by CORS', async () => {
     const served = await serveWorld();
     const { page, cookie } = await login(served);
     const form = { 'content-type': 'text/plain', cookie, origin: `http://127.0.0.1:${served.port}` };
@@ -169,7 +169,7 @@ async function login(served: Awaited<ReturnType<typeof serveWorld>>) {
 }
 
 describe('a login', () => {
-  it('a login is a cookie that no script reads and a key that no browser sends by itself, and neither is enough alone', async () => {
+  it('is a cookie that no script reads and a key that no browser sends by itself, and neither is enough alone', async () => {
     const served = await serveWorld();
     const { page, cookie, set } = await login(served);
     expect(set).toMatch(/; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict$/);
@@ -189,7 +189,7 @@ describe('a login', () => {
     expect((await as({ cookie: other.cookie, 'x-hopgate-page': other.page })).status).toBe(200);
   });
 
-  it('a login begins with a code that works once, for a minute', async () => {
+  it('begins with a code that works once, for a minute', async () => {
     const served = await serveWorld();
     const code = served.http.issueCode();
     const enter = () => served.ask('POST /v1/login', { token: null, body: { code } });
@@ -209,7 +209,7 @@ describe('a login', () => {
 });
 
 describe('every answer', () => {
-  it('every answer keeps a browser from running, framing or storing it', async () => {
+  it('keeps a browser from running, framing or storing it', async () => {
     const served = await serveWorld();
     for (const what of ['GET /v1/health', 'GET /nowhere', 'GET /v1/sessions']) {
       const { headers } = await served.ask(what, { token: what === 'GET /v1/sessions' ? null : served.operator });
@@ -223,7 +223,7 @@ describe('every answer', () => {
 });
 
 describe('the limits', () => {
-  it('the limits of the HTTP server refuse a body that is too large, whether its header says so or not', async () => {
+  it('of the HTTP server refuse a body that is too large, whether its header says so or not', async () => {
     const served = await serveWorld();
     const { id } = await served.session();
     const body = JSON.stringify({ tool: 'read', args: 'x'.repeat(MAX_REQUEST_BODY) });
@@ -255,29 +255,25 @@ describe('the limits', () => {
     expect((await served.ask('GET /v1/health')).status).toBe(200);
   });
 
-  it.skipIf(!isDeep)(
-    'the limits of the HTTP server end requests that arrive too slowly',
-    { timeout: 60_000 },
-    async () => {
-      const served = await serveWorld();
-      const socket = createConnection({ port: served.port, host: '127.0.0.1' });
-      served.later(() => socket.destroy());
-      socket.on('error', () => {});
-      socket.write(`GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1:${served.port}\r\n`);
-      const more = setInterval(() => socket.write('X-More: more\r\n'), 500);
-      served.later(() => clearInterval(more));
-      const begun = Date.now();
-      socket.resume();
-      // A reset by the server ends the connection, too; `once` of node:events would throw for it.
-      await new Promise((closed) => socket.once('close', closed));
-      clearInterval(more);
-      // Ten seconds and one check, with room for a busy machine. Node's own check comes after 30 seconds.
-      expect(Date.now() - begun).toBeLessThan(25_000);
-      expect((await served.ask('GET /v1/health')).status).toBe(200);
-    },
-  );
+  it.skipIf(!isDeep)('of the HTTP server end requests that arrive too slowly', { timeout: 60_000 }, async () => {
+    const served = await serveWorld();
+    const socket = createConnection({ port: served.port, host: '127.0.0.1' });
+    served.later(() => socket.destroy());
+    socket.on('error', () => {});
+    socket.write(`GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1:${served.port}\r\n`);
+    const more = setInterval(() => socket.write('X-More: more\r\n'), 500);
+    served.later(() => clearInterval(more));
+    const begun = Date.now();
+    socket.resume();
+    // A reset by the server ends the connection, too; `once` of node:events would throw for it.
+    await new Promise((closed) => socket.once('close', closed));
+    clearInterval(more);
+    // Ten seconds and one check, with room for a busy machine. Node's own check comes after 30 seconds.
+    expect(Date.now() - begun).toBeLessThan(25_000);
+    expect((await served.ask('GET /v1/health')).status).toBe(200);
+  });
 
-  it('the limits of the HTTP server refuse more streams than they allow, and count those that ended', async () => {
+  it('of the HTTP server refuse more streams than they allow, and count those that ended', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const streams = () =>

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { serveWorld } from './serve-world.ts';
 
 describe('a session over HTTP', () => {
-  it('a session over HTTP refuses a client without a token before it examines the request', async () => {
+  it('refuses a client without a token before it examines the request', async () => {
     const { ask } = await serveWorld();
     expect((await ask('GET /v1/approvals/no-such', { token: null })).status).toBe(401);
     expect((await ask('GET /v1/approvals/no-such')).status).toBe(400);
@@ -11,7 +11,7 @@ describe('a session over HTTP', () => {
     });
   });
 
-  it('a session over HTTP is opened, works, is refused with a remedy, and is closed', async () => {
+  it('is opened, works, is refused with a remedy, and is closed', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const post = (what: string, body: object) => served.ask(`POST /v1/sessions/${id}/${what}`, { token, body });
@@ -38,7 +38,7 @@ describe('a session over HTTP', () => {
     expect(json.sessions).toMatchObject([{ session: id, root: served.root, agent: 'builder', closed: true }]);
   });
 
-  it('a session over HTTP names the missing condition of a natural close', async () => {
+  it('names the missing condition of a natural close', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const body = { reason: 'enough' };
@@ -52,7 +52,7 @@ describe('a session over HTTP', () => {
     expect(done.json.fruit.par.what_went_well).toContain('it was short');
   });
 
-  it('a session over HTTP is read while another process writes it', async () => {
+  it('is read while another process writes it', async () => {
     const served = await serveWorld();
     const { openSession } = await import('../../src/open-session.ts');
     const other = await openSession({ root: served.root, agent: 'elsewhere' });
@@ -67,7 +67,7 @@ describe('a session over HTTP', () => {
 });
 
 describe('evidence over HTTP', () => {
-  it('evidence over HTTP comes in pages, by session in order and over all newest first', async () => {
+  it('comes in pages, by session in order and over all newest first', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     await served.session();
@@ -90,7 +90,7 @@ describe('evidence over HTTP', () => {
 });
 
 describe('the frames of a session', () => {
-  it('the frames of a session come in pages from any seq, with the state before them, and agree with the snapshot', async () => {
+  it('come in pages from any seq, with the state before them, and agree with the snapshot', async () => {
     const served = await serveWorld();
     const { id } = await served.session();
     await served.ask(`POST /v1/sessions/${id}/mode`, { body: { to: 'diagnose', by: 'agent' } });

@@ -101,7 +101,7 @@ const seqs = (got: readonly Got[]): readonly number[] => got.map(({ event }) => 
 const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 
 describe('the event stream of a session', () => {
-  it('the event stream of a session sends CloudEvents from the first entry on, then new entries as they arrive', async () => {
+  it('sends CloudEvents from the first entry on, then new entries as they arrive', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const path = `/v1/sessions/${id}/events`;
@@ -129,7 +129,7 @@ describe('the event stream of a session', () => {
     });
   });
 
-  it('the event stream of a session gives each seq exactly once, wherever the connection is cut', async () => {
+  it('gives each seq exactly once, wherever the connection is cut', async () => {
     const served = await serveWorld();
     const writer = await write(served, 'cut', 40, 300);
     let written = 40;
@@ -159,7 +159,7 @@ describe('the event stream of a session', () => {
     );
   });
 
-  it('the event stream of a session is the same over a WebSocket', async () => {
+  it('is the same over a WebSocket', async () => {
     const served = await serveWorld();
     await write(served, 'socket', 600);
     const socket = new WebSocket(`ws://127.0.0.1:${served.port}/v1/sessions/socket/socket?after=99`, {
@@ -183,7 +183,7 @@ describe('the event stream of a session', () => {
     }
   });
 
-  it('the event stream of a session keeps memory bounded for a reader that stopped, and then marks the omitted entries', async () => {
+  it('keeps memory bounded for a reader that stopped, and then marks the omitted entries', async () => {
     const served = await serveWorld();
     const writer = await write(served, 'slow', 1, 200);
     const socket = await stopped(served, '/v1/sessions/slow/events');
@@ -229,7 +229,7 @@ async function stopped(served: Served, path: string): Promise<Socket> {
 }
 
 describe('the event stream of all sessions', () => {
-  it('the event stream of all sessions continues after a cursor over several repositories, with each entry exactly once', async () => {
+  it('continues after a cursor over several repositories, with each entry exactly once', async () => {
     const served = await serveWorld();
     const first = await served.session();
     const { openSession } = await import('../../src/open-session.ts');

@@ -182,7 +182,7 @@ const RUNS = { numRuns: depth(30, 600) };
 const ringOf = ({ parties }: Machines, count: number): readonly Party[] => parties.slice(0, count);
 
 describe('waits over any number of machines', () => {
-  it('waits over any number of machines are refused if they close a circle, and only then', async () => {
+  it('are refused if they close a circle, and only then', async () => {
     await fc.assert(
       fc.asyncProperty(
         WORLD,
@@ -207,7 +207,7 @@ describe('waits over any number of machines', () => {
     );
   });
 
-  it('waits over any number of machines never stay in a circle, whatever was sent at the same moment, and are refused only if there was one', async () => {
+  it('never stay in a circle, whatever was sent at the same moment, and are refused only if there was one', async () => {
     await fc.assert(
       fc.asyncProperty(WORLD, moves(['whistle', 'post', 'arrive'], 60), async ({ count, parties }, list) => {
         const machines = new Machines(count);
@@ -228,7 +228,7 @@ describe('waits over any number of machines', () => {
   });
 
   it.each(['on one machine', 'on two machines', 'on two machines, of which one sends its old waits again'])(
-    'waits over any number of machines end with the answer, so that the recipient may whistle back at once, %s',
+    'end with the answer, so that the recipient may whistle back at once, %s',
     async (where) => {
       const machines = new Machines(2);
       const session = (name: string, machine: number) => ({ machine, address: `session:${name}-${machine}-xxxxxx` });
@@ -248,45 +248,39 @@ describe('waits over any number of machines', () => {
     },
   );
 
-  it.each([4, 5, 8])(
-    'waits over any number of machines end if two whistles close a circle of %i machines at the same moment',
-    async (count) => {
-      const machines = new Machines(count);
-      const ring = ringOf(machines, count);
-      const whistle = (index: number) => machines.whistle(ring[index]!, ring[(index + 1) % count]!);
-      const half = Math.floor(count / 2);
-      for (let index = 0; index < count; index++) if (index !== 0 && index !== half) await whistle(index);
-      await machines.passAll();
-      for (const index of [0, half]) await whistle(index);
-      for (const index of [0, half]) await machines.post(index, (index + 1) % count);
-      for (const index of [0, half]) await machines.arrive(index, (index + 1) % count);
-      expect(machines.refused.size).toBe(0);
-      await machines.passAll();
-      expect(machines.refused.size).toBeGreaterThan(0);
-      expect([...machines.refused.values()].join()).toContain('Ended: the whistle would wait for itself');
-      const open = [...machines.open.values()];
-      expect(open.some((each) => closes(open, each))).toBe(false);
-    },
-  );
+  it.each([4, 5, 8])('end if two whistles close a circle of %i machines at the same moment', async (count) => {
+    const machines = new Machines(count);
+    const ring = ringOf(machines, count);
+    const whistle = (index: number) => machines.whistle(ring[index]!, ring[(index + 1) % count]!);
+    const half = Math.floor(count / 2);
+    for (let index = 0; index < count; index++) if (index !== 0 && index !== half) await whistle(index);
+    await machines.passAll();
+    for (const index of [0, half]) await whistle(index);
+    for (const index of [0, half]) await machines.post(index, (index + 1) % count);
+    for (const index of [0, half]) await machines.arrive(index, (index + 1) % count);
+    expect(machines.refused.size).toBe(0);
+    await machines.passAll();
+    expect(machines.refused.size).toBeGreaterThan(0);
+    expect([...machines.refused.values()].join()).toContain('Ended: the whistle would wait for itself');
+    const open = [...machines.open.values()];
+    expect(open.some((each) => closes(open, each))).toBe(false);
+  });
 
-  it.each([4, 5, 8])(
-    'waits over any number of machines name a circle of %i machines without the addresses of other machines',
-    async (count) => {
-      const machines = new Machines(count);
-      const ring = ringOf(machines, count);
-      for (const [index, from] of ring.slice(0, -1).entries()) {
-        await machines.whistle(from, ring[index + 1]!);
-        await machines.passAll();
-      }
-      const last = ring.at(-1)!;
-      const { id } = await machines.whistle(last, ring[0]!);
+  it.each([4, 5, 8])('name a circle of %i machines without the addresses of other machines', async (count) => {
+    const machines = new Machines(count);
+    const ring = ringOf(machines, count);
+    for (const [index, from] of ring.slice(0, -1).entries()) {
+      await machines.whistle(from, ring[index + 1]!);
       await machines.passAll();
-      const own = last.address;
-      const first = `${ring[0]!.address}@${machines.nameOf(0, count - 1)}`;
-      expect(machines.refused.get(id)).toBe(
-        `Not delivered: the whistle would wait for itself: ${own} → ${first} → another machine → ${own}.`,
-      );
-      expect(machines.open.size).toBe(count - 1);
-    },
-  );
+    }
+    const last = ring.at(-1)!;
+    const { id } = await machines.whistle(last, ring[0]!);
+    await machines.passAll();
+    const own = last.address;
+    const first = `${ring[0]!.address}@${machines.nameOf(0, count - 1)}`;
+    expect(machines.refused.get(id)).toBe(
+      `Not delivered: the whistle would wait for itself: ${own} → ${first} → another machine → ${own}.`,
+    );
+    expect(machines.open.size).toBe(count - 1);
+  });
 });

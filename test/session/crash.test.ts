@@ -122,20 +122,16 @@ async function crash(kill: (file: string) => Promise<readonly string[]> = atRand
 
 describe('a killed writer', () => {
   const limit = { timeout: 20_000 + CRASHES * 4000 };
-  it(
-    `a killed writer loses no acknowledged entry, and its session can be resumed (${CRASHES} times)`,
-    limit,
-    async () => {
-      for (let left = CRASHES - 2; left > 0; left -= 4)
-        await Promise.all(Array.from({ length: Math.min(4, left) }, () => crash()));
-      // Each run kills one writer in the middle of a step and one between two steps.
-      expect(await Promise.all([crash(at('inside')), crash(at('between'))])).toEqual([1, 0]);
-    },
-  );
+  it(`loses no acknowledged entry, and its session can be resumed (${CRASHES} times)`, limit, async () => {
+    for (let left = CRASHES - 2; left > 0; left -= 4)
+      await Promise.all(Array.from({ length: Math.min(4, left) }, () => crash()));
+    // Each run kills one writer in the middle of a step and one between two steps.
+    expect(await Promise.all([crash(at('inside')), crash(at('between'))])).toEqual([1, 0]);
+  });
 });
 
 describe('a killed hopgate run', () => {
-  it(`a killed hopgate run leaves a session that hopgate resume continues (${RUNS} times)`, {
+  it(`leaves a session that hopgate resume continues (${RUNS} times)`, {
     timeout: 60_000 + RUNS * 30_000,
   }, async () => {
     for (let run = 0; run < RUNS; run++) {

@@ -289,7 +289,7 @@ describe.each(Object.entries(CASES))(
       };
     };
 
-    it('a refusal names the problem and a remedy that works', async () => {
+    it('names the problem and a remedy that works', async () => {
       const { on_stage, refused } = await provoked();
       const { denial } = refused as never as { denial: { code: string; message: string; remedy: string } };
       expect(denial.code).toBe(code);
@@ -298,7 +298,7 @@ describe.each(Object.entries(CASES))(
       for (const act of follow(on_stage.session, on_stage)) expect(await act()).toMatchObject({ ok: true });
     });
 
-    it('a refusal is recorded with the original request', async () => {
+    it('is recorded with the original request', async () => {
       const { on_stage, refused } = await provoked();
       const { denial, evidence } = refused as never as { denial: Record<string, Json>; evidence: unknown[] };
       const entry = (await on_stage.session.evidence()).at(-1);
@@ -316,7 +316,7 @@ describe.each(Object.entries(CASES))(
 describe('a refusal outside the chain', () => {
   const notes = async ({ store }: Stage) => (await store.notes()).map(({ code, sessionId }) => ({ code, sessionId }));
 
-  it('a refusal outside the chain is session-closed for a closed session, and the store notes it for the operator', async () => {
+  it('is session-closed for a closed session, and the store notes it for the operator', async () => {
     const on = await stage();
     await must(on.session.close('enough'));
     const entries = await (await on.reopen()).evidence();
@@ -344,7 +344,7 @@ describe('a refusal outside the chain', () => {
     await must((await stage({ store: on.store, agent: 'next' })).session.start('explore'));
   });
 
-  it('a refusal outside the chain is session-closed for a closed session whose mode would have timed out', async () => {
+  it('is session-closed for a closed session whose mode would have timed out', async () => {
     const on = await stage();
     await must(on.session.setMode({ to: 'diagnose' }));
     await must(on.session.close('enough'));
@@ -352,7 +352,7 @@ describe('a refusal outside the chain', () => {
     expect((await denied((await on.reopen()).step(read))).denial.code).toBe('session-closed');
   });
 
-  it('a refusal outside the chain is given to a second writer until the first has ended', async () => {
+  it('is given to a second writer until the first has ended', async () => {
     const on = await stage();
     await must(on.session.start('explore'));
     const entries = await on.session.evidence();
@@ -368,7 +368,7 @@ describe('a refusal outside the chain', () => {
     await must(second.setMode({ to: 'diagnose' }));
   });
 
-  it('a refusal outside the chain is given to a writer whose session was taken over while its tool ran; the chain stays the other’s', async () => {
+  it('is given to a writer whose session was taken over while its tool ran; the chain stays the other’s', async () => {
     for (const release of [false, true]) {
       let during = async (): Promise<Json> => null;
       const on = await stage({ results: { read: () => during() } });
@@ -393,7 +393,7 @@ describe('a refusal outside the chain', () => {
     }
   });
 
-  it('a refusal outside the chain is given to a second writer as long as a tool of the first runs, which renews the lease', async () => {
+  it('is given to a second writer as long as a tool of the first runs, which renews the lease', async () => {
     vi.useFakeTimers();
     let finish = (_: Json) => {};
     const on = await stage({ results: { read: () => new Promise<Json>((resolve) => (finish = resolve)) } });
@@ -420,7 +420,7 @@ describe('a refusal outside the chain', () => {
     }
   });
 
-  it('a refusal outside the chain is not given to a writer whose lease expired if nobody else wrote meanwhile', async () => {
+  it('is not given to a writer whose lease expired if nobody else wrote meanwhile', async () => {
     let during = () => changed('src/a.ts');
     const on = await stage({ results: { edit: () => during() } });
     await lead(on.session, 'edit');

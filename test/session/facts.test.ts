@@ -30,7 +30,7 @@ const toTest = (session: Session) =>
   session.hop({ to: 'test', exit: 'hop-test', reason: 'on', fruit: { 'commit-message': 'x' } });
 
 describe('the findings of a session', () => {
-  it('the findings of a session are in the approval request, except those of deleted files', async () => {
+  it('are in the approval request, except those of deleted files', async () => {
     const editWith = (path: string, op: 'modify' | 'delete', finding?: string) => ({
       outcome: { status: 'ok' as const, result: null },
       effects: [{ path, op, ...(finding === undefined ? {} : { finding }) }],
@@ -104,14 +104,14 @@ describe('the fruit of a test visit', () => {
     ],
     ['a run without a report', [testRun('pass', { report: null })], { result: 'pass', 'test-count': null }],
     ['words that look like a pass', [{ stdout: 'ok 1 - all tests pass', exit: 0 }], { result: null }],
-  ])('the fruit of a test visit is computed from %s', async (_name, results, fruit) => {
+  ])('is computed from %s', async (_name, results, fruit) => {
     const { session } = await stage({ results: runs(...results) });
     await lead(session, 'test');
     for (const _ of results) await must(session.step({ tool: 'bash-test' }));
     expect((await must(session.stop('enough'))).fruit).toMatchObject(fruit);
   });
 
-  it('the fruit of a test visit is never taken from the agent', async () => {
+  it('is never taken from the agent', async () => {
     const { session } = await stage();
     await lead(session, 'test');
     const refused = await denied(
@@ -120,7 +120,7 @@ describe('the fruit of a test visit', () => {
     expect(refused.denial.code).toBe('invalid-fruit');
   });
 
-  it('the fruit of a test visit is flaky if the same code passed in an earlier visit', async () => {
+  it('is flaky if the same code passed in an earlier visit', async () => {
     const { session } = await stage({ results: runs(testRun('pass'), testRun('fail')) });
     await lead(session, 'test');
     await must(session.step({ tool: 'bash-test' }));
@@ -153,37 +153,37 @@ describe('tests-passed', () => {
   };
   const withEdit = (result: Json) => ({ results: { ...narrowed, edit: result } });
 
-  it('tests-passed is true while nothing has changed since the pass', async () => {
+  it('is true while nothing has changed since the pass', async () => {
     expect(
       await shipAfter((session) => must(session.step({ tool: 'read', args: ['src/a.ts'] })), { results: narrowed }),
     ).toBe('ok');
   });
-  it('tests-passed is false after a change, also after a narrowed run', async () => {
+  it('is false after a change, also after a narrowed run', async () => {
     expect(await shipAfter((session) => must(session.step(edit)), { results: narrowed })).toBe('condition-failed');
     expect(await shipAfter((session) => must(session.step(edit)), { results: narrowed }, true)).toBe('ok');
   });
-  it('tests-passed is false after an unobserved change', async () => {
+  it('is false after an unobserved change', async () => {
     const unobserved = { outcome: { status: 'ok' as const, result: null }, effects: 'unobserved' as const };
     expect(await shipAfter((session) => must(session.step(edit)), withEdit(unobserved as never))).toBe(
       'condition-failed',
     );
   });
-  it('tests-passed is false after a step that failed halfway', async () => {
+  it('is false after a step that failed halfway', async () => {
     const half = { ...changed('src/a.ts'), outcome: { status: 'failed' as const, code: 'half', message: 'half done' } };
     expect(await shipAfter((session) => must(session.step(edit)), withEdit(half as never))).toBe('condition-failed');
   });
-  it('tests-passed stays true after an acting step that changed nothing', async () => {
+  it('stays true after an acting step that changed nothing', async () => {
     const nothing = { outcome: { status: 'ok' as const, result: null }, effects: [] };
     expect(await shipAfter((session) => must(session.step(edit)), withEdit(nothing as never))).toBe('ok');
   });
-  it('tests-passed stays true after a commit, which changes only refs', async () => {
+  it('stays true after a commit, which changes only refs', async () => {
     const ref = {
       outcome: { status: 'ok' as const, result: null },
       effects: [{ path: 'refs/heads/main', op: 'ref' as const }],
     };
     expect(await shipAfter((session) => must(session.step(edit)), withEdit(ref as never))).toBe('ok');
   });
-  it('tests-passed is false after an interrupted step', async () => {
+  it('is false after an interrupted step', async () => {
     const lost = { name: 'lost', tools: ['edit'], run: () => new Promise<never>(() => {}) };
     const on = await stage({ results: narrowed });
     await lead(on.session, 'test');
@@ -212,7 +212,7 @@ describe('tests-passed', () => {
     await must(heir.step({ tool: 'bash-test' }));
     expect(await code(ship(heir))).toBe('ok');
   });
-  it('tests-passed is false for an error, a missing command, a failure or a flaky run', async () => {
+  it('is false for an error, a missing command, a failure or a flaky run', async () => {
     const lacking = testRun('pass', { others: ['npm run e2e'] });
     for (const results of [
       [testRun('error')],
@@ -231,7 +231,7 @@ describe('tests-passed', () => {
 });
 
 describe('an error of the test command', () => {
-  it('an error of the test command opens no exit that states a result, and leaving after it is not a reframe', async () => {
+  it('opens no exit that states a result, and leaving after it is not a reframe', async () => {
     const on = await stage({ results: runs(testRun('error')) });
     await lead(on.session, 'test');
     await must(on.session.step({ tool: 'bash-test' }));
@@ -246,7 +246,7 @@ describe('an error of the test command', () => {
 });
 
 describe('the backpack', () => {
-  it('the backpack keeps a field through peripherals that do not name it', async () => {
+  it('keeps a field through peripherals that do not name it', async () => {
     const { session } = await stage({ results: { grep: { matches: [{ path: 'src/a.ts' }] } } });
     await must(session.start('explore', { context: { topic: 'medians' } }));
     await must(session.setMode({ to: 'diagnose' }));
@@ -274,7 +274,7 @@ describe('the backpack', () => {
     });
   });
 
-  it('the backpack adds up the changed files over several visits', async () => {
+  it('adds up the changed files over several visits', async () => {
     const { session } = await stage({ results: { edit: (args) => changed(String(args['path'])) } });
     await lead(session, 'test');
     await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'more' }));
@@ -285,7 +285,7 @@ describe('the backpack', () => {
     expect(session.state.backpack['changed-files']).toEqual(['src/a.ts', 'src/b.ts']);
   });
 
-  it('the backpack does not take the session’s identity from a caller', async () => {
+  it('does not take the session’s identity from a caller', async () => {
     const { session } = await stage();
     const started = await must(
       session.start('explore', { context: { 'session-id': 'another', author: 'operator', topic: 'x' } }),
@@ -296,7 +296,7 @@ describe('the backpack', () => {
 });
 
 describe('the review of a session', () => {
-  it('the review of a session is computed from the evidence when the session leaves reflect, by a hop or a stop', async () => {
+  it('is computed from the evidence when the session leaves reflect, by a hop or a stop', async () => {
     for (const leave of ['hop', 'stop']) {
       const { session } = await stage({
         results: runs(testRun('fail'), testRun('pass', { command: ['npm', 'run', 'x'] })),
@@ -327,7 +327,7 @@ describe('the review of a session', () => {
     }
   });
 
-  it('the review of a session adds the agent’s words to the facts', async () => {
+  it('adds the agent’s words to the facts', async () => {
     const specs = specsOf({
       'peripherals/look-back.yaml':
         'id: look-back\npurpose: Look back.\ntools: []\nscope: conversation\nentry: [default]\nexit: { done: look-back }\nfruit: { par: { observed: object }, what-went-well: { stated: list, optional: true }, suggestions: { stated: string, optional: true } }',
@@ -347,7 +347,7 @@ describe('the review of a session', () => {
     expect((fruit['par'] as { suggestions: string[] }).suggestions.at(-1)).toBe('ask sooner');
   });
 
-  it('the review of a session requires new work before the next natural close', async () => {
+  it('requires new work before the next natural close', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     expect(await code(session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'tired' }))).toBe('entry-not-met');
@@ -360,7 +360,7 @@ describe('the review of a session', () => {
 });
 
 describe('a reframe', () => {
-  it('a reframe is recorded for a hop back after a failed expectation', async () => {
+  it('is recorded for a hop back after a failed expectation', async () => {
     const { session } = await stage({ results: runs(testRun('fail')) });
     await lead(session, 'test');
     const shown = await must(session.step({ tool: 'bash-test' }));
@@ -371,7 +371,7 @@ describe('a reframe', () => {
     });
     expect(hops.slice(0, -1).some((hop) => 'reframe' in hop)).toBe(false);
   });
-  it('a reframe is not recorded if the expectation was met or nothing was observed', async () => {
+  it('is not recorded if the expectation was met or nothing was observed', async () => {
     for (const results of [[testRun('pass')], []]) {
       const { session } = await stage({ results: runs(...results) });
       await lead(session, 'test');
@@ -380,7 +380,7 @@ describe('a reframe', () => {
       expect((await bodies(session)).some((body) => 'reframe' in body)).toBe(false);
     }
   });
-  it('a reframe names the first value that the exits imply as the expected one', () => {
+  it('names the first value that the exits imply as the expected one', () => {
     expect(fixtureSpecs.peripherals['test']?.exits.find(({ implies }) => implies)?.implies).toEqual({
       field: 'result',
       value: 'pass',
@@ -389,7 +389,7 @@ describe('a reframe', () => {
 });
 
 describe('trusted reports', () => {
-  it('trusted reports of a verdict come only from a command of a scope that runs tests', async () => {
+  it('of a verdict come only from a command of a scope that runs tests', async () => {
     const { session } = await stage({ results: { read: testRun('pass') } });
     await lead(session, 'test');
     await session.step({ tool: 'read', args: { path: 'src/a.ts' } });
@@ -398,7 +398,7 @@ describe('trusted reports', () => {
     });
   });
 
-  it('trusted reports end a test pass if an observing step changed a file', async () => {
+  it('end a test pass if an observing step changed a file', async () => {
     const sneaky = {
       outcome: { status: 'ok' as const, result: {} },
       effects: [{ path: 'src/a.ts', op: 'modify' as const }],

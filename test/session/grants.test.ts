@@ -76,7 +76,7 @@ const changing =
   };
 
 describe('a grant', () => {
-  it('a grant covers as many requests as its limit allows, each with an approval that names the grant', async () => {
+  it('covers as many requests as its limit allows, each with an approval that names the grant', async () => {
     const { rounds, session, judge } = await granted({ uses: 2 });
     expect(await rounds(round(), round(), round())).toEqual([true, true, false]);
     const all = await bodies(session);
@@ -96,7 +96,7 @@ describe('a grant', () => {
     ['a test file has changed that nobody approved', {}, round({ path: 'test/a.test.ts' })],
     ['a test run failed', { testsPass: true }, round({ first: 'fail' })],
     ['the tests could not run', { testsPass: true }, round({ first: 'error' })],
-  ])('a grant covers no request after %s', async (_, limits, last) => {
+  ])('covers no request after %s', async (_, limits, last) => {
     const { rounds, judge } = await granted(limits);
     expect(await rounds(round(), round({ minutes: 0 }), last, round({ minutes: 0 }))).toEqual([
       true,
@@ -107,7 +107,7 @@ describe('a grant', () => {
     expect(await judge()).toMatchObject({ ok: true, violations: [] });
   });
 
-  it('a grant covers no request after a person revoked it, which the session records', async () => {
+  it('covers no request after a person revoked it, which the session records', async () => {
     const { rounds, revoke, session, judge } = await granted({});
     expect(await rounds(round(), round())).toEqual([true, true]);
     await revoke();
@@ -116,7 +116,7 @@ describe('a grant', () => {
     expect(await judge()).toMatchObject({ ok: true, violations: [] });
   });
 
-  it('a grant remains valid in another process, and is not given if its limits do not cover the request itself', async () => {
+  it('remains valid in another process, and is not given if its limits do not cover the request itself', async () => {
     const first = await granted({ uses: 3 });
     expect(await first.rounds(round(), round())).toEqual([true, true]);
     await first.session.detach();
@@ -127,7 +127,7 @@ describe('a grant', () => {
     expect((await bodies(other.session)).some(({ event }) => event === 'grant')).toBe(false);
   });
 
-  it('a grant agrees with the audit for any limits and rounds', async () => {
+  it('agrees with the audit for any limits and rounds', async () => {
     const anyRound = fc.record({
       path: fc.constantFrom('src/a.ts', 'src/b.ts', 'lib/c.ts', 'src/dist/d.js', 'test/a.test.ts'),
       first: fc.constantFrom(null, null, 'fail' as const, 'error' as const),
@@ -164,7 +164,7 @@ describe('a grant', () => {
       ({ record }) => 'grant' in (record as object) && Object.assign(record as object, { grant: 'x' }),
     ],
     ['an approval under a grant must name the grant', 'approval', ({ record }) => delete (record as Bodies)['grant']],
-  ])('a grant is judged by the audit: %s', async (constraint, event, change) => {
+  ])('is judged by the audit: %s', async (constraint, event, change) => {
     const { rounds, judge } = await granted({});
     expect(await rounds(round(), round())).toEqual([true, true]);
     const { violations } = await judge(changing(event, change));
@@ -176,7 +176,7 @@ describe('a grant', () => {
     ).toContain(constraint);
   });
 
-  it('a grant that ended before an approval under it is found by the audit', async () => {
+  it('that ended before an approval under it is found by the audit', async () => {
     const { rounds, judge } = await granted({});
     await rounds(round(), round({ first: 'fail' }));
     const limited = await judge(

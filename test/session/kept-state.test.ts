@@ -63,12 +63,12 @@ function lie(fold: { text: string }, more: (kept: { state: { head: StoredFold['h
 const steps = async (): Promise<number> => (await on.reopen()).state.steps;
 
 describe('a reopened session', () => {
-  it('a reopened session uses the state that was stored at its release', async () => {
+  it('uses the state that was stored at its release', async () => {
     keep((fold) => lie(fold));
     expect(await steps()).toBe(77);
   });
 
-  it('a reopened session folds newer entries on top of the stored state', async () => {
+  it('folds newer entries on top of the stored state', async () => {
     const fold = await store.keptFold?.(id);
     const again = await on.reopen();
     await must(again.step({ tool: 'read', args: { path: 'src/a.ts' } }));
@@ -103,7 +103,7 @@ describe('a reopened session', () => {
     ],
     ['that is damaged', () => db.exec(`UPDATE folds SET text = replace(text, '"steps":', '"steps":7')`)],
     ['that is cut off', () => db.exec('UPDATE folds SET text = substr(text, 1, 100)')],
-  ])('a reopened session ignores a stored state %s and folds its evidence', async (_what, forge) => {
+  ])('ignores a stored state %s and folds its evidence', async (_what, forge) => {
     const { state } = on.session;
     forge();
     expect(await readStoredState(store, id)).toBeNull();
@@ -115,19 +115,19 @@ describe('a reopened session', () => {
     ['is not that of its place', () => keep((fold) => (fold.head.seq -= 1))],
     ['is after the end of the chain', () => keep((fold) => (fold.head.seq += 1))],
     ['has another hash', () => keep((fold) => (fold.head.hash = 'f'.repeat(64)))],
-  ])('a reopened session cannot be resumed if the last entry of its stored state %s', async (_what, forge) => {
+  ])('cannot be resumed if the last entry of its stored state %s', async (_what, forge) => {
     forge();
     await expect(on.reopen()).rejects.toMatchObject({ code: 'store-failed', message: /was changed or removed/ });
   });
 
-  it('a reopened session cannot be resumed if the last entry before its stored state was changed', async () => {
+  it('cannot be resumed if the last entry before its stored state was changed', async () => {
     keep((fold) => lie(fold));
     db.exec(`UPDATE entries SET body = replace(body, '"ok"', '"OK"') WHERE seq = (SELECT max(seq) FROM entries)`);
     expect(await readStoredState(store, id)).toBeNull();
     await expect(on.reopen()).rejects.toMatchObject({ code: 'store-failed' });
   });
 
-  it('a reopened session cannot be resumed after its erasure', async () => {
+  it('cannot be resumed after its erasure', async () => {
     await store.erase({ sessionId: id });
     await expect(on.reopen()).rejects.toThrow();
   });

@@ -24,7 +24,7 @@ function slowStore(clock: TestClock, log: string[]): EvidenceStore {
 }
 
 describe('the order of a step', () => {
-  it('the order of a step makes the intent durable before the tool runs, and the outcome before the answer', async () => {
+  it('makes the intent durable before the tool runs, and the outcome before the answer', async () => {
     const log: string[] = [];
     const clock = new TestClock();
     const ran = () => {
@@ -57,7 +57,7 @@ describe('the order of a step', () => {
     ]);
   });
 
-  it('the order of a step runs nothing if the intent cannot be stored', async () => {
+  it('runs nothing if the intent cannot be stored', async () => {
     const clock = new TestClock();
     const store = memoryStore({ clock });
     let isFull = false;
@@ -75,14 +75,14 @@ describe('the order of a step', () => {
     expect(backend.calls).toHaveLength(1);
   });
 
-  it('the order of a step reports each entry after it is durable, in order', async () => {
+  it('reports each entry after it is durable, in order', async () => {
     const reported: Entry[] = [];
     const { session } = await stage({ onEntry: (entry) => reported.push(entry) });
     await lead(session, 'deploy');
     expect(reported).toEqual(await session.evidence());
   });
 
-  it('the order of a step runs parallel calls one at a time in their order', async () => {
+  it('runs parallel calls one at a time in their order', async () => {
     let running = 0;
     let most = 0;
     const slow = async () => {
@@ -112,7 +112,7 @@ describe('the order of a step', () => {
 });
 
 describe('the tree of entries', () => {
-  it('the tree of entries gives each event the parent that the table states', async () => {
+  it('gives each event the parent that the table states', async () => {
     const { session, clock, reopen } = await stage();
     await denied(session.step(read));
     await lead(session, 'edit');
@@ -209,7 +209,7 @@ describe('the tree of entries', () => {
     ]);
   });
 
-  it('the tree of entries has the type and the author of each entry', async () => {
+  it('has the type and the author of each entry', async () => {
     const { session, clock } = await stage();
     await lead(session, 'test');
     clock.advance(31);
@@ -237,7 +237,7 @@ describe('the tree of entries', () => {
 });
 
 describe('a hop', () => {
-  it('a hop appends its three entries (stop, hop, start) at once', async () => {
+  it('appends its three entries (stop, hop, start) at once', async () => {
     const log: string[] = [];
     const clock = new TestClock();
     const { session } = await stage({ clock, store: slowStore(clock, log) });
@@ -250,7 +250,7 @@ describe('a hop', () => {
     expect(log).toEqual(['durable approval stop hop start', 'durable stop hop start', 'durable par stop hop start']);
   });
 
-  it('a hop changes nothing but the denial when it is refused', async () => {
+  it('changes nothing but the denial when it is refused', async () => {
     const { session } = await stage({ approver: null });
     await must(session.start('explore'));
     await must(session.setMode({ to: 'diagnose' }));
@@ -271,7 +271,7 @@ describe('a hop', () => {
     await must(session.hop({ to: 'edit', exit: 'found-target', reason: 'there' }));
   });
 
-  it('a hop infers the exit that the reason names, or the only one that holds', async () => {
+  it('infers the exit that the reason names, or the only one that holds', async () => {
     const { session } = await stage();
     await lead(session, 'deploy');
     expect(await must(session.hop({ to: 'reflect', reason: 'deployed' }))).toMatchObject({ exit: 'deployed' });
@@ -286,7 +286,7 @@ describe('a hop', () => {
 });
 
 describe('the result of a tool', () => {
-  it('the result of a tool is a denial if the backend refuses', async () => {
+  it('is a denial if the backend refuses', async () => {
     const refusal = {
       outcome: {
         status: 'refused' as const,
@@ -311,7 +311,7 @@ describe('the result of a tool', () => {
     expect((await must(session.stop('enough'))).fruit['changes']).toBe(0);
   });
 
-  it('the result of a tool is a failure if the backend throws, with unobserved effects if the tool acts', async () => {
+  it('is a failure if the backend throws, with unobserved effects if the tool acts', async () => {
     const broken = { name: 'broken', tools: ['read', 'edit'], run: async () => Promise.reject(new Error('lost')) };
     const { session } = await stage({ backends: [broken] });
     await must(session.start('explore'));
@@ -332,7 +332,7 @@ describe('the result of a tool', () => {
     });
   });
 
-  it('the result of a tool names tools that no backend serves', async () => {
+  it('names tools that no backend serves', async () => {
     const { session } = await stage({ backends: [] });
     await lead(session, 'explore');
     expect((await denied(session.step(read))).denial).toMatchObject({
@@ -344,7 +344,7 @@ describe('the result of a tool', () => {
     expect(session.available().tools).toEqual([]);
   });
 
-  it('the result of a tool can be aborted by the caller’s signal', async () => {
+  it('can be aborted by the caller’s signal', async () => {
     const { session, backend } = await stage();
     await lead(session, 'edit');
     const result = await must(session.step({ ...edit, signal: AbortSignal.abort() }));
@@ -353,7 +353,7 @@ describe('the result of a tool', () => {
     expect(backend.calls).toEqual([]);
   });
 
-  it('the result of a tool is limited by the scope of the peripheral and the settings of the repository', async () => {
+  it('is limited by the scope of the peripheral and the settings of the repository', async () => {
     const grants: unknown[] = [];
     const spy = {
       name: 'spy',

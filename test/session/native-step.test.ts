@@ -49,7 +49,7 @@ async function verdictOf({ store }: Stage, session: Session) {
 }
 
 describe('an acting call that another program runs', () => {
-  it('an acting call that another program runs records its intent before it runs and its outcome with the observed effects after it', async () => {
+  it('records its intent before it runs and its outcome with the observed effects after it', async () => {
     const at = await editing();
     const ticket = await admitted(at.session, editA);
     expect(await events(at.session, 1)).toEqual(['intent']);
@@ -66,7 +66,7 @@ describe('an acting call that another program runs', () => {
     expect(await verdictOf(at, at.session)).toMatchObject({ ok: true, violations: [], gaps: [] });
   });
 
-  it('an acting call that another program runs is refused like any other, and the refusal is recorded', async () => {
+  it('is refused like any other, and the refusal is recorded', async () => {
     const { session } = await editing();
     const refused = await session.admit({ tool: 'edit', args: { path: 'README.md', old: 'a', new: 'b' } });
     expect(refused).toMatchObject({ ok: false, denial: { code: 'out-of-scope' } });
@@ -74,7 +74,7 @@ describe('an acting call that another program runs', () => {
     expect((await session.admit({ tool: 'nonsense' })).ok).toBe(false);
   });
 
-  it('an acting call that another program runs leaves no intent if the real path is refused', async () => {
+  it('leaves no intent if the real path is refused', async () => {
     const at = await editing();
     const { linkSync } = await import('node:fs');
     linkSync(join(at.root, 'src/a.ts'), join(at.root, 'src/twin.ts'));
@@ -82,12 +82,12 @@ describe('an acting call that another program runs', () => {
     expect(await events(at.session, 2)).toEqual(['start', 'denial']);
   });
 
-  it('an acting call that another program runs is refused if nothing can observe it', async () => {
+  it('is refused if nothing can observe it', async () => {
     const { session } = await editing({ backends: [{ ...workspaceBackend(), native: undefined } as never] });
     await expect(session.admit(editA)).rejects.toThrow(/can watch "edit"/);
   });
 
-  it('an acting call that another program runs changes nothing if the other program reports a failure', async () => {
+  it('changes nothing if the other program reports a failure', async () => {
     const at = await editing();
     const ticket = await admitted(at.session, editA);
     const failed: NativeCallOutcome = {
@@ -99,7 +99,7 @@ describe('an acting call that another program runs', () => {
     expect((await bodies(at.session)).at(-1)).toMatchObject({ outcome: { status: 'failed' }, effects: [] });
   });
 
-  it('an acting call that another program runs is interrupted by the next acting call, and a later result is refused', async () => {
+  it('is interrupted by the next acting call, and a later result is refused', async () => {
     const at = await editing();
     const first = await admitted(at.session, editA);
     const second = await admitted(at.session, writeB);
@@ -111,7 +111,7 @@ describe('an acting call that another program runs', () => {
     expect((await verdictOf(at, at.session)).violations).toEqual([]);
   });
 
-  it('an acting call that another program runs is concluded only once', async () => {
+  it('is concluded only once', async () => {
     const at = await editing();
     const ticket = await admitted(at.session, editA);
     change(at);
@@ -119,7 +119,7 @@ describe('an acting call that another program runs', () => {
     expect(await at.session.conclude(ticket, DONE)).toMatchObject({ recorded: false });
   });
 
-  it('an acting call that another program runs ends with its visit if a hop comes between', async () => {
+  it('ends with its visit if a hop comes between', async () => {
     const at = await editing();
     const ticket = await admitted(at.session, editA);
     const hop = await at.session.hop({
@@ -134,7 +134,7 @@ describe('an acting call that another program runs', () => {
     expect(at.session.state.peripheral).toBe('test');
   });
 
-  it('an acting call that another program runs is distinguished from the same call of a later visit to the same peripheral', async () => {
+  it('is distinguished from the same call of a later visit to the same peripheral', async () => {
     const at = await editing();
     const look = await admitted(at.session, readA);
     await at.session.hop({ to: 'test', exit: 'hop-test', reason: 'go', fruit: { 'commit-message': 'm' } });
@@ -143,7 +143,7 @@ describe('an acting call that another program runs', () => {
     expect(await at.session.conclude(look, DONE)).toMatchObject({ recorded: false });
   });
 
-  it('an acting call that another program runs can be concluded by another process', async () => {
+  it('can be concluded by another process', async () => {
     const at = await editing();
     const ticket = JSON.parse(JSON.stringify(await admitted(at.session, editA))) as NativeTicket;
     await at.session.detach();
@@ -154,7 +154,7 @@ describe('an acting call that another program runs', () => {
     expect(await events(next, 2)).toEqual(['intent', 'outcome']);
   });
 
-  it('an acting call that another program runs has an unknown outcome if its process was killed', async () => {
+  it('has an unknown outcome if its process was killed', async () => {
     const at = await editing();
     const ticket = await admitted(at.session, editA);
     change(at);
@@ -171,7 +171,7 @@ describe('an acting call that another program runs', () => {
     expect(gaps).not.toEqual([]);
   });
 
-  it('an acting call that another program runs is concluded with its effects even if it exceeds the time of its visit', async () => {
+  it('is concluded with its effects even if it exceeds the time of its visit', async () => {
     const at = await editing();
     const limit = at.session.specs.peripherals['edit']?.limits.minutes;
     const ticket = await admitted(at.session, editA);
@@ -182,7 +182,7 @@ describe('an acting call that another program runs', () => {
     expect((await bodies(at.session)).at(-1)).toMatchObject({ effects: [{ op: 'modify' }] });
   });
 
-  it('an acting call that another program runs may be reported after the session was closed, without effect', async () => {
+  it('may be reported after the session was closed, without effect', async () => {
     const at = await editing();
     const ticket = await admitted(at.session, editA);
     await at.session.stop('done', { fruit: { 'commit-message': 'x' } });
@@ -193,7 +193,7 @@ describe('an acting call that another program runs', () => {
     expect(await next.conclude(look, DONE)).toMatchObject({ recorded: false });
   });
 
-  it('an acting call that another program runs keeps large arguments and results out of the entries', async () => {
+  it('keeps large arguments and results out of the entries', async () => {
     const at = await editing();
     const content = 'x'.repeat(100_000);
     const ticket = await admitted(at.session, { tool: 'write', args: { path: 'src/big.ts', content } });
@@ -206,7 +206,7 @@ describe('an acting call that another program runs', () => {
 });
 
 describe('read-only calls during a pending edit', () => {
-  it('read-only calls during a pending edit do not end the pending edit, and are recorded after its outcome', async () => {
+  it('do not end the pending edit, and are recorded after its outcome', async () => {
     const at = await editing();
     const before = await admitted(at.session, readA);
     const edit = await admitted(at.session, editA);
@@ -219,7 +219,7 @@ describe('read-only calls during a pending edit', () => {
     expect((await verdictOf(at, at.session)).violations).toEqual([]);
   });
 
-  it('read-only calls during a pending edit are recorded even if the session is released before the outcome', async () => {
+  it('are recorded even if the session is released before the outcome', async () => {
     const at = await editing();
     const look = await admitted(at.session, readA);
     const edit = await admitted(at.session, editA);
@@ -230,7 +230,7 @@ describe('read-only calls during a pending edit', () => {
     expect(await next.conclude(edit, DONE)).toMatchObject({ recorded: false });
   });
 
-  it('read-only calls during a pending edit end the pending edit if they are refused, so that the refusal is in order', async () => {
+  it('end the pending edit if they are refused, so that the refusal is in order', async () => {
     const at = await editing();
     const edit = await admitted(at.session, editA);
     expect(await at.session.admit({ tool: 'read', args: { path: '/etc/passwd' } })).toMatchObject({ ok: false });
@@ -239,14 +239,14 @@ describe('read-only calls during a pending edit', () => {
     expect((await verdictOf(at, at.session)).violations).toEqual([]);
   });
 
-  it('read-only calls during a pending edit are each recorded if many run in parallel', async () => {
+  it('are each recorded if many run in parallel', async () => {
     const { session } = await editing();
     const tickets = await Promise.all(Array.from({ length: 8 }, () => admitted(session, readA)));
     await Promise.all(tickets.map((ticket) => session.conclude(ticket, DONE)));
     expect(await events(session, 8)).toEqual(Array.from({ length: 8 }, () => 'step'));
   });
 
-  it('read-only calls during a pending edit are not recorded after their visit has reached a limit', async () => {
+  it('are not recorded after their visit has reached a limit', async () => {
     const at = await editing();
     const look = await admitted(at.session, readA);
     await at.session.setMode({ to: 'discuss', by: 'operator', reset: true });
@@ -255,7 +255,7 @@ describe('read-only calls during a pending edit', () => {
 });
 
 describe('attaching to a session', () => {
-  it('attaching to a session takes the lease and does not end a pending step', async () => {
+  it('takes the lease and does not end a pending step', async () => {
     const at = await editing();
     await admitted(at.session, editA);
     await at.session.detach();

@@ -60,7 +60,7 @@ const sound = async (session: Session, store: Awaited<ReturnType<typeof stage>>[
   expect(await verifyChain(store.entries(session.id))).toMatchObject({ ok: true });
 
 describe.each(Object.entries(CALLS))('a call with an odd value as %s', (_name, call) => {
-  it.each(ODD)('a call with an odd value is answered and recorded if the value is %s', async (_odd, value) => {
+  it.each(ODD)('is answered and recorded if the value is %s', async (_odd, value) => {
     const { session, store } = await stage();
     await lead(session, 'edit');
     const before = (await session.evidence()).length;
@@ -157,7 +157,7 @@ describe('a faulty backend', () => {
       { outcome: 'ok', result: 1 },
     ],
   ];
-  it.each(reports)('a faulty backend that %s does not break the session', async (_name, report, expected) => {
+  it.each(reports)('that %s does not break the session', async (_name, report, expected) => {
     const backend = { name: 'odd', tools: ['edit'], run: async () => report as never };
     const { session, store } = await stage({ backends: [backend] });
     await lead(session, 'explore');

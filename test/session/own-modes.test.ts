@@ -40,7 +40,7 @@ async function database(approver = inTurn({ by: 'ann' })) {
 }
 
 describe('the modes of a gate', () => {
-  it('the modes of a gate are those of gate.yaml, in the order of its transitions', () => {
+  it('are those of gate.yaml, in the order of its transitions', () => {
     expect(modesOfGate(operator.modeGate!)).toEqual(['watch', 'rehearse', 'incident', 'migrate']);
     expect(modeWithMostEffects(operator.modeGate!)).toBe('migrate');
     expect(Object.keys(compileModeGate(operator.modeGate!).states)).toEqual([
@@ -51,7 +51,7 @@ describe('the modes of a gate', () => {
     ]);
   });
 
-  it('the modes of a gate limit a database operator’s session together with scopes, rules, checks and session state, and the audit agrees', async () => {
+  it('limit a database operator’s session together with scopes, rules, checks and session state, and the audit agrees', async () => {
     const { session, step, mode, hop, migrated, store } = await database();
     expect(session.state.mode).toBe('watch');
     await session.start('look');
@@ -92,7 +92,7 @@ describe('the modes of a gate', () => {
     });
   });
 
-  it('the modes of a gate are the states of the mode gate actor, and a timeout leads to the reset mode', async () => {
+  it('are the states of the mode gate actor, and a timeout leads to the reset mode', async () => {
     const { session, mode, clock } = await database();
     const { modeGate: actor } = await session.actors;
     await mode('rehearse');
@@ -109,7 +109,7 @@ describe('the modes of a gate', () => {
     ['b: {', 'look: {', 'modes.look: "look" is a peripheral too'],
     ['modes: { a: { effects: [] }, b: { effects: [] } }', 'modes: {}', 'modes: names no modes'],
     ['b: {', 'B: {', 'modes'],
-  ])('the modes of a gate with a mistake in gate.yaml are refused with its name: %s → %s', (from, to, message) => {
+  ])('with a mistake in gate.yaml are refused with its name: %s → %s', (from, to, message) => {
     const gate = `initial: a\nmodes: { a: { effects: [] }, b: { effects: [] } }\ntransitions: [{ from: a, to: b }]\nreset: a\n`;
     const look = 'id: look\npurpose: Look.\ntools: []\nscope: { resource: [x] }\nentry: [default]\nexit: []\n';
     const parsed = parseSpecSet([

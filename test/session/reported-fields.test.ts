@@ -101,7 +101,7 @@ async function play(report?: (call: ToolCall) => Partial<ToolReport>) {
 }
 
 describe('a tool that simulates', () => {
-  it('a tool that simulates is allowed in DIAGNOSE, not in DISCUSS, and leaves an intent and an outcome', async () => {
+  it('is allowed in DIAGNOSE, not in DISCUSS, and leaves an intent and an outcome', async () => {
     const { session, move, verdict } = await play();
     const early = await move('kitchen');
     expect(early.ok || early.denial.code).toBe('mode-forbids');
@@ -116,7 +116,7 @@ describe('a tool that simulates', () => {
     expect(await verdict()).toMatchObject({ ok: true, violations: [] });
   });
 
-  it('a tool that simulates may change no file', async () => {
+  it('may change no file', async () => {
     const { session, move, verdict } = await play(() => ({ effects: [{ path: 'a.txt', op: 'modify' }] }));
     await session.setMode({ to: 'diagnose' });
     await move('kitchen');
@@ -125,7 +125,7 @@ describe('a tool that simulates', () => {
 });
 
 describe('session state', () => {
-  it('session state comes back to the tool after hops, whatever the agent supplies', async () => {
+  it('comes back to the tool after hops, whatever the agent supplies', async () => {
     const { session, move, calls, verdict, reopen } = await play();
     await session.setMode({ to: 'diagnose' });
     await move('kitchen');
@@ -146,7 +146,7 @@ describe('session state', () => {
     expect(await verdict()).toMatchObject({ ok: true, violations: [] });
   });
 
-  it('session state and the recorded arguments stay the same if a backend changes its copies', async () => {
+  it('does not change, like the recorded arguments, if a backend changes its copies', async () => {
     const { session, move, reopen } = await play((call) => {
       const game = call.state?.['game'] as { moves: number } | undefined;
       if (!game) return {};
@@ -163,7 +163,7 @@ describe('session state', () => {
     expect((await reopen()).state.backpack['game']).toEqual({ at: 'kitchen', moves: 1 });
   });
 
-  it('session state is refused from a backend that did not declare it, or with another type', async () => {
+  it('is refused from a backend that did not declare it, or with another type', async () => {
     for (const report of [{ state: { gme: {} } }, { state: { game: 'x' } }, { observed: { won: 1 } }]) {
       const { session, move, verdict } = await play(() => report as never);
       await session.setMode({ to: 'diagnose' });
@@ -173,7 +173,7 @@ describe('session state', () => {
     }
   });
 
-  it('session state is found by the audit if it was forged in the outcome, the context or the fruit', async () => {
+  it('is found by the audit if it was forged in the outcome, the context or the fruit', async () => {
     const { session, move, verdict } = await play();
     await session.setMode({ to: 'diagnose' });
     await move('kitchen');
@@ -198,7 +198,7 @@ describe('session state', () => {
 });
 
 describe('observed fruit of a backend', () => {
-  it('observed fruit of a backend opens exits by its value and in a rule', async () => {
+  it('opens exits by its value and in a rule', async () => {
     const { session, move } = await play();
     await session.setMode({ to: 'diagnose' });
     await move('a');
@@ -211,7 +211,7 @@ describe('observed fruit of a backend', () => {
     expect(await session.hop({ to: 'chat', exit: 'won', reason: 'won' })).toMatchObject({ ok: true });
   });
 
-  it('observed fruit of a backend with the value pass does not count if the call failed', async () => {
+  it('with the value pass does not count if the call failed', async () => {
     const { session, verdict } = await play(() => ({ outcome: { status: 'failed', code: 'down', message: 'No.' } }));
     await session.setMode({ to: 'diagnose' });
     await session.step({ tool: 'verify-migration' });
@@ -224,7 +224,7 @@ describe('observed fruit of a backend', () => {
     );
   });
 
-  it('observed fruit of a backend with the value pass counts as an entry condition until the next change', async () => {
+  it('with the value pass counts as an entry condition until the next change', async () => {
     const { session, verdict } = await play();
     await session.setMode({ to: 'diagnose' });
     await session.setMode({ to: 'execute' });

@@ -144,7 +144,7 @@ const RESULTS = () => {
 };
 
 describe('resuming a session', () => {
-  it('resuming a session restores exactly the session’s state after any random walk', { timeout: 60_000 }, async () => {
+  it('restores exactly the session’s state after any random walk', { timeout: 60_000 }, async () => {
     let longest = 0;
     const entered = new Set<string>();
     await fc.assert(
@@ -174,7 +174,7 @@ describe('resuming a session', () => {
     expect([...entered]).toEqual(expect.arrayContaining(['explore', 'edit', 'test', 'reflect', 'chat']));
   });
 
-  it('resuming a session only reads until the first call', async () => {
+  it('only reads until the first call', async () => {
     const on = await stage();
     await lead(on.session, 'test');
     const reported: unknown[] = [];
@@ -185,7 +185,7 @@ describe('resuming a session', () => {
     await must(on.session.step({ tool: 'bash-test' }));
   });
 
-  it('resuming a session fails for an unknown session', async () => {
+  it('fails for an unknown session', async () => {
     const { resumeSession } = await import('../../src/session/create-session.ts');
     const on = await stage();
     const parts = { store: on.store, clock: on.clock, ids: { next: () => 'x' }, backends: [], approver: null };
@@ -194,7 +194,7 @@ describe('resuming a session', () => {
 });
 
 describe('the time limits of a session', () => {
-  it('the time limits of a session record a passed deadline once, and allow stop and hops', async () => {
+  it('record a passed deadline once, and allow stop and hops', async () => {
     const { session, clock } = await stage();
     await lead(session, 'test');
     clock.advance(29.9);
@@ -213,7 +213,7 @@ describe('the time limits of a session', () => {
     expect(session.state.visit).toBe('active');
   });
 
-  it('the time limits of a session count the steps of a visit, not of the session', async () => {
+  it('count the steps of a visit, not of the session', async () => {
     const specs = specsOf({
       'peripherals/one.yaml':
         'id: one\npurpose: One.\ntools: [look]\nscope: none\nentry: [default, from-any]\nexit: { hop-two: two }\nlimits: { steps: 2 }',
@@ -238,7 +238,7 @@ describe('the time limits of a session', () => {
     await must(session.stop('enough'));
   });
 
-  it('the time limits of a session reset the mode after the gate’s minutes without a step', async () => {
+  it('reset the mode after the gate’s minutes without a step', async () => {
     const { session, clock } = await stage();
     await lead(session, 'edit');
     clock.advance(59);
@@ -257,7 +257,7 @@ describe('the time limits of a session', () => {
     expect((await bodies(session)).filter((body) => 'how' in body && body.how === 'timeout')).toHaveLength(1);
   });
 
-  it('the time limits of a session reset the mode even if the deadline of the visit passed meanwhile', async () => {
+  it('reset the mode even if the deadline of the visit passed meanwhile', async () => {
     const { session, clock } = await stage();
     await lead(session, 'edit');
     await must(session.hop({ to: 'test', exit: 'hop-test', reason: 'check' }));
@@ -266,7 +266,7 @@ describe('the time limits of a session', () => {
     expect(session.state).toMatchObject({ visit: 'expired', mode: 'discuss' });
   });
 
-  it('the time limits of a session end an approval', async () => {
+  it('end an approval', async () => {
     const approver = inTurn({ by: 'operator' }, { by: 'operator', minutes: -1 });
     const { session } = await stage({ approver });
     await lead(session, 'test');
@@ -296,7 +296,7 @@ describe('runChain', () => {
     return on;
   };
 
-  it('runChain runs several visits and yields each fruit', async () => {
+  it('runs several visits and yields each fruit', async () => {
     const { session } = await ready();
     const result = await runChain(session, links);
     expect(result).toMatchObject({
@@ -312,7 +312,7 @@ describe('runChain', () => {
     expect(session.state.peripheral).toBeNull();
   });
 
-  it('runChain ends at the first refusal and returns the results so far', async () => {
+  it('ends at the first refusal and returns the results so far', async () => {
     const { session } = await ready();
     const broken = links.with(1, {
       ...links[1]!,
@@ -340,7 +340,7 @@ describe('runChain', () => {
     });
   });
 
-  it('runChain names the refused exit', async () => {
+  it('names the refused exit', async () => {
     const { session } = await ready({ results: { 'bash-test': testRun('fail') } });
     const result = await runChain(session, [
       ...links.slice(0, 2),

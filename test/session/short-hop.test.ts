@@ -28,7 +28,7 @@ async function inside(specs: string, peripheral: 'explore' | 'edit' | 'test', ve
 describe.each([['the shipped specs', 'default'] as const, ...EDN_SETS])(
   'the short form of a hop with the spec set %s',
   (_, specs) => {
-    it('the short form of a hop takes the exit that the reason names', async () => {
+    it('takes the exit that the reason names', async () => {
       const session = await inside(specs, 'explore');
       expect(await session.hop(wire('{"hop":"edit","reason":"found target file"}'))).toMatchObject({
         ok: true,
@@ -36,13 +36,13 @@ describe.each([['the shipped specs', 'default'] as const, ...EDN_SETS])(
       });
     });
 
-    it('the short form of a hop takes null for a field that is left out, as strict JSON schemas demand', async () => {
+    it('takes null for a field that is left out, as strict JSON schemas demand', async () => {
       const session = await inside(specs, 'explore');
       const hop = wire('{"hop":"edit","reason":"found target file","exit":null,"fruit":null,"summary":null}');
       expect(await session.hop(hop)).toMatchObject({ ok: true, exit: 'found-target' });
     });
 
-    it('the short form of a hop lets the agent ask for reflect at a natural close', async () => {
+    it('lets the agent ask for reflect at a natural close', async () => {
       const session = await inside(specs, 'explore');
       const hop = wire('{"hop":"reflect","reason":"natural close point","summary":"completed feature X"}');
       expect(await session.hop(hop)).toMatchObject({
@@ -52,7 +52,7 @@ describe.each([['the shipped specs', 'default'] as const, ...EDN_SETS])(
       });
     });
 
-    it('the short form of a hop never takes an exit that does not hold, whatever the reason names', async () => {
+    it('never takes an exit that does not hold, whatever the reason names', async () => {
       const session = await inside(specs, 'test', 'fail');
       expect(await session.hop(wire('{"hop":"reflect","reason":"the tests did not pass"}'))).toMatchObject({
         ok: true,
@@ -70,12 +70,12 @@ describe('a hop without an exit', () => {
     ['edit', 'test', 'unready-to-commits', 'hop-test'],
     ['test', 'reflect', 'pass', 'pass'],
     ['test', 'reflect', 'all done', 'hop-reflect'],
-  ] as const)('a hop without an exit from %s to %s because "%s" leaves by %s', async (from, to, reason, exit) => {
+  ] as const)('from %s to %s because "%s" leaves by %s', async (from, to, reason, exit) => {
     const session = await inside('default', from);
     expect(await session.hop({ to, reason })).toMatchObject({ ok: true, exit });
   });
 
-  it('a hop without an exit lists the candidates if the reason names none and there is no hop-<target>', async () => {
+  it('lists the candidates if the reason names none and there is no hop-<target>', async () => {
     const session = await inside('test/fixtures/specs/002', 'explore');
     expect(await session.hop({ to: 'edit', reason: 'it is time' })).toMatchObject({
       ok: false,
@@ -83,7 +83,7 @@ describe('a hop without an exit', () => {
     });
   });
 
-  it('a hop without an exit of the operator leaves by user-request if the exit and the target allow that', async () => {
+  it('of the operator leaves by user-request if the exit and the target allow that', async () => {
     const session = await inside('test/fixtures/specs/001', 'explore');
     await session.step({ tool: 'read', args: ['src/a.ts'] });
     const hop = { to: 'test', reason: 'run them now', by: 'operator' } as const;

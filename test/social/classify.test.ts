@@ -42,12 +42,12 @@ function confusion(messages: readonly Labelled[], patterns = TALK_PATTERNS) {
 }
 
 describe('the classifier of messages', () => {
-  it('the classifier of messages has at least 200 labelled messages of both kinds', () => {
+  it('has at least 200 labelled messages of both kinds', () => {
     expect(LABELLED.length).toBeGreaterThanOrEqual(200);
     expect(LABELLED.filter(({ talk }) => talk === 'action').length).toBeGreaterThan(80);
   });
 
-  it('the classifier of messages has these confusion matrices: for messages that the patterns were written from, for others, and without patterns', () => {
+  it('has these confusion matrices: for messages that the patterns were written from, for others, and without patterns', () => {
     expect({
       inView: confusion(IN_VIEW),
       heldOut: confusion(HELD_OUT),
@@ -64,7 +64,7 @@ describe('the classifier of messages', () => {
     });
   });
 
-  it('the classifier of messages changes the class of at least one message in ten by patterns, and none of a typed payload', () => {
+  it('changes the class of at least one message in ten by patterns, and none of a typed payload', () => {
     const changed = LABELLED.filter(
       ({ payload }) => classifyMessage(payload, TALK_PATTERNS).talk !== classifyMessage(payload, []).talk,
     );
@@ -72,7 +72,7 @@ describe('the classifier of messages', () => {
     expect(changed.filter(({ typed }) => typed)).toEqual([]);
   });
 
-  it('the classifier of messages decides any object by its fields alone, and ends for long texts', () => {
+  it('decides any object by its fields alone, and ends for long texts', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (payload) => {
         expect(classifyMessage(payload as Json, TALK_PATTERNS)).toEqual(classifyMessage(payload as Json, []));
@@ -84,7 +84,7 @@ describe('the classifier of messages', () => {
     classifyMessage('"'.repeat(16_000), TALK_PATTERNS);
   });
 
-  it('the classifier of messages names the effect: reading needs less than changing', () => {
+  it('names the effect: reading needs less than changing', () => {
     expect(classifyMessage('Look at the log.', TALK_PATTERNS)).toMatchObject({ talk: 'action', asks: 'observe' });
     expect(classifyMessage('Look at the log and fix the cause.', TALK_PATTERNS)).toMatchObject({ asks: 'act' });
   });

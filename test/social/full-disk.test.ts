@@ -28,8 +28,8 @@ function smallDisk(root: string, env: NodeJS.ProcessEnv) {
   };
 }
 
-describe.skipIf(!canMount)('on a full disk (mounting a small one needs root)', () => {
-  it('each message over HTTP ends with a failure, and with a receipt once there is space', async () => {
+describe.skipIf(!canMount)('a message on a full disk (mounting a small one needs root)', () => {
+  it('ends over HTTP with a failure, and with a receipt once there is space', async () => {
     const { root, env, ask, session } = await serveWorld();
     const disk = smallDisk(root, env);
     const { id, token } = await session();
@@ -60,7 +60,7 @@ describe.skipIf(!canMount)('on a full disk (mounting a small one needs root)', (
     expect((await agents(texts[0]!)).json).toMatchObject({ message: 'a-0' });
   });
 
-  it('hopgate send prints a failure, and sends once there is space', async () => {
+  it('makes hopgate send print a failure, and is sent once there is space', async () => {
     const at = machine({ 'a.txt': 'a\n' });
     const disk = smallDisk(at.root, at.env);
     const first = JSON.parse((await at.run('send', 'Who owns the deploy?', '--id', 'm-0', '--json')).out);

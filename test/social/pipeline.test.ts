@@ -83,7 +83,7 @@ describe('a message to a session', () => {
   );
 
   it.each(table)(
-    'a message to a session in mode $mode, with $talk from the $by, is answered with the code $code (null: delivered)',
+    'in mode $mode, with $talk from the $by, is answered with the code $code (null: delivered)',
     async ({ mode, talk, by, code }) => {
       await reach(mode);
       const result = await sent(talk === 'action' ? 'Fix the login page.' : 'Who owns the deploy?', connectionOf(by));
@@ -98,18 +98,18 @@ describe('a message to a session', () => {
     },
   );
 
-  it('a message to a session may ask its recipient to look at something in the mode diagnose', async () => {
+  it('may ask its recipient to look at something in the mode diagnose', async () => {
     await reach('diagnose');
     expect(await sent('Look at the failing test.')).toMatchObject({ ok: true, talk: 'action', asks: 'observe' });
   });
 
-  it('a message to a session is judged by the mode of the recipient, not of the sender', async () => {
+  it('is judged by the mode of the recipient, not of the sender', async () => {
     await sender.setMode({ to: 'diagnose' });
     await sender.setMode({ to: 'execute', by: 'operator' });
     expect(await sent('Delete it.', connectionOf('agent'))).toMatchObject({ ok: false, code: 'mode-forbids' });
   });
 
-  it('a message to a session of an agent needs the tool bell in the agent’s peripheral', async () => {
+  it('of an agent needs the tool bell in the agent’s peripheral', async () => {
     await sender.stop('done');
     expect(await sent('Hello?', connectionOf('agent'))).toMatchObject({ ok: false, code: 'sender-refused' });
     expect(await store.messages!.inbox(`session:${recipient.id}`)).toEqual([]);
@@ -117,7 +117,7 @@ describe('a message to a session', () => {
 });
 
 describe('a message to nobody', () => {
-  it('a message to nobody opens a session in discuss, which refuses an action', async () => {
+  it('opens a session in discuss, which refuses an action', async () => {
     expect(await sent('Who is here?', operator, null)).toMatchObject({ ok: true, opened: true, mode: 'discuss' });
     const refused = await sent('Fix it.', operator, null);
     expect(refused).toMatchObject({ ok: false, code: 'mode-forbids', to: expect.stringMatching(/^session:/) });
@@ -128,26 +128,23 @@ describe('a message to nobody', () => {
 describe('a message to another machine', () => {
   beforeEach(() => store.messages!.addNode('desk'));
 
-  it.each(['session:s-1@desk', 'agent:codex@desk'])(
-    'a message to another machine coordinates with %s, whose mode is not known',
-    async (to) => {
-      expect(await sent('Who owns the deploy?', operator, to)).toMatchObject({ ok: true, to, mode: null });
-      expect(await sent('Fix the login page.', operator, to)).toMatchObject({ ok: false, code: 'mode-forbids' });
-    },
-  );
+  it.each(['session:s-1@desk', 'agent:codex@desk'])('coordinates with %s, whose mode is not known', async (to) => {
+    expect(await sent('Who owns the deploy?', operator, to)).toMatchObject({ ok: true, to, mode: null });
+    expect(await sent('Fix the login page.', operator, to)).toMatchObject({ ok: false, code: 'mode-forbids' });
+  });
 
-  it('a message to another machine may ask a person for an action', async () => {
+  it('may ask a person for an action', async () => {
     expect(await sent('Fix it.', operator, 'person:joe@desk')).toMatchObject({ ok: true, talk: 'action' });
   });
 
-  it('a message to another machine cannot have an id in the form of another machine’s ids', async () => {
+  it('cannot have an id in the form of another machine’s ids', async () => {
     const result = await sent('Hi', operator, 'person:joe@desk', 'm-1@desk');
     expect(result).toMatchObject({ ok: false, code: 'invalid-message' });
   });
 });
 
 describe('each stage', () => {
-  it('each stage of the social pipeline can end a message with a failure, which is recorded as evidence', async () => {
+  it('of the social pipeline can end a message with a failure, which is recorded as evidence', async () => {
     await sender.stop('done');
     expect((await sender.close('done')).ok).toBe(true);
     const failures = [
@@ -176,7 +173,7 @@ describe('each stage', () => {
 });
 
 describe('the outcome', () => {
-  it('the outcome of a message is found under the subject that dispatch wrote, and follows the receipts', async () => {
+  it('of a message is found under the subject that dispatch wrote, and follows the receipts', async () => {
     const receipt = await sent('Who owns the deploy?', operator, `session:${recipient.id}`, 'm-own');
     const { entries } = await store.query({ subject: receipt.subject, ephemeral: true });
     expect(entries.map(({ entry }) => entry.claim).sort()).toEqual(['conclusion', 'goal']);
@@ -190,12 +187,12 @@ describe('the outcome', () => {
     expect(await readSocialOutcome(store, store.messages!, 'm-other')).toBeNull();
   });
 
-  it('the outcome of a message that asks for an action is a submitted task', async () => {
+  it('of a message that asks for an action is a submitted task', async () => {
     await reach('execute');
     expect(await sent({ type: 'task-submission' })).toMatchObject({ outcome: { type: 'task-submission' } });
   });
 
-  it('the outcome of a repeated message is the same, and another message with its id is refused', async () => {
+  it('of a repeated message is the same, and another message with its id is refused', async () => {
     const first = await sent('Hi', operator, `session:${recipient.id}`, 'm-same');
     expect(await sent('Hi', operator, null, 'm-same')).toEqual(first);
     expect(await sent('Ho', operator, null, 'm-same')).toMatchObject({ ok: false, code: 'id-reused' });
@@ -239,33 +236,30 @@ describe('a store that fails', () => {
     ['a person to nobody', () => operator, () => null, 'Who owns the deploy?'],
     ['an agent', () => connectionOf('agent'), () => `session:${recipient.id}`, 'Who owns the deploy?'],
     ['a person whose message is refused', () => operator, () => `session:${recipient.id}`, 'Fix the login page.'],
-  ])(
-    'a store that fails at any of its calls ends a message of %s with a failure; sent again, it arrives once',
-    async (...row) => {
-      const [who, connection, to, payload] = row;
-      const stages = new Set<string>();
-      for (let nth = 0; ; nth += depth(4, 1)) {
-        const id = `m-${who.replaceAll(' ', '-')}-${nth}`;
-        const at = failing(nth);
-        const send = (through: SocialServices) => sendSocialMessage(through, connection(), { id, to: to(), payload });
-        const failed = await send(at.services);
-        if (at.called() <= nth) break;
-        expect(failed).toMatchObject({ ok: false, code: 'store-failed', reason: 'cannot write: the disk is full' });
-        stages.add(failed.ok ? '' : failed.stage);
-        const again = await send(services);
-        expect(await send(services)).toMatchObject({ ok: again.ok, message: id });
-        if (!again.ok) expect(again.code).toBe('mode-forbids');
-        const found = (await store.messages!.inbox(again.to!)).filter((message) => message.id === id);
-        expect(found).toHaveLength(again.ok ? 1 : 0);
-      }
-      expect(stages).toContain('dispatch');
-      if (isDeep && !payload.startsWith('Fix')) expect(stages).toContain('persist');
-    },
-  );
+  ])('at any of its calls ends a message of %s with a failure; sent again, it arrives once', async (...row) => {
+    const [who, connection, to, payload] = row;
+    const stages = new Set<string>();
+    for (let nth = 0; ; nth += depth(4, 1)) {
+      const id = `m-${who.replaceAll(' ', '-')}-${nth}`;
+      const at = failing(nth);
+      const send = (through: SocialServices) => sendSocialMessage(through, connection(), { id, to: to(), payload });
+      const failed = await send(at.services);
+      if (at.called() <= nth) break;
+      expect(failed).toMatchObject({ ok: false, code: 'store-failed', reason: 'cannot write: the disk is full' });
+      stages.add(failed.ok ? '' : failed.stage);
+      const again = await send(services);
+      expect(await send(services)).toMatchObject({ ok: again.ok, message: id });
+      if (!again.ok) expect(again.code).toBe('mode-forbids');
+      const found = (await store.messages!.inbox(again.to!)).filter((message) => message.id === id);
+      expect(found).toHaveLength(again.ok ? 1 : 0);
+    }
+    expect(stages).toContain('dispatch');
+    if (isDeep && !payload.startsWith('Fix')) expect(stages).toContain('persist');
+  });
 });
 
 describe('a message with the same id', () => {
-  it('a message with the same id that is sent many times in parallel opens one session, and has one receipt', async () => {
+  it('that is sent many times in parallel opens one session, and has one receipt', async () => {
     const results = await Promise.all(
       Array.from({ length: 8 }, () => sent({ type: 'handoff' }, operator, null, 'm-many')),
     );
@@ -273,14 +267,14 @@ describe('a message with the same id', () => {
     expect(await store.sessions()).toHaveLength(3);
   });
 
-  it('a message of an agent with the same id rings once', async () => {
+  it('rings once', async () => {
     const to = `session:${recipient.id}`;
     const results = await Promise.all([1, 2, 3].map(() => sent('Who is here?', connectionOf('agent'), to, 'm-rung')));
     expect(results.every(({ ok }) => ok)).toBe(true);
     expect(await store.messages!.inbox(to)).toHaveLength(1);
   });
 
-  it('a message with the same id whose session another process opens at the same time leaves no empty session', async () => {
+  it('whose session another process opens at the same time leaves no empty session', async () => {
     const { opener } = services;
     const before = (await store.sessions()).length;
     let asked = 0;
@@ -301,7 +295,7 @@ describe('a message with the same id', () => {
     await session.detach();
   });
 
-  it('a message with the same id is found after a hundred other messages used its id', async () => {
+  it('is found after a hundred other messages used its id', async () => {
     const first = await sent('Hi', operator, `session:${recipient.id}`, 'm-used');
     for (let at = 0; at < 101; at++)
       expect(await sent(`Other ${at}`, operator, null, 'm-used')).toMatchObject({ code: 'id-reused' });

@@ -21,7 +21,7 @@ const parse = async (delegates: string) =>
   );
 
 describe('delegates of a peripheral', () => {
-  it('delegates of a peripheral are limited by the parent if `within` is omitted', async () => {
+  it('are limited by the parent if `within` is omitted', async () => {
     const parsed = await parse('[look, { to: work, within: own }]');
     expect(parsed.ok && parsed.specs.peripherals['lead']?.delegates).toEqual([
       { to: 'look', within: 'parent' },
@@ -29,7 +29,7 @@ describe('delegates of a peripheral', () => {
     ]);
   });
 
-  it('delegates of a peripheral must be existing peripherals, each listed once', async () => {
+  it('must be existing peripherals, each listed once', async () => {
     const parsed = await parse('[lok, look, { to: look }, { to: work, within: child }]');
     expect(
       parsed.ok ? [] : parsed.problems.map(({ path, message, suggestion }) => [path, message, suggestion]),
@@ -40,7 +40,7 @@ describe('delegates of a peripheral', () => {
     ]);
   });
 
-  it('delegates of a peripheral are warned of if no sub-agent can start there, if it can ship nothing, or if it loses tools', async () => {
+  it('are warned of if no sub-agent can start there, if it can ship nothing, or if it loses tools', async () => {
     const parsed = await parse('[look, work, apart, ship, { to: lead, within: own }]');
     if (!parsed.ok) throw new Error('the specs are wrong');
     const found = lintSpecs(parsed.specs).filter(({ code }) => code === 'useless-delegate');

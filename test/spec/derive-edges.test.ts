@@ -71,7 +71,7 @@ function expected(authored: Drafts): string[] {
 }
 
 describe('deriveEdges', () => {
-  it('deriveEdges makes an edge exactly if an exit names the target and the target admits the source', () => {
+  it('makes an edge exactly if an exit names the target and the target admits the source', () => {
     fc.assert(
       fc.property(drafts, (authored) => {
         const { edges } = load(authored);
@@ -81,7 +81,7 @@ describe('deriveEdges', () => {
     );
   });
 
-  it('deriveEdges keeps the hash for the same texts, and changes it when an exit opens more', () => {
+  it('keeps the hash for the same texts, and changes it when an exit opens more', () => {
     const authored: Drafts = Object.fromEntries(IDS.map((id) => [id, { entry: ['from-any'], exits: { done: ['a'] } }]));
     const wider = { ...authored, b: { entry: ['from-any'], exits: { done: ['a', 'c'] } } };
     expect(load(authored).hash).toBe(load({ ...authored }).hash);

@@ -12,7 +12,7 @@ const hops = ({ edges }: SpecSet) => edges.map(({ from, exit, to }) => `${from} 
 const edn = (text: string) => parseSpecSet([{ file: 'all.edn', text }], catalogue);
 
 describe('EDN with sets and :peripheral/id under :peripherals', () => {
-  it('EDN with sets and :peripheral/id under :peripherals has exactly the expected edges', async () => {
+  it('has exactly the expected edges', async () => {
     expect(hops(await loadSpecs(`${FIXTURES}/001`))).toEqual([
       'deploy blocked → reflect',
       'deploy deployed → reflect',
@@ -46,7 +46,7 @@ describe('EDN with sets and :peripheral/id under :peripherals', () => {
     ]);
   });
 
-  it('EDN with sets and :peripheral/id under :peripherals has no way to deploy without passed tests', async () => {
+  it('has no way to deploy without passed tests', async () => {
     const { edges } = await loadSpecs(`${FIXTURES}/001`);
     const into = edges.filter(({ to }) => to === 'deploy');
     expect(into.map(({ exit, conditions, implies }) => [exit, conditions, implies?.value ?? null])).toEqual([
@@ -57,12 +57,12 @@ describe('EDN with sets and :peripheral/id under :peripherals', () => {
     ]);
   });
 
-  it('EDN with sets and :peripheral/id under :peripherals allows hop-edit from test only to the operator, because edit admits nobody from test', async () => {
+  it('allows hop-edit from test only to the operator, because edit admits nobody from test', async () => {
     const { edges } = await loadSpecs(`${FIXTURES}/001`);
     expect(edges.find(({ exit }) => exit === 'hop-edit')?.sources).toEqual([{ kind: 'user-request' }]);
   });
 
-  it('EDN with sets and :peripheral/id under :peripherals gets the fruit of the five peripherals and requires their context', async () => {
+  it('gets the fruit of the five peripherals and requires their context', async () => {
     const { peripherals } = await loadSpecs(`${FIXTURES}/001`);
     expect(Object.entries(peripherals).map(([id, { fruit }]) => [id, Object.keys(fruit)])).toEqual([
       ['explore', ['found', 'target-files', 'summary']],
@@ -80,7 +80,7 @@ describe('EDN with sets and :peripheral/id under :peripherals', () => {
 });
 
 describe('EDN with lists and single keywords, one map for each peripheral', () => {
-  it('EDN with lists and single keywords derives exactly the expected edges, and hop-reflect asks for reflect, which names agent-request', async () => {
+  it('derives exactly the expected edges, and hop-reflect asks for reflect, which names agent-request', async () => {
     expect(hops(await loadSpecs(`${FIXTURES}/002/peripherals.edn`))).toEqual([
       'deploy hop-reflect → reflect',
       'edit blocked → test',
@@ -100,14 +100,14 @@ describe('EDN with lists and single keywords, one map for each peripheral', () =
     ]);
   });
 
-  it('EDN with lists and single keywords keeps :output', async () => {
+  it('keeps :output', async () => {
     const { peripherals } = await loadSpecs(`${FIXTURES}/002`);
     expect(peripherals['reflect']!.output).toEqual({ 'event/type': 'session/par', to: 'musn-activity-log' });
   });
 });
 
 describe('EDN with a bare map and its own catalogue', () => {
-  it('EDN with a bare map and its own catalogue adds tools and scopes to the shipped ones', async () => {
+  it('adds tools and scopes to the shipped ones', async () => {
     const specs = await loadSpecs(`${FIXTURES}/004`);
     expect(specs.peripherals['alfworld']).toMatchObject({
       tools: ['alfworld-action', 'bell', 'whistle'],
@@ -119,7 +119,7 @@ describe('EDN with a bare map and its own catalogue', () => {
     expect(specs.tools['read']!.effect).toBe('observe');
   });
 
-  it('EDN with a bare map and its own catalogue has exactly the expected edges', async () => {
+  it('has exactly the expected edges', async () => {
     expect(hops(await loadSpecs(`${FIXTURES}/004`))).toEqual([
       'alfworld hop-chat → chat',
       'alfworld hop-reflect → reflect',

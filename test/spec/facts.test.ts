@@ -18,7 +18,7 @@ describe('checkCelRule', () => {
     '"src/a.ts" in backpack.changed_files',
     'backpack.ready',
     'true',
-  ])('checkCelRule accepts %s', (rule) => {
+  ])('accepts %s', (rule) => {
     expect(checkCelRule(rule, scope)).toBeNull();
   });
 
@@ -28,7 +28,7 @@ describe('checkCelRule', () => {
     Array(3_000).fill('visit.steps > 0').join(' && '),
     `1${' + 1'.repeat(3_000)} > 0`,
     `${'['.repeat(3_000)}1${']'.repeat(3_000)} == []`,
-  ])('checkCelRule refuses a rule that would overflow the stack', (rule) => {
+  ])('refuses a rule that would overflow the stack', (rule) => {
     const message = 'the rule is too long or nested too deeply';
     expect(checkCelRule(rule, scope)).toEqual({ message, suggestion: 'write a shorter rule' });
   });
@@ -45,7 +45,7 @@ describe('checkCelRule', () => {
     ['session.steps >', expect.stringContaining('the rule is not valid'), null],
     ['fruit.test-count > 0', 'unknown fact "fruit.test"', 'did you mean "fruit.test_count"?'],
     ['changed_files.exists(f, f == "a")', 'unknown fact "changed_files"', expect.any(String)],
-  ])('checkCelRule refuses %s', (rule, message, suggestion) => {
+  ])('refuses %s', (rule, message, suggestion) => {
     expect(checkCelRule(rule, scope)).toEqual({ message, suggestion });
   });
 });

@@ -36,11 +36,11 @@ it('the shipped files are found', () => {
 });
 
 describe.each(Object.keys(jsonSchemas()))('the JSON Schema %s', (name) => {
-  it('the generated JSON Schema is the committed one', () => {
+  it('is generated as it was committed', () => {
     expect(`${JSON.stringify(jsonSchemas()[name], null, 2)}\n`).toBe(readFileSync(`specs/schemas/${name}`, 'utf8'));
   });
 
-  it('a generated JSON Schema describes every key', () => {
+  it('describes every key', () => {
     expect(undescribed(jsonSchemas()[name])).toEqual([]);
   });
 });
@@ -72,13 +72,13 @@ it('an editor accepts every write path that the loader accepts', () => {
 describe.each(SHIPPED)('$file', ({ file, schema }) => {
   const text = readFileSync(file, 'utf8');
 
-  it('the file names its schema in the first line', () => {
+  it('names its schema in the first line', () => {
     const target = relative(dirname(file), `specs/schemas/${schema}`);
     expect(text.split('\n')[0]).toBe(`# yaml-language-server: $schema=${target}`);
     expect(basename(target)).toBe(schema);
   });
 
-  it('the file is valid by its JSON Schema, and invalid with an unknown key', () => {
+  it('is valid by its JSON Schema, and invalid with an unknown key', () => {
     const validator = z.fromJSONSchema(jsonSchemas()[schema] as Parameters<typeof z.fromJSONSchema>[0]);
     expect(validator.safeParse(parse(text)).error).toBeUndefined();
     expect(validator.safeParse({ ...parse(text), colour: 'red' }).success).toBe(false);

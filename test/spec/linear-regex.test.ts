@@ -14,12 +14,12 @@ const scope = { fruit: {}, peripherals: [], args: { text: { type: 'string' } } }
 const pattern = '(?i)^(A+)+$';
 const slow = `${'a'.repeat(40)}!`;
 
-describe('matches', () => {
+describe('a CEL rule with matches', () => {
   it.each([
     ['a call', `args.text.matches('${pattern}')`],
     ['a macro', `[args.text].exists(one, one.matches('${pattern}'))`],
     ['a pattern that the rule computes', "args.text.matches('(?i)^(A' + '+)+$')"],
-  ])('a CEL rule with matches searches by RE2 in %s, for the gate and for the audit', (_name, rule) => {
+  ])('searches by RE2 in %s, for the gate and for the audit', (_name, rule) => {
     for (const [text, holds] of [
       ['aaa', true],
       [slow, false],
@@ -28,7 +28,7 @@ describe('matches', () => {
       expect(isCelRuleTrue(rule, { ...none, args: { text } })).toBe(holds);
     }
   });
-  it('a CEL rule with matches makes a rule false if the pattern is no regular expression', () => {
+  it('makes a rule false if the pattern is no regular expression', () => {
     for (const text of ['(', '(?=a)'])
       expect(evaluateRule('"a".matches(args.text)', { ...none, args: { text } })).toBe(false);
   });
@@ -36,28 +36,28 @@ describe('matches', () => {
     ["args.text.matches('^(?=a)')", '(?=a)'],
     ["args.text != '' || [args.text].exists(one, one.matches('(a)\\\\1'))", '(a)\\1'],
     ["args.text.matches('(')", '('],
-  ])('a CEL rule with matches has a problem if RE2 lacks the pattern: %s', (rule, pattern) => {
+  ])('has a problem if RE2 lacks the pattern: %s', (rule, pattern) => {
     expect(checkCelRule(rule, scope)).toEqual({
       message: expect.stringMatching(/^the regular expression ".*" is not valid: error parsing regexp: /),
       suggestion: 'RE2 has no lookahead, lookbehind or reference to a group',
     });
     expect(checkCelRule(rule, scope)!.message).toContain(pattern);
   });
-  it('a CEL rule cannot call matches by its internal name', () => {
+  it('cannot call matches by its internal name', () => {
     expect(checkCelRule("args.text.matches_in_linear_time('a')", scope)).not.toBeNull();
   });
 });
 
-describe('pattern in a JSON Schema', () => {
+describe('a pattern in a JSON Schema', () => {
   const schema = { type: 'string', pattern } satisfies Json;
   const parameter = { name: 'v', role: 'text', schema, required: true, description: '' } as const;
   it.each<[string, (value: string) => boolean]>([
     ['the gate', (v) => bindCallArguments({ ...fixtureSpecs.tools['read']!, parameters: [parameter] }, { v }).ok],
     ['the check of an answer', (v) => compileAnswerCheck(schema)(v) === null],
-  ])('a pattern in a JSON Schema is searched by RE2 for %s', (_name, accepts) => {
+  ])('is searched by RE2 for %s', (_name, accepts) => {
     expect([accepts('aaa'), accepts(slow)]).toEqual([true, false]);
   });
-  it('a pattern in a JSON Schema is searched by JavaScript’s engine if RE2 lacks it', () => {
+  it('is searched by JavaScript’s engine if RE2 lacks it', () => {
     expect(compileAnswerCheck({ type: 'string', pattern: '^(?!a)' })('b')).toBeNull();
     expect(compileAnswerCheck({ type: 'string', pattern: '^(?!a)' })('a')).not.toBeNull();
   });
@@ -73,7 +73,7 @@ describe('pattern in a JSON Schema', () => {
     '(?<n>x)|y',
     'a{2,3}?b',
     '[^]',
-  ])('a pattern in a JSON Schema finds the same texts as JavaScript’s engine: %s', (pattern) => {
+  ])('finds the same texts as JavaScript’s engine: %s', (pattern) => {
     for (const each of ['', 'a\n', '\n', 'foo', 'a foo!', '-/', 'éé', '😀', 'x', 'y', 'aab', 'ab'])
       expect(schemaRegex(pattern, 'u').test(each), each).toBe(new RegExp(pattern, 'u').test(each));
   });

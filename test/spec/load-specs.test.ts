@@ -8,7 +8,7 @@ const hops = ({ edges }: SpecSet, from: string) =>
   edges.filter((edge) => edge.from === from).map(({ exit, to }) => `${exit} → ${to}`);
 
 describe('the shipped specs', () => {
-  it('the shipped specs have exactly the expected edges from test', async () => {
+  it('have exactly the expected edges from test', async () => {
     const specs = await loadSpecs('default');
     expect(hops(specs, 'test')).toEqual([
       'fail → edit',
@@ -23,7 +23,7 @@ describe('the shipped specs', () => {
     ]);
   });
 
-  it('the shipped specs open deploy only by the exit pass of test, if the tests have passed and the operator approves', async () => {
+  it('open deploy only by the exit pass of test, if the tests have passed and the operator approves', async () => {
     const { edges } = await loadSpecs('default');
     expect(edges.filter(({ to }) => to === 'deploy')).toEqual([
       {
@@ -39,13 +39,13 @@ describe('the shipped specs', () => {
     ]);
   });
 
-  it('the shipped specs let every other peripheral reach reflect', async () => {
+  it('let every other peripheral reach reflect', async () => {
     const { edges } = await loadSpecs('default');
     const sources = edges.filter(({ to }) => to === 'reflect').map(({ from }) => from);
     expect([...new Set(sources)]).toEqual(['chat', 'deploy', 'discipline', 'edit', 'explore', 'test']);
   });
 
-  it('the shipped specs have one hash, however they are loaded', async () => {
+  it('have one hash, however they are loaded', async () => {
     const [byName, byFolder] = [await loadSpecs('default'), await loadSpecs(defaultSpecsFolder())];
     expect(byName.hash).toMatch(/^[0-9a-f]{64}$/);
     expect(byFolder.hash).toBe(byName.hash);

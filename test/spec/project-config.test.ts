@@ -24,7 +24,7 @@ toolchains: [/opt/node, ~/.cargo]
 `;
 
 describe('parseProjectConfig', () => {
-  it('parseProjectConfig reads every key', () => {
+  it('reads every key', () => {
     expect(parseProjectConfig(WHOLE)).toEqual({
       ok: true,
       config: {
@@ -44,7 +44,7 @@ describe('parseProjectConfig', () => {
     });
   });
 
-  it('parseProjectConfig reads the author and the trailer of commits without a remote', () => {
+  it('reads the author and the trailer of commits without a remote', () => {
     const author = 'Ann <a@example.com>';
     expect(parseProjectConfig(`git: { author: ${author}, trailer: false }`)).toMatchObject({
       ok: true,
@@ -52,7 +52,7 @@ describe('parseProjectConfig', () => {
     });
   });
 
-  it('parseProjectConfig reads one answer about the approval of all installs; a command may state its own', () => {
+  it('reads one answer about the approval of all installs; a command may state its own', () => {
     const text = 'install: { approval: false, commands: [{ run: [npm, ci] }, { run: [uv, sync], approval: true }] }';
     const install = [
       { run: ['npm', 'ci'], approval: false },
@@ -61,7 +61,7 @@ describe('parseProjectConfig', () => {
     expect(parseProjectConfig(text)).toMatchObject({ ok: true, config: { install } });
   });
 
-  it('parseProjectConfig reads the settings of commands', () => {
+  it('reads the settings of commands', () => {
     const text = `test: [{ run: [go, test], env: [DB_URL], minutes: 30 }, { run: [x], env: { A: "1", B: "\${C}" } }]
 deploy: { ship: { run: [x], env: [TOKEN] } }
 programs: [go, clang++]
@@ -85,7 +85,7 @@ cache: [~/.cache/go-build, target, { read: ~/go/pkg/mod }]
     });
   });
 
-  it.each(['', '# nothing yet\n', '{}'])('parseProjectConfig returns the defaults for %j', (text) => {
+  it.each(['', '# nothing yet\n', '{}'])('returns the defaults for %j', (text) => {
     expect(parseProjectConfig(text)).toEqual({ ok: true, config: DEFAULT_PROJECT_CONFIG });
   });
 
@@ -115,7 +115,7 @@ cache: [~/.cache/go-build, target, { read: ~/go/pkg/mod }]
     ['git: { remote: origin, branch: -f }', 'git.branch', '"-f" is not the name of a branch', null],
     ['git: { remote: origin, branch: "a:b" }', 'git.branch', '"a:b" is not the name of a branch', null],
     ['deploy: { Staging: [x] }', 'deploy.Staging', expect.stringContaining('is not a name'), null],
-  ])('parseProjectConfig reports %j at %s', (text, path, message, suggestion) => {
+  ])('reports %j at %s', (text, path, message, suggestion) => {
     expect(parseProjectConfig(text)).toEqual({
       ok: false,
       problems: [{ file: 'hopgate.yaml', path, line: 1, message, suggestion }],
@@ -146,7 +146,7 @@ cache: [~/.cache/go-build, target, { read: ~/go/pkg/mod }]
     ['url: "https://h/x", credential: { env: ghp_abc123 }', 'git.credential.env', 'looks like a secret itself'],
     ['url: "git@h:x", credential: { key: "/my key" }', 'git.credential.key', expect.stringContaining('no blanks')],
     ['url: "git@h:x", ca: /ca.pem', 'git.ca', 'is only allowed with an https:// url'],
-  ])('parseProjectConfig reports git: { %s } at %s', (more, path, message) => {
+  ])('reports git: { %s } at %s', (more, path, message) => {
     expect(parseProjectConfig(`git: { remote: origin, branch: main, ${more} }`)).toMatchObject({
       ok: false,
       problems: [{ path, message }],
@@ -159,7 +159,7 @@ cache: [~/.cache/go-build, target, { read: ~/go/pkg/mod }]
     ['https://[::1]/x', '{ helper: [/usr/bin/gh, auth] }', { kind: 'helper', command: ['/usr/bin/gh', 'auth'] }],
     ['git@h:x.git', '{ key: ~/.ssh/k }', { kind: 'key', path: '~/.ssh/k', knownHosts: '~/.ssh/known_hosts' }],
     ['ssh://h:2222/~/x', '{ agent: true, known-hosts: /k }', { kind: 'agent', knownHosts: '/k' }],
-  ])('parseProjectConfig reads the credential of a push to %s: %s', (url, stated, credential) => {
+  ])('reads the credential of a push to %s: %s', (url, stated, credential) => {
     expect(
       parseProjectConfig(`git: { remote: origin, branch: main, url: "${url}", credential: ${stated} }`),
     ).toMatchObject({ ok: true, config: { git: { url, credential } } });
@@ -172,7 +172,7 @@ describe('the masks of hopgate.yaml', () => {
     return parsed.ok ? parsed.config.mask : parsed.problems.map(({ path, message }) => `${path} ${message}`);
   };
 
-  it('the masks of hopgate.yaml replace the default list, extend it, or make exceptions to it', () => {
+  it('replace the default list, extend it, or make exceptions to it', () => {
     expect(masksOf('mask: [a]')).toEqual(['a']);
     expect(masksOf('mask: []')).toEqual([]);
     expect(masksOf('mask: [default, secrets/, "!secrets/public"]')).toEqual([
@@ -192,9 +192,7 @@ describe('the masks of hopgate.yaml', () => {
     ['["*(*(*(a)))b"]', 'mask.0 contains an extended glob; only name!(a|b) at the end of a name is known'],
     [`["${'{a,b}'.repeat(9)}"]`, 'mask.0 has more than 64 alternatives in {…}'],
     ['["!//etc"]', 'mask.0 "!//etc" is not a pattern inside the root: no leading /, no backslash, not empty'],
-  ])('the masks of hopgate.yaml are limited: case %#', (stated, problem) =>
-    expect(masksOf(`mask: ${stated}`)).toEqual([problem]),
-  );
+  ])('are limited: case %#', (stated, problem) => expect(masksOf(`mask: ${stated}`)).toEqual([problem]));
 });
 
 describe('loadProjectConfig', () => {
@@ -209,7 +207,7 @@ describe('loadProjectConfig', () => {
     ['/dev/full', 'is a device, not a file'],
     ['/etc/passwd', 'leads out of'],
     ['.', 'is a folder, not a file'],
-  ])('loadProjectConfig reports a hopgate.yaml that is a link to %s', async (target, problem) => {
+  ])('reports a hopgate.yaml that is a link to %s', async (target, problem) => {
     symlinkSync(target, join(root, 'hopgate.yaml'));
     const error = await loadProjectConfig(root).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SpecError);
@@ -217,7 +215,7 @@ describe('loadProjectConfig', () => {
     expect((error as SpecError).message).toContain(problem);
   });
 
-  it('loadProjectConfig reports a hopgate.yaml that is a named pipe, or huge', async () => {
+  it('reports a hopgate.yaml that is a named pipe, or huge', async () => {
     const file = join(root, 'hopgate.yaml');
     execFileSync('mkfifo', [file]);
     await expect(loadProjectConfig(root)).rejects.toThrow('is a named pipe');
@@ -227,18 +225,18 @@ describe('loadProjectConfig', () => {
     await expect(loadProjectConfig(root)).rejects.toThrow('is larger than 1048576 bytes');
   });
 
-  it('loadProjectConfig returns the defaults without a file', async () => {
+  it('returns the defaults without a file', async () => {
     expect(await loadProjectConfig(root)).toEqual({ config: DEFAULT_PROJECT_CONFIG, found: false, hash: null });
   });
 
-  it('loadProjectConfig hashes the bytes of the file', async () => {
+  it('hashes the bytes of the file', async () => {
     writeFileSync(join(root, 'hopgate.yaml'), WHOLE);
     const { found, hash, config } = await loadProjectConfig(root);
     expect({ found, hash }).toEqual({ found: true, hash: createHash('sha256').update(WHOLE).digest('hex') });
     expect(config.git).toEqual({ remote: 'origin', branch: 'main' });
   });
 
-  it('loadProjectConfig throws all problems of an invalid file', async () => {
+  it('throws all problems of an invalid file', async () => {
     writeFileSync(join(root, 'hopgate.yaml'), 'tset: []\nmask: 3\n');
     const error = await loadProjectConfig(root).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SpecError);

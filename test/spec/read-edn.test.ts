@@ -60,7 +60,7 @@ const { form } = fc.letrec<{ form: EDNVal }>((tie) => ({
 }));
 
 describe('parseEdn', () => {
-  it('parseEdn parses every value that toEDNString prints', () => {
+  it('parses every value that toEDNString prints', () => {
     fc.assert(
       fc.property(form, (value) => {
         const read = parseEdn(toEDNString(value));
@@ -69,7 +69,7 @@ describe('parseEdn', () => {
     );
   });
 
-  it('parseEdn refuses every text that lost a bracket', () => {
+  it('refuses every text that lost a bracket', () => {
     const collections = form.filter((value) => typeof value === 'object' && value !== null && !('key' in value));
     fc.assert(
       fc.property(collections, fc.nat(), (value, pick) => {
@@ -83,7 +83,7 @@ describe('parseEdn', () => {
     );
   });
 
-  it('parseEdn never throws for any text', () => {
+  it('never throws for any text', () => {
     const alphabet = fc.constantFrom(...':#{}[]()"\\;_ \n,a1-+./Nn');
     fc.assert(
       fc.property(fc.string({ unit: alphabet, maxLength: 30 }), (text) => {
@@ -94,7 +94,7 @@ describe('parseEdn', () => {
     );
   });
 
-  it('parseEdn refuses what edn-data alone would accept', () => {
+  it('refuses what edn-data alone would accept', () => {
     const lenient = ['{:a 1', '{:a}', '{:a 1 :a 2}', '#{:a :a}'];
     for (const text of lenient) expect(() => parseEDNString(text)).not.toThrow();
     expect(lenient.map(parseEdn).map(({ ok }) => ok)).toEqual([false, false, false, false]);
@@ -114,11 +114,11 @@ describe('parseEdn', () => {
     ['[: 1]', 1, 2, ': is not EDN'],
     ['[01]', 1, 2, '01 is not EDN'],
     ['[\\spice]', 1, 2, '\\spice is not a character'],
-  ])('parseEdn says where %j is wrong', (text, line, column, message) => {
+  ])('says where %j is wrong', (text, line, column, message) => {
     expect(parseEdn(text)).toEqual({ ok: false, problems: [{ line, column, message }] });
   });
 
-  it('parseEdn omits comments and discarded forms', () => {
+  it('omits comments and discarded forms', () => {
     const read = parseEdn('{:a #_ #_ [1 2] :gone 3 ; :a 4\n #_:b :c, "#_ ; {"}');
     expect(read.ok && toEdnData(read.node)).toEqual({
       map: [
@@ -128,7 +128,7 @@ describe('parseEdn', () => {
     });
   });
 
-  it('parseEdn refuses a text with unbounded nesting', () => {
+  it('refuses a text with unbounded nesting', () => {
     const read = parseEdn('['.repeat(100_000));
     expect(read).toMatchObject({ ok: false, problems: [{ message: 'nested deeper than 200 forms' }] });
   });

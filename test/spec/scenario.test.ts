@@ -26,7 +26,7 @@ steps:
 const parse = (text: string) => parseScenario({ file: 's.yaml', text });
 
 describe('parseScenario', () => {
-  it('parseScenario expands the short forms', () => {
+  it('expands the short forms', () => {
     const parsed = parse(WHOLE);
     expect(parsed).toMatchObject({ ok: true, scenario: { agent: 'scripted', fixture: 'small-node', specs: null } });
     expect(parsed.ok && parsed.scenario.steps.map(({ action }) => action)).toEqual([
@@ -44,7 +44,7 @@ describe('parseScenario', () => {
     ]);
   });
 
-  it('parseScenario keeps the fields next to the verb', () => {
+  it('keeps the fields next to the verb', () => {
     const parsed = parse(WHOLE);
     const steps = parsed.ok ? parsed.scenario.steps : [];
     expect(steps[0]).toMatchObject({ say: 'First I have to look around.', approve: null, expect: null, line: 4 });
@@ -64,7 +64,7 @@ describe('parseScenario', () => {
     ['{ stop: x, aprove: given }', 'steps.0.aprove', 'unknown key "aprove"', 'did you mean "approve"?'],
     ['{ stop: x, expect: { denid: x } }', 'steps.0.expect.denid', 'unknown key "denid"', 'did you mean "denied"?'],
     ['{ close: false }', 'steps.0.close', expect.any(String), null],
-  ])('parseScenario reports %s at %s', (step, path, message, suggestion) => {
+  ])('reports %s at %s', (step, path, message, suggestion) => {
     const parsed = parse(`title: T\nsteps:\n  - ${step}\n`);
     expect(parsed.ok ? [] : parsed.problems).toContainEqual({ file: 's.yaml', path, line: 3, message, suggestion });
   });

@@ -21,7 +21,7 @@ const examples = new Map(
 );
 
 describe('the spec reference', () => {
-  it('the spec reference has a valid example of each file', () => {
+  it('has a valid example of each file', () => {
     expect([...examples.keys()]).toEqual([
       'peripherals/test.yaml',
       'conditions.yaml',
@@ -40,7 +40,7 @@ describe('the spec reference', () => {
     expect(parseSpecSet([{ file: 'a.edn', text: edn }], catalogue)).toMatchObject({ ok: true });
   });
 
-  it('the spec reference names every observation, fact and default mask', () => {
+  it('names every observation, fact and default mask', () => {
     for (const name of FRUIT_OBSERVATIONS) expect(page).toContain(`\`${name}\``);
     for (const [fact, members] of Object.entries(CEL_FACT_TYPES)) {
       const row = page.split('\n').find((line) => line.startsWith(`| \`${fact}.`)) ?? '';

@@ -16,7 +16,7 @@ const far = (more: string) =>
 const parsed = (more: string) => parseSpecSet([{ file: 'tools.yaml', text: far(more) }, WORK], catalogue);
 
 describe('a tool that is bound to an upstream server', () => {
-  it('a tool that is bound to an upstream server keeps its binding, with defaults', () => {
+  it('keeps its binding, with defaults', () => {
     const spec = parsed(
       '    upstream: { server: files, tool: moveFile }\n    parameters: [{ name: to, as: newPath, role: path:write, description: Where to. }]\n',
     );
@@ -33,7 +33,7 @@ describe('a tool that is bound to an upstream server', () => {
     });
   });
 
-  it('a tool that is bound to an upstream server leaves other tools unchanged', () => {
+  it('leaves other tools unchanged', () => {
     const spec = parsed('    parameters: []\n');
     expect(spec.ok && 'upstream' in spec.specs.tools['far']!).toBe(false);
     expect(spec.ok && 'as' in spec.specs.tools['read']!.parameters[0]!).toBe(false);
@@ -49,11 +49,11 @@ describe('a tool that is bound to an upstream server', () => {
       '    upstream: { server: a, tool: x }\n    parameters: [{ name: a, role: text, description: A. }, { name: b, as: a, role: text, description: B. }]\n',
       'tools.far.parameters.1.as',
     ],
-  ])('a tool that is bound to an upstream server reports %j at %s', (more, path) => {
+  ])('reports %j at %s', (more, path) => {
     expect(parsed(more)).toMatchObject({ ok: false, problems: [{ path }] });
   });
 
-  it('a tool that is bound to an upstream server prints in the authored form as it was read', () => {
+  it('prints in the authored form as it was read', () => {
     const spec = parsed(
       `    upstream: { server: a, tool: x, schema-hash: ${'0a'.repeat(32)}, folders: names }\n    parameters: [{ name: a, as: b, role: text, description: A. }]\n`,
     );
@@ -68,7 +68,7 @@ describe('a tool that is bound to an upstream server', () => {
 });
 
 describe('upstream in hopgate.yaml', () => {
-  it('upstream in hopgate.yaml resolves a program and an address', () => {
+  it('resolves a program and an address', () => {
     const text = `upstream:
   files: { command: [npx, some-server, .], env: { LEVEL: info, API_KEY: "\${KEY}" }, cwd: tools }
   far: { url: "https://example.com/mcp", headers: { authorization: "Bearer \${TOKEN}" }, contained: true }
@@ -118,14 +118,14 @@ describe('upstream in hopgate.yaml', () => {
     ['{ command: [x], env: { "A B": c } }', 'upstream.a.env.A B', 'name of a variable'],
     ['{ command: [x], env: { A: "b\\nc" } }', 'upstream.a.env.A', 'one line'],
     ['{ comand: [x] }', 'upstream.a.comand', 'unknown key'],
-  ])('upstream in hopgate.yaml reports %s', (server, path, message) => {
+  ])('reports %s', (server, path, message) => {
     const result = parseProjectConfig(`upstream: { a: ${server} }\n`);
     if (result.ok) throw new Error('it was accepted');
     expect(result.problems.map((problem) => problem.path)).toContain(path);
     expect(result.problems.find((problem) => problem.path === path)!.message).toContain(message);
   });
 
-  it('upstream in hopgate.yaml accepts a secret by its name or from the environment', () => {
+  it('accepts a secret by its name or from the environment', () => {
     const text = `upstream:
   a: { command: [x, "--token=\${TOKEN}", --token-file=here, --keyboard=us], env: { TOKEN_COUNT: "3", MONKEY: b } }
   b: { url: "https://e.com/mcp?key_id=7&token=\${TOKEN}" }
@@ -133,7 +133,7 @@ describe('upstream in hopgate.yaml', () => {
     expect(parseProjectConfig(text)).toMatchObject({ ok: true });
   });
 
-  it('upstream in hopgate.yaml accepts any address of this machine and any https host, but no other http host', () => {
+  it('accepts any address of this machine and any https host, but no other http host', () => {
     const host = fc.domain();
     fc.assert(
       fc.property(host, fc.constantFrom('http', 'https'), (name, scheme) => {

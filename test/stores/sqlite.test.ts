@@ -59,7 +59,7 @@ function runWriter(
 }
 
 describe('the write-ahead log of the store', () => {
-  it('the write-ahead log of the store is checkpointed at its maximum number of pages', async () => {
+  it('is checkpointed at its maximum number of pages', async () => {
     const pages = async (options: object): Promise<number> => {
       const store = sqliteStore(file, options);
       let lease = await store.acquire('s', 'w', TTL);
@@ -77,7 +77,7 @@ describe('the write-ahead log of the store', () => {
 });
 
 describe('group commit', () => {
-  it('group commit makes the appends of many sessions durable in few transactions', async () => {
+  it('makes the appends of many sessions durable in few transactions', async () => {
     const commits: number[] = [];
     const store = sqliteStore(file, { onCommit: (writes) => commits.push(writes) });
     const ids = Array.from({ length: 100 }, (_, index) => `s-${index}`);
@@ -88,7 +88,7 @@ describe('group commit', () => {
     await store.close();
   });
 
-  it('group commit answers only after the commit', async () => {
+  it('answers only after the commit', async () => {
     const order: string[] = [];
     const store = sqliteStore(file, { onCommit: () => order.push('commit') });
     const lease = await store.acquire('s-1', 'w-1', TTL);
@@ -99,7 +99,7 @@ describe('group commit', () => {
 });
 
 describe('several processes on one file', () => {
-  it('several processes on one file write their sessions in turn, and a session that both want goes to one process', {
+  it('write their sessions in turn, and a session that both want goes to one process', {
     timeout: 60_000,
   }, async () => {
     const runs = await Promise.all([runWriter('w-1', 30, ['a', 'both']), runWriter('w-2', 30, ['b', 'both'])]);
@@ -113,7 +113,7 @@ describe('several processes on one file', () => {
     await store.close();
   });
 
-  it('several processes on one file open a new file that another one creates between two reads of the first', async () => {
+  it('open a new file that another one creates between two reads of the first', async () => {
     const { prepare } = DatabaseSync.prototype;
     const spy = vi.spyOn(DatabaseSync.prototype, 'prepare').mockImplementation(function (this: DatabaseSync, sql) {
       const statement = prepare.call(this, sql);
@@ -136,7 +136,7 @@ describe('several processes on one file', () => {
     await store.close();
   });
 
-  it('several processes on one file refuse an append whose chain has moved in another process', async () => {
+  it('refuse an append whose chain has moved in another process', async () => {
     const [here, there] = [sqliteStore(file), sqliteStore(file)];
     const lease = await here.acquire('s-1', 'w-1', TTL);
     await there.append(lease, EMPTY_CHAIN, [opening('s-1')]);
@@ -145,7 +145,7 @@ describe('several processes on one file', () => {
     await Promise.all([here.close(), there.close()]);
   });
 
-  it('several processes on one file fail a write with a clear error while another holds the lock, and succeed later', async () => {
+  it('fail a write with a clear error while another holds the lock, and succeed later', async () => {
     const store = sqliteStore(file, { busyMs: 20 });
     const other = new DatabaseSync(file);
     other.exec('BEGIN IMMEDIATE');
@@ -161,7 +161,7 @@ describe('several processes on one file', () => {
 });
 
 describe('a crash of writing processes', () => {
-  it('a crash of writing processes loses no acknowledged entry', { timeout: 120_000 }, async () => {
+  it('loses no acknowledged entry', { timeout: 120_000 }, async () => {
     expect(await runWriter('w-0', 10, ['whole'])).toMatchObject({ code: 0 });
     for (let round = 0; round < depth(2, 5); round++) {
       const runs = [0, 1, 2, 3].map(async (writer) => {
@@ -196,7 +196,7 @@ describe.skipIf(!canMount)('a full disk (mounting a small one needs root)', () =
   afterEach(() => execFileSync('umount', ['--lazy', disk]));
 
   it.each([0, 4096, 20_480, 45_056, 61_440])(
-    'a full disk is named in the error when a store is opened with %i bytes left',
+    'is named in the error when a store is opened with %i bytes left',
     (left) => {
       writeFileSync(join(disk, 'fill'), Buffer.alloc((1 << 20) - left));
       expect(() => sqliteStore(file)).toThrow(/cannot open .*no space is left on its disk; free some/);
@@ -204,7 +204,7 @@ describe.skipIf(!canMount)('a full disk (mounting a small one needs root)', () =
     },
   );
 
-  it('a full disk stops the store at the first failed write; acknowledged entries are there after reopening', async () => {
+  it('stops the store at the first failed write; acknowledged entries are there after reopening', async () => {
     const store = sqliteStore(file);
     const leases = await Promise.all(['s-1', 's-2', 's-3'].map((id) => store.acquire(id, 'w-1', TTL)));
     const acknowledged: string[] = [];
@@ -266,7 +266,7 @@ describe.skipIf(!hasCompiler)('a failing disk (making calls fail needs Linux and
   }
 
   it.each(['write', 'sync'])(
-    'a failing disk loses no acknowledged entry if %s fails, and the store then accepts no writes',
+    'loses no acknowledged entry if %s fails, and the store then accepts no writes',
     { timeout: 60_000 },
     (kind) => {
       const library = join(folder, 'fault.so');
@@ -287,7 +287,7 @@ describe.skipIf(!hasCompiler)('a failing disk (making calls fail needs Linux and
 });
 
 describe('the store’s file', () => {
-  it('the store’s file is private, in a private folder', async () => {
+  it('is private, in a private folder', async () => {
     file = join(folder, 'deep', 'er', 'evidence.db');
     const store = sqliteStore(file);
     await store.acquire('s-1', 'w-1', TTL);
@@ -300,7 +300,7 @@ describe('the store’s file', () => {
   it.each([
     [99, /a newer hopgate wrote it \(schema 99, this one knows 8\); upgrade/],
     [1, /its schema 1 is from before 0\.1\.0; name another file/],
-  ])('the store’s file of schema %i is refused and left unchanged', async (version, message) => {
+  ])('of schema %i is refused and left unchanged', async (version, message) => {
     await sqliteStore(file).close();
     const db = new DatabaseSync(file);
     db.exec(`PRAGMA user_version = ${version}`);
@@ -308,7 +308,7 @@ describe('the store’s file', () => {
     expect(() => sqliteStore(file)).toThrow(message);
   });
 
-  it('the store’s file of another program is refused and left unchanged', () => {
+  it('of another program is refused and left unchanged', () => {
     const db = new DatabaseSync(file);
     db.exec('CREATE TABLE theirs (x)');
     db.close();
@@ -324,7 +324,7 @@ describe('the store’s file', () => {
     ['a letter of a head', '"claim":"step"', '"claim":"stop"', [{ rule: 'hash' }]],
     ['the spelling of a head', '{"at":"2026-01-31T09:00:02', '["at":"2026-01-31T09:00:02', [{ rule: 'canonical' }]],
     ['a seq', '"seq":2', '"seq":0', [{ rule: 'hash' }, { rule: 'seq' }, { rule: 'seq' }]],
-  ])('the store’s file fails the verification after a change on disk in %s', async (_what, from, to, problems) => {
+  ])('fails the verification after a change on disk in %s', async (_what, from, to, problems) => {
     const store = sqliteStore(file);
     const lease = await store.acquire('s-1', 'w-1', TTL);
     await store.append(lease, EMPTY_CHAIN, conversation('s-1', 3));

@@ -16,14 +16,14 @@ const LOOK = 'tools: [read]\nscope: full-codebase\n';
 const HOME = 'tools: [musn-log]\nscope: session-log-only\nfruit: { par: { observed: object } }\n';
 
 describe('the check of the built-in properties', () => {
-  it('the check of the built-in properties accepts the shipped specs, a review pipeline, a runbook and a grid', async () => {
+  it('accepts the shipped specs, a review pipeline, a runbook and a grid', async () => {
     expect(broken(await loadSpecs('default'))).toEqual([]);
     expect(broken(specsOf(REVIEW))).toEqual([]);
     expect(broken(specsOf(RUNBOOK))).toEqual([]);
     expect(broken(specsOf(grid(200, 20)))).toEqual([]);
   });
 
-  it('the check of the built-in properties shows the way to a dead end', () => {
+  it('shows the way to a dead end', () => {
     const specs = specsOf({
       ...place('one', `${LOOK}entry: [default, from-home]\nexit: { on: two, hop-home: home }\n`),
       ...place('two', `${LOOK}entry: [from-one]\nexit: {}\n`),
@@ -39,14 +39,14 @@ describe('the check of the built-in properties', () => {
     ]);
   });
 
-  it('the check of the built-in properties accepts a single peripheral without exits: there is no other to hop to', () => {
+  it('accepts a single peripheral without exits: there is no other to hop to', () => {
     const desk = place('desk', `${LOOK}entry: [default]\nexit: []\n`);
     expect(broken(specsOf(desk))).toEqual([]);
     const other = place('other', `${LOOK}entry: [default]\nexit: []\n`);
     expect(broken(specsOf({ ...desk, ...other })).map(({ property }) => property)).toEqual(['way-back']);
   });
 
-  it('the check of the built-in properties knows that a check of the set has passed only after a place whose tools report it', () => {
+  it('knows that a check of the set has passed only after a place whose tools report it', () => {
     const check = {
       'tools.yaml': `tools:\n  lint: { purpose: Lints., effect: act, parameters: [], limits: { seconds: 1, output-bytes: 100 }, observes: { style: [pass, fail] } }\n`,
     };
@@ -67,7 +67,7 @@ describe('the check of the built-in properties', () => {
     expect(messages('', ', style-passed', watch)).toContainEqual(expect.stringContaining('no session can reach two'));
   });
 
-  it('the check of the built-in properties finds a gate that can never open', () => {
+  it('finds a gate that can never open', () => {
     const specs = (cel: string) =>
       specsOf({
         ...place(
@@ -85,7 +85,7 @@ describe('the check of the built-in properties', () => {
     expect(broken(specs('visit.steps >= 2'))).toEqual([]);
   });
 
-  it('the check of the built-in properties is fast with many peripherals that run tests', () => {
+  it('is fast with many peripherals that run tests', () => {
     const TESTS =
       'tools: [bash-test]\nscope: test-commands-only\nfruit: { result: { observed: [pass, fail, flaky] } }\n';
     const at = (x: number) => `t-${x % 40}`;
@@ -109,7 +109,7 @@ describe('the check of the built-in properties', () => {
     // If the state contained the result of each peripheral, the search would never end in practice.
   }, 60_000);
 
-  it('the check of the built-in properties finds a peripheral that both changes and releases code', () => {
+  it('finds a peripheral that both changes and releases code', () => {
     const specs = specsOf(
       place(
         'all',
@@ -139,7 +139,7 @@ const stated = (rules: string, ship: string) =>
 const notes = (specs: SpecSet) => proveAndFindWarnings(specs).notes.map(({ code, message }) => `${code}: ${message}`);
 
 describe('the check of agents, modes and conditions', () => {
-  it('the check of agents, modes and conditions finds a peripheral that no single agent can reach', () => {
+  it('finds a peripheral that no single agent can reach', () => {
     const specs = specsOf({
       ...place('one', `${LOOK}agents: [ann, bob]\nentry: [default, from-any]\nexit: { on: two }\n`),
       ...place('two', `${LOOK}agents: [ann]\nentry: [from-one]\nexit: { on: three, back: one }\n`),
@@ -152,7 +152,7 @@ describe('the check of agents, modes and conditions', () => {
     expect(broken(specs).find(({ property }) => property === 'way-back')?.path).toEqual(['as agent bob', 'start one']);
   });
 
-  it('the check of agents, modes and conditions names the requirement that blocks an edge in every state', () => {
+  it('names the requirement that blocks an edge in every state', () => {
     const specs = specsOf({
       ...place(
         'one',
@@ -168,7 +168,7 @@ describe('the check of agents, modes and conditions', () => {
     ]);
   });
 
-  it('the check of agents, modes and conditions finds modes without a way to them, and peripherals that need the operator', () => {
+  it('finds modes without a way to them, and peripherals that need the operator', () => {
     const gate = GATE.replace('  - { from: diagnose, to: execute, approval: operator }\n', '');
     const specs = specsOf({
       'gate.yaml': gate,
@@ -183,12 +183,11 @@ describe('the check of agents, modes and conditions', () => {
     ]);
   });
 
-  it('the check of agents, modes and conditions finds nothing to note in the shipped specs', async () =>
-    expect(notes(await loadSpecs('default'))).toEqual([]));
+  it('finds nothing to note in the shipped specs', async () => expect(notes(await loadSpecs('default'))).toEqual([]));
 });
 
 describe('the check of a spec set’s own properties', () => {
-  it('the check of a spec set’s own properties shows the way to an unguarded deploy', () => {
+  it('shows the way to an unguarded deploy', () => {
     expect(stated('  - never: { hop: ship, without: [test.pass] }\n', 'entry: [from-test, from-edit]\n')).toEqual([
       expect.objectContaining({
         message: 'ship can be entered without test.pass',
@@ -204,7 +203,7 @@ describe('the check of a spec set’s own properties', () => {
     ]);
   });
 
-  it('the check of a spec set’s own properties does not count a pass from before the last change', () => {
+  it('does not count a pass from before the last change', () => {
     const rule = '  - never: { hop: ship, without: [test.pass] }\n  - before: { first: test, then: ship }\n';
     expect(stated(rule, 'entry: [from-test, from-edit]\n').map(({ message }) => message)).toEqual([
       'ship can be entered without test.pass',
@@ -212,7 +211,7 @@ describe('the check of a spec set’s own properties', () => {
     ]);
   });
 
-  it('the check of a spec set’s own properties accepts peripherals or tools in exclusive', () => {
+  it('accepts peripherals or tools in exclusive', () => {
     expect(stated('  - exclusive: [edit, ship]\n', 'entry: [from-test, from-edit]\n')[0]?.path).toEqual([
       'start edit',
       'edit ─rush→ ship',
@@ -221,7 +220,7 @@ describe('the check of a spec set’s own properties', () => {
     expect(stated('  - exclusive: [write, bash-git]\n', 'entry: [from-test]\n')).toEqual([]);
   });
 
-  it('the check of a spec set’s own properties reports a typo at its place with the nearest name', async () => {
+  it('reports a typo at its place with the nearest name', async () => {
     const source = (text: string) => [
       { file: 'properties.yaml', text },
       ...Object.entries({ ...SHOP, ...place('ship', `${SHIP}entry: [from-test]\n`) }).map(([file, text]) => ({

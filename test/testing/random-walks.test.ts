@@ -10,14 +10,14 @@ const { seed = Date.now() % 1_000_000 } = fc.readConfigureGlobal();
 vi.setConfig({ testTimeout: 300_000 });
 
 describe(`random walks (seed ${seed}; HOPGATE_SEED=${seed} repeats them)`, () => {
-  it('random walks never show a difference between session and model', async () => {
+  it('never show a difference between session and model', async () => {
     const tally = new Tally();
     const { failed, counterexample, errorInstance } = await walk({}, { numRuns: depth(40, 100), seed }, tally);
     expect(failed ? `${counterexample}\n${errorInstance}` : null).toBe(null);
     console.info(`walked: ${tally}`);
   });
 
-  it('random walks cover every peripheral and mode and most edges', async () => {
+  it('cover every peripheral and mode and most edges', async () => {
     const tally = new Tally();
     for (const fixed of [1, 2, 3]) {
       const { failed, counterexample, errorInstance } = await walk({}, { numRuns: 60, seed: fixed }, tally);
@@ -86,7 +86,7 @@ describe(`random walks (seed ${seed}; HOPGATE_SEED=${seed} repeats them)`, () =>
     ],
     ['has two writers', { second: async () => ({ ok: true }) }],
   ];
-  it.each(sample(BROKEN, 3))('random walks find an engine that %s', async (_name, twist) => {
+  it.each(sample(BROKEN, 3))('find an engine that %s', async (_name, twist) => {
     expect((await walk(twist, { numRuns: 300, seed: 7 })).failed).toBe(true);
   });
 });

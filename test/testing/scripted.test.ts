@@ -19,7 +19,7 @@ toolBackendContract(
 );
 
 describe('the scripted backend', () => {
-  it('the scripted backend answers with values, reports and functions, and null without a script', async () => {
+  it('answers with values, reports and functions, and null without a script', async () => {
     const backend = scriptedBackend({
       read: { text: 'hello' },
       list: [1, 2],
@@ -41,7 +41,7 @@ describe('the scripted backend', () => {
     expect((await ask('constructor')).outcome).toEqual({ status: 'ok', result: null });
   });
 
-  it('the scripted backend records its calls with copies of their arguments', async () => {
+  it('records its calls with copies of their arguments', async () => {
     const backend = scriptedBackend({ read: null, glob: null });
     const args = { path: 'a' };
     await backend.run(toolCall('read', args, envelope));
@@ -53,7 +53,7 @@ describe('the scripted backend', () => {
     ]);
   });
 
-  it('the scripted backend serves the tools of its table, or the named ones', () => {
+  it('serves the tools of its table, or the named ones', () => {
     expect(scriptedBackend({ read: 1 }).tools).toEqual(['read']);
     expect(scriptedBackend({ read: 1 }, ['read', 'bash']).tools).toEqual(['read', 'bash']);
   });

@@ -56,7 +56,7 @@ describe('an agent under test', () => {
       await session.hop({ to, reason: 'on', ...(exit ? { exit } : {}) });
   };
 
-  it('an agent under test is put into every peripheral and may try any call', async () => {
+  it('is put into every peripheral and may try any call', async () => {
     const { tests, specs } = await generateTests('default', { play: rush, deaths: false });
     const played = tests.filter(({ group }) => group === 'agent');
     expect(played.map(({ name }) => name.replace('the agent plays in ', '')).toSorted()).toEqual([
@@ -66,7 +66,7 @@ describe('an agent under test', () => {
     for (const { run } of played) await run();
   });
 
-  it('an agent under test must stay within the spec', async () => {
+  it('must stay within the spec', async () => {
     const slow = async () => {
       throw new Error('the agent broke');
     };
@@ -74,7 +74,7 @@ describe('an agent under test', () => {
     await expect(tests.find(({ group }) => group === 'agent')?.run()).rejects.toThrow('the agent broke');
   });
 
-  it('an agent under test is also put into a large spec set', async () => {
+  it('is also put into a large spec set', async () => {
     const { tests } = await generateTests(specsOf(grid(60, 15)), { play: rush });
     const played = tests.filter(({ group }) => group === 'agent');
     expect(played).toHaveLength(61);

@@ -53,7 +53,7 @@ describe('a tool in a scope that it cannot work in', () => {
     ['bash-test', '{ paths: [src/] }', 'beside-its-scope', 'its verdict is not recorded'],
     ['bash-git', 'full-codebase', 'beside-its-scope', 'git is read-only'],
     ['bash', 'full-codebase', 'beside-its-scope', 'are dropped'],
-  ])('a tool in a scope that it cannot work in causes a warning: %s under %s: %s', (tool, scope, code, words) => {
+  ])('causes a warning: %s under %s: %s', (tool, scope, code, words) => {
     const [finding, ...more] = warnOfUnusableTools(parsed(place(tool, scope)));
     expect(more).toEqual([]);
     expect(finding).toMatchObject({ code, path: 'peripherals.here.tools.0' });
@@ -68,11 +68,11 @@ describe('a tool in a scope that it cannot work in', () => {
     ['read, edit, write, glob, grep, bash, bash-readonly', '{ paths: [src/] }'],
     ['read, musn-log', 'session-log-only'],
     ['psr-search, psr-select, par-punctuate', 'conversation'],
-  ])('a tool in a scope that it cannot work in causes no warning: %s under %s', (tools, scope) =>
+  ])('causes no warning: %s under %s', (tools, scope) =>
     expect(warnOfUnusableTools(parsed(place(tools, scope)))).toEqual([]),
   );
 
-  it('a tool of an upstream server is judged only by its roles', () => {
+  it('is found by its roles alone if it is a tool of an upstream server', () => {
     const text = TRACKER.text.replace('issue-read', 'bash-test');
     expect(warnOfUnusableTools(parsed({ file: 'tools.yaml', text }, place('bash-test', 'conversation')))).toEqual([]);
   });
@@ -94,7 +94,7 @@ describe('a tool that no backend runs', () => {
   const specs = parsed(TRACKER, place('read, price, issue-read', 'full-codebase'));
   const served = new Set(['read']);
 
-  it('a tool that no backend runs causes a warning, also if hopgate.yaml does not name its server', () => {
+  it('causes a warning, also if hopgate.yaml does not name its server', () => {
     expect(
       warnOfUnservedTools(specs, { served, upstream: { trakker: { url: 'http://x', headers: {}, contained: false } } }),
     ).toEqual([
@@ -113,7 +113,7 @@ describe('a tool that no backend runs', () => {
     ]);
   });
 
-  it('a tool that no backend runs causes no warning if no peripheral grants it, or a user’s backend runs it', () => {
+  it('causes no warning if no peripheral grants it, or a user’s backend runs it', () => {
     expect(warnOfUnservedTools(parsed(TRACKER, place('read', 'full-codebase')), { served })).toEqual([]);
     const tracker = { command: ['x'], env: {}, cwd: null, contained: false };
     expect(warnOfUnservedTools(specs, { served: new Set(['read', 'price']), upstream: { tracker } })).toEqual([]);

@@ -54,13 +54,13 @@ describe("the session's log", () => {
   };
   const seqs = ({ entries }: Page) => entries.map(({ seq }) => seq);
 
-  it("the session's log shows the newest entries first", async () => {
+  it('shows the newest entries first', async () => {
     expect(seqs(await page({ limit: 3 }))).toEqual([9, 8, 7]);
     expect(await page({})).toMatchObject({ next: null, total: 10 });
     expect(seqs(await page({}))).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
   });
 
-  it("the session's log is read from a cursor to the end", async () => {
+  it('is read from a cursor to the end', async () => {
     const first = await page({ after: -1, limit: 4 });
     expect(seqs(first)).toEqual([0, 1, 2, 3]);
     const second = await page({ after: first.next!, limit: 4 });
@@ -73,7 +73,7 @@ describe("the session's log", () => {
     expect(await page({ after: 99 })).toEqual({ entries: [], next: null, total: 10 });
   });
 
-  it("the session's log describes each entry", async () => {
+  it('describes each entry', async () => {
     const [newest] = (await page({ limit: 1 })).entries;
     expect(newest).toEqual({
       seq: 9,
@@ -89,13 +89,13 @@ describe("the session's log", () => {
     });
   });
 
-  it("the session's log contains only its own session", async () => {
+  it('contains only its own session', async () => {
     expect(seqs(await page({}, 's-2'))).toEqual([3, 2, 1, 0]);
     expect((await page({}, 's-2')).entries.every(({ id }) => String(id).startsWith('s-2'))).toBe(true);
     expect(await page({}, 'nobody')).toEqual({ entries: [], next: null, total: 0 });
   });
 
-  it("the session's log shows the entries that exist at the time of the request", async () => {
+  it('shows the entries that exist at the time of the request', async () => {
     const inner = store;
     store = {
       ...inner,
@@ -111,7 +111,7 @@ describe("the session's log", () => {
     expect(shown).toMatchObject({ total: 10, next: null });
   });
 
-  it("the session's log is limited, and a cursor still reads everything", async () => {
+  it('is limited, and a cursor still reads everything', async () => {
     const seen: number[] = [];
     for (let after: number | null = -1; after !== null; ) {
       const one: Page = await page({ after }, 's-1', 700);
@@ -123,7 +123,7 @@ describe("the session's log", () => {
     expect(seen).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  it("the session's log cuts a long body, so that one entry does not block the rest", async () => {
+  it('cuts a long body, so that one entry does not block the rest', async () => {
     const lease = await store.acquire('s-1', 'w', 60_000);
     const long = { event: 'step', text: 'é'.repeat(10_000) };
     await store.append(lease, await store.head('s-1'), [

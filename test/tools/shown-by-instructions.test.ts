@@ -49,7 +49,7 @@ describe('an existing instruction file', () => {
       'CLAUDE.md imports "@x.txt", which is masked',
     ],
     ['is too large to be searched', { 'CLAUDE.md': 'x'.repeat(5 << 20) }, 'CLAUDE.md is too large'],
-  ])('an existing instruction file is reported if it %s', (_, files, message) => {
+  ])('is reported if it %s', (_, files, message) => {
     const problem = findInstructionProblem({ root: repository(files), config }, 'claude-code');
     expect(problem?.message).toContain(message);
   });
@@ -60,11 +60,11 @@ describe('an existing instruction file', () => {
     ['names folders', { 'CLAUDE.md': 'the aliases @/ and @~ and @/tmp' }],
     ['is a link in the root', { 'CLAUDE.md': { link: 'AGENTS.md' }, 'AGENTS.md': 'x' }],
     ['is an installed one', { 'node_modules/a/CLAUDE.md': '@../../.env' }],
-  ])('an existing instruction file is not reported if it %s', (_, files) =>
+  ])('is not reported if it %s', (_, files) =>
     expect(findInstructionProblem({ root: repository(files), config }, 'claude-code')).toBeNull(),
   );
 
-  it('an existing instruction file may import the files that hopgate.yaml lists', () => {
+  it('may import the files that hopgate.yaml lists', () => {
     const root = repository({ 'CLAUDE.md': '@.env @../outside' });
     const problem = (imports: string[]) =>
       findInstructionProblem({ root, config: { ...config, imports } }, 'claude-code');
@@ -77,7 +77,7 @@ describe('an existing instruction file', () => {
     expect(findInstructionProblem({ root: linked, config: allowed }, 'claude-code')?.message).toContain('is masked');
   });
 
-  it('an existing instruction file is searched in all folders of a path, including packages', () => {
+  it('is searched in all folders of a path, including packages', () => {
     const root = repository({ 'a/CLAUDE.md': '@../.env', 'node_modules/b/CLAUDE.md': '@../../.env' });
     const near = (path: string) => findInstructionProblem({ root, config }, 'claude-code', path)?.message ?? null;
     expect(near('x.js')).toBeNull();
@@ -86,7 +86,7 @@ describe('an existing instruction file', () => {
     expect(near('node_modules/b/lib/x.js')).toContain('node_modules/b/CLAUDE.md');
   });
 
-  it('an existing instruction file is read without imports if the client expands none', () => {
+  it('is read without imports if the client expands none', () => {
     const problem = (files: Files) => findInstructionProblem({ root: repository(files), config }, 'codex');
     expect(problem({ 'AGENTS.md': '@.env' })).toBeNull();
     expect(problem({ 'AGENTS.md': { link: '.env' } })?.message).toContain('AGENTS.md is a link to');

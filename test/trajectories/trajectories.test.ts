@@ -9,7 +9,7 @@ import { ATIF, MINI, SWE } from './runs.ts';
 const specs = await loadSpecs('specs');
 
 describe('a foreign trajectory', () => {
-  it('a trajectory of SWE-agent is read', () => {
+  it('of SWE-agent is read', () => {
     const run = readTrajectory('a', SWE)!;
     expect(run).toMatchObject({ format: 'swe-agent', folder: '/repo', submitted: true });
     expect(run.acts.map(({ input }) => input['command'])).toEqual([
@@ -20,7 +20,7 @@ describe('a foreign trajectory', () => {
   });
 
   it.each(['with recorded actions', 'with tool calls', 'with blocks of code'] as const)(
-    'a trajectory of mini-swe-agent is read %s',
+    'of mini-swe-agent is read %s',
     (form) => {
       const run = readTrajectory('b', MINI(form))!;
       expect(run).toMatchObject({ format: 'mini-swe-agent', folder: '/testbed', submitted: false });
@@ -36,11 +36,11 @@ describe('a foreign trajectory', () => {
     },
   );
 
-  it('a trajectory of mini-swe-agent may be the list of messages alone', () => {
+  it('of mini-swe-agent may be the list of messages alone', () => {
     expect(readTrajectory('b', MINI('with blocks of code').messages)?.acts).toHaveLength(2);
   });
 
-  it('a foreign trajectory in the interchange format is read', () => {
+  it('in the interchange format is read', () => {
     const run = readTrajectory('c', ATIF)!;
     expect(run.acts.map(({ name, output }) => [name, output])).toEqual([
       ['Read', 'let total'],
@@ -60,7 +60,7 @@ describe('a foreign trajectory', () => {
     [],
     [{ conversations: [] }],
     { messages: [{ type: 'user', content: 'hi' }] },
-  ])('a foreign trajectory is not read from the value %j', (value) => {
+  ])('is not read from the value %j', (value) => {
     expect(readTrajectory('d', value)).toBeNull();
   });
 });
@@ -95,9 +95,7 @@ describe('the calls that an action of a trajectory becomes', () => {
     ['str_replace_editor view /repo/src/a.py', ['read src/a.py']],
     ['str_replace_editor str_replace "/repo/src/a.py" --old_str x', ['write src/a.py']],
     ['echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT', 'submit'],
-  ])('the calls that an action of a trajectory becomes of the command %j are %j', (command, expected) =>
-    expect(at(command)).toEqual(expected),
-  );
+  ])('of the command %j are %j', (command, expected) => expect(at(command)).toEqual(expected));
 });
 
 describe('a replayed trajectory', () => {
@@ -113,7 +111,7 @@ describe('a replayed trajectory', () => {
       specs,
     );
 
-  it('a replayed trajectory that tests the shipped files is refused nothing, and needs five hops', async () => {
+  it('that tests the shipped files is refused nothing, and needs five hops', async () => {
     const replayed = await run([
       ['cat src/a.py'],
       ['sed -i s/a/b/ src/a.py'],
@@ -131,14 +129,14 @@ describe('a replayed trajectory', () => {
     ['without a test', [['sed -i s/a/b/ a.py'], ['submit']]],
     ['after a failed test', [['sed -i s/a/b/ a.py'], ['pytest', 1], ['submit']]],
     ['after a change since the test', [['sed -i s/a/b/ a.py'], ['pytest'], ['sed -i s/b/c/ a.py'], ['submit']]],
-  ] as const)('a replayed trajectory is refused a submission %s', async (_, acts) => {
+  ] as const)('is refused a submission %s', async (_, acts) => {
     const { refused } = await run(acts);
     expect(refused.map(({ act, request, code }) => [act, request, code])).toEqual([
       [acts.length - 1, 'submit', 'exit-not-met'],
     ]);
   });
 
-  it('a replayed trajectory is refused a path outside its folder and a host that is not configured', async () => {
+  it('is refused a path outside its folder and a host that is not configured', async () => {
     const { refused } = await run([
       ['echo x > /etc/cron.d/x'],
       ['curl https://example.com/'],
@@ -151,7 +149,7 @@ describe('a replayed trajectory', () => {
     ]);
   });
 
-  it('a replayed trajectory is judged by the scopes of a configuration', async () => {
+  it('is judged by the scopes of a configuration', async () => {
     const trajectory = readTrajectory('c', ATIF)!;
     const wide = await replayTrajectory(trajectory, specs);
     const narrow = await replayTrajectory(trajectory, specs, {
@@ -172,7 +170,7 @@ describe('hopgate replay --trajectories', () => {
       'report.json': JSON.stringify({ resolved_ids: ['b'], x: false }),
     });
 
-  it('hopgate replay --trajectories lists the refused acts of each run, and counts them by the end of the run', async () => {
+  it('lists the refused acts of each run, and counts them by the end of the run', async () => {
     const { code, out } = await here().run('replay', '--trajectories', 'runs', '--results', 'report.json');
     expect(code).toBe(0);
     expect(out).toContain('a/x  3 acts, not solved: 3 calls, 3 hops, 1 refused');
@@ -181,7 +179,7 @@ describe('hopgate replay --trajectories', () => {
     expect(out).toContain('not read: broken.traj');
   });
 
-  it('hopgate replay --trajectories prints JSON', async () => {
+  it('prints JSON', async () => {
     const { out } = await here().run('replay', '--trajectories', 'runs', '--json');
     const { runs, unread } = JSON.parse(out);
     expect(runs.map((run: { id: string }) => run.id)).toEqual(['a/x', 'b']);
@@ -192,7 +190,7 @@ describe('hopgate replay --trajectories', () => {
     ['a folder without trajectories', ['--trajectories', 'nothing'], 'no trajectory can be read'],
     ['results that are no JSON', ['--trajectories', 'runs', '--results', 'runs/broken.traj'], 'cannot be read'],
     ['neither trajectories nor specs', [], 'Name a spec set with --specs DIR'],
-  ])('hopgate replay --trajectories fails on %s', async (_, args, message) => {
+  ])('fails on %s', async (_, args, message) => {
     const { code, err } = await here().run('replay', ...args);
     expect(code).not.toBe(0);
     expect(err).toContain(message);

@@ -12,7 +12,7 @@ const games = GAMES === '' ? [] : globSync(join(GAMES, '**/game.tw-pddl')).sort(
 if (games.length === 0) console.log("ALFWorld's own games are not played: name their folder by ALFWORLD_GAMES.");
 
 describe.skipIf(games.length === 0)("each of ALFWorld's own games", () => {
-  it("each of ALFWorld's own games is won by its walkthrough and by the oracle, both with admissible commands only", async () => {
+  it('is won by its walkthrough and by the oracle, both with admissible commands only', async () => {
     const problems: string[] = [];
     for (const path of games) {
       const house = await loadHouse(path);

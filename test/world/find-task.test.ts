@@ -21,7 +21,7 @@ describe('the search for a house with the requested task', () => {
     ['put two pillows on the sofa', 'seed:1,task:pick_two_obj_and_place,object:Pillow,receptacle:Sofa'],
     ['put the soap bar in the sink', 'seed:1,task:pick_and_place_simple,object:SoapBar,receptacle:SinkBasin'],
     ['put something on a shelf', 'seed:1,task:pick_and_place_simple,receptacle:Shelf'],
-  ])('the search for a house finds one for "%s"', (words, id) => expect(householdWorld.gameFor(words, 1)).toBe(id));
+  ])('finds a house for "%s"', (words, id) => expect(householdWorld.gameFor(words, 1)).toBe(id));
 
   it.each([
     'put an elephant in the fridge',
@@ -29,5 +29,5 @@ describe('the search for a house with the requested task', () => {
     'put an apple on the sofa',
     'tell me a joke',
     '',
-  ])('the search for a house finds none for "%s"', (words) => expect(householdWorld.gameFor(words, 1)).toBeNull());
+  ])('finds no house for "%s"', (words) => expect(householdWorld.gameFor(words, 1)).toBeNull());
 });

@@ -8,26 +8,23 @@ import { searchPlan } from '../../src/world/search-plan.ts';
 import { depth } from '../depth.ts';
 
 describe('generated houses', () => {
-  it.each(TASK_TYPES)(
-    'generated houses with the task %s are won by the plan of the oracle, and by a search',
-    (task) => {
-      for (let seed = 0; seed < depth(2, 60); seed++) {
-        const house = generateHouse({ seed, task, wording: seed % 2 ? 'old' : 'current' });
-        const plan = oraclePlan(house)!;
-        const game = new Household(house);
-        for (const command of plan) {
-          expect(game.turn()).toMatchObject({ done: false });
-          expect(game.turn().admissible).toContain(command);
-          game.step(command);
-        }
-        expect(game.turn()).toMatchObject({ won: true, done: true });
-        expect(searchPlan(house)!.length).toBeLessThanOrEqual(plan.length);
-        expect(house.task.type).toBe(task);
+  it.each(TASK_TYPES)('with the task %s are won by the plan of the oracle, and by a search', (task) => {
+    for (let seed = 0; seed < depth(2, 60); seed++) {
+      const house = generateHouse({ seed, task, wording: seed % 2 ? 'old' : 'current' });
+      const plan = oraclePlan(house)!;
+      const game = new Household(house);
+      for (const command of plan) {
+        expect(game.turn()).toMatchObject({ done: false });
+        expect(game.turn().admissible).toContain(command);
+        game.step(command);
       }
-    },
-  );
+      expect(game.turn()).toMatchObject({ won: true, done: true });
+      expect(searchPlan(house)!.length).toBeLessThanOrEqual(plan.length);
+      expect(house.task.type).toBe(task);
+    }
+  });
 
-  it('generated houses are the same for the same seed, and can be made again from their id', () => {
+  it('are the same for the same seed, and can be made again from their id', () => {
     const options = { seed: 7, task: 'pick_and_place_simple', wording: 'old', about: { object: 'Apple' } } as const;
     const house = generateHouse(options);
     expect(generateHouse(options)).toEqual(house);
@@ -37,11 +34,11 @@ describe('generated houses', () => {
   });
 
   it.each(['', 'game.tw-pddl', 'seed:', 'seed:x', 'seed:1,unknown', 'seed:1.5'])(
-    'generated houses cannot be made from the id %j',
+    'cannot be made from the id %j',
     (id) => expect(houseOptionsFromId(id)).toBeNull(),
   );
 
-  it('generated houses contain the requested things, and an impossible request is refused', () => {
+  it('contain the requested things, and an impossible request is refused', () => {
     const about = { object: 'Apple', receptacle: 'Fridge' };
     expect(generateHouse({ seed: 1, about }).task).toMatchObject(about);
     expect(() => generateHouse({ seed: 1, about: { object: 'Apple', receptacle: 'Sofa' } })).toThrow(
@@ -50,7 +47,7 @@ describe('generated houses', () => {
     expect(() => generateHouse({ seed: 0.5 })).toThrow('the seed must be a whole number');
   });
 
-  it('generated houses may need a fact that only a person knows, and that the hint states', () => {
+  it('may need a fact that only a person knows, and that the hint states', () => {
     for (let seed = 0; seed < 5; seed++) {
       const house = generateHouse({ seed, asks: true });
       const [, object, receptacle] = /^(\w+ \d+) goes into (\w+ \d+)$/.exec(house.hint!)!;
@@ -68,7 +65,7 @@ describe('generated houses', () => {
     }
   });
 
-  it('generated houses are the same game after export and import', () => {
+  it('are the same game after export and import', () => {
     for (let seed = 0; seed < 6; seed++) {
       const house = generateHouse({ seed, wording: seed % 2 ? 'old' : 'current' });
       const files = gameFiles(house);

@@ -17,7 +17,7 @@ function answerTo(commands: readonly string[], game = new Household(kitchen())):
 }
 
 describe('a household', () => {
-  it('a household begins with the room and the task', () =>
+  it('begins with the room and the task', () =>
     expect(new Household(kitchen()).turn().observation).toBe(
       '-= Welcome to TextWorld, ALFRED! =-\n\nYou are in the middle of a room. Looking quickly around you, you see a cabinet 10, a cabinet 9, a cabinet 8, a cabinet 7, a cabinet 6, a cabinet 5, a cabinet 4, a cabinet 3, a cabinet 2, a cabinet 1, a fridge 1, a microwave 1, a shelf 1, a sidetable 1, and a sinkbasin 1.\n\nYour task is to: look at book under the desklamp.',
     ));
@@ -155,14 +155,13 @@ describe('a household', () => {
     ['', 'Nothing happens.'],
   ];
   it.each(CASES.map(([commands, answer]) => [rowOf(commands), commands, answer] as const))(
-    'a household plays the command of the row "%s" of the table: %j',
+    'plays the command of the row "%s" of the table: %j',
     (_, commands, answer) => expect(answerTo(commands.split('; '))).toBe(answer),
   );
 
-  it('a household lists the commands after "help"', () =>
-    expect(answerTo(['help'])).toMatch(/^\n?Available commands:\n/));
+  it('lists the commands after "help"', () => expect(answerTo(['help'])).toMatch(/^\n?Available commands:\n/));
 
-  it('a household is tested with an answered and a refused command for every row of the table', () => {
+  it('is tested with an answered and a refused command for every row of the table', () => {
     const rows = (refused: boolean) => [
       ...new Set(CASES.filter(([, answer]) => (answer === 'Nothing happens.') === refused).map(([of]) => rowOf(of))),
     ];
@@ -179,7 +178,7 @@ describe('a household', () => {
     );
   });
 
-  it('a household sorts admissible commands as text, so that "cabinet 10" is before "cabinet 2"', () =>
+  it('sorts admissible commands as text, so that "cabinet 10" is before "cabinet 2"', () =>
     expect(new Household(kitchen()).turn().admissible).toEqual([
       'go to cabinet 1',
       'go to cabinet 10',
@@ -201,7 +200,7 @@ describe('a household', () => {
       'look',
     ]));
 
-  it('a household lists the commands that are possible at the agent’s place', () => {
+  it('lists the commands that are possible at the agent’s place', () => {
     const game = new Household(kitchen());
     answerTo(['go to sidetable 1', 'take apple 2 from sidetable 1', 'go to sinkbasin 1'], game);
     expect(game.turn().admissible.filter((command) => !command.startsWith('go to'))).toEqual([
@@ -216,7 +215,7 @@ describe('a household', () => {
     ]);
   });
 
-  it('a household wins on arrival with the book if the lamp is lit', () => {
+  it('wins on arrival with the book if the lamp is lit', () => {
     const game = new Household(kitchen());
     answerTo(
       ['go to sidetable 1', 'use desklamp 1', 'go to cabinet 9', 'open cabinet 9', 'take book 1 from cabinet 9'],
@@ -228,21 +227,21 @@ describe('a household', () => {
     expect(game.step('look').steps).toBe(6);
   });
 
-  it('a household checks the goal also after a refused command, which counts as a step', () => {
+  it('checks the goal also after a refused command, which counts as a step', () => {
     const house = { ...kitchen(), formula: '(and (isCool apple_bar__plus_02_dot_00))' };
     const game = new Household(house);
     expect(game.turn()).toMatchObject({ won: false, steps: 0 });
     expect(game.step('fly')).toMatchObject({ won: true, steps: 1, observation: 'Nothing happens.' });
   });
 
-  it('a household ends without a win at step 100', () => {
+  it('ends without a win at step 100', () => {
     const game = new Household(kitchen());
     for (let i = 0; i < 99; i++) game.step('nonsense');
     expect(game.turn()).toMatchObject({ done: false, steps: 99 });
     expect(game.step('look')).toMatchObject({ done: true, won: false, steps: 100 });
   });
 
-  it('a household has ALFWorld’s older wording if the house asks for it', () => {
+  it('has ALFWorld’s older wording if the house asks for it', () => {
     const game = new Household(kitchen('old'));
     expect(game.turn().admissible).not.toContain('help');
     // Locations have numbers like all things.
@@ -254,7 +253,7 @@ describe('a household', () => {
     expect(game.step('put apple 2 in/on sidetable 1').observation).toBe('You put the apple 2 in/on the sidetable 1.');
   });
 
-  it('a household continues from a snapshot of the same house only', () => {
+  it('continues from a snapshot of the same house only', () => {
     const game = new Household(kitchen());
     answerTo(['go to sidetable 1', 'take apple 2 from sidetable 1'], game);
     const snapshot = JSON.parse(JSON.stringify(game.snapshot()));
@@ -268,7 +267,7 @@ describe('a household', () => {
 });
 
 describe('random games', () => {
-  it('random games change the text by each admissible command, and the state by no other one', () => {
+  it('change the text by each admissible command, and the state by no other one', () => {
     let steps = 0;
     fc.assert(
       fc.property(
@@ -299,7 +298,7 @@ describe('random games', () => {
     if (depth(false, true)) console.log(`${steps} random steps`);
   });
 
-  it('random games continue in the same way after a snapshot', () => {
+  it('continue in the same way after a snapshot', () => {
     fc.assert(
       fc.property(
         fc.nat(100_000),

@@ -8,7 +8,7 @@ import { houseFromPddl } from '../../src/world/pddl/pddl-problem.ts';
 const PROBLEM = readFileSync('test/world/fixtures/small-kitchen.pddl', 'utf8');
 
 describe('a PDDL problem', () => {
-  it('a PDDL problem has the task of its goal', () =>
+  it('has the task of its goal', () =>
     expect(houseFromPddl(PROBLEM, { id: 'x' }).task).toEqual({
       type: 'look_at_obj_in_light',
       goal: 'look at book under the desklamp',
@@ -27,7 +27,7 @@ describe('a PDDL problem', () => {
       '(exists (?r - receptacle ?o - object) (and (isHot ?o) (objectType ?o MugType) (receptacleType ?r ShelfType) (inReceptacle ?o ?r)))',
       { type: 'pick_heat_then_place_in_recep', goal: 'put a hot mug in shelf' },
     ],
-  ])('a PDDL problem has the task of %s', (goal, task) =>
+  ])('has the task of %s', (goal, task) =>
     expect(houseFromPddl(PROBLEM.replace(/\(:goal.*/s, `(:goal ${goal}))`), { id: 'x' }).task).toMatchObject(task),
   );
 
@@ -44,12 +44,11 @@ describe('a PDDL problem', () => {
       ':init has 0 facts (atLocation agent1 …), not 1',
     ],
     [() => '('.repeat(300), 'more than 200 parentheses are open'],
-  ])(
-    'a PDDL problem is refused if it is malformed, and the error names the line or the reason: case %#',
-    (change, message) => expect(() => houseFromPddl(change(PROBLEM), { id: 'x' })).toThrow(message),
+  ])('is refused if it is malformed, and the error names the line or the reason: case %#', (change, message) =>
+    expect(() => houseFromPddl(change(PROBLEM), { id: 'x' })).toThrow(message),
   );
 
-  it('a PDDL problem may have comments and any case', () =>
+  it('may have comments and any case', () =>
     expect(parsePddlExpressions('; a (b\n(A ?B ; c)\n)')).toEqual([['a', '?b']]));
 });
 
@@ -59,7 +58,7 @@ describe('the oracle', () => {
   const goal = `(:goal (exists (?r - receptacle ?o - object) (and (isCool ?o) (objectType ?o MugType) (receptacleType ?r CabinetType) (inReceptacle ?o ?r))))`;
   const problem = PROBLEM.replace(/\(:goal.*/s, `${goal})`);
 
-  it('the oracle takes a thing away from its destination if it must cool the thing first', () =>
+  it('takes a thing away from its destination if it must cool the thing first', () =>
     expect(oraclePlan(houseFromPddl(problem, { id: 'x' }))).toEqual([
       'go to cabinet 10',
       'take mug 1 from cabinet 10',
@@ -69,7 +68,7 @@ describe('the oracle', () => {
       'move mug 1 to cabinet 10',
     ]));
 
-  it('the oracle wins before the end of its plan if a thing was in two receptacles', () => {
+  it('wins before the end of its plan if a thing was in two receptacles', () => {
     const second = CABINET.replace('plus_00', 'plus_09');
     const both = problem.replace(`(inReceptacle ${MUG} `, `(inReceptacle ${MUG} ${second}) (inReceptacle ${MUG} `);
     expect(oraclePlan(houseFromPddl(both, { id: 'x' }))?.at(-1)).toBe('cool mug 1 with fridge 1');
@@ -81,9 +80,9 @@ describe('a game file', () => {
     ['{', 'game: the text is not JSON'],
     ['{}', 'game: pddl_problem: Invalid input'],
     ['{"pddl_problem":"(x"}', 'game: pddl_problem, line 1: "(" is never closed'],
-  ])('a game file is refused if it is %s', (text, message) => expect(() => readGame('game', text)).toThrow(message));
+  ])('is refused if it is %s', (text, message) => expect(() => readGame('game', text)).toThrow(message));
 
-  it('a game file has the wording and the goal line of its grammar', () => {
+  it('has the wording and the goal line of its grammar', () => {
     const grammar = '{"rhs": "Your task is to: examine the book with the desklamp."} template :: "put {o} in/on {r}";';
     const house = readGame('game', JSON.stringify({ pddl_problem: PROBLEM, grammar }));
     expect([house.wording, house.task.goal]).toEqual(['old', 'examine the book with the desklamp']);

@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 describe('a call of one of the client’s own tools', () => {
-  it('a call of one of the client’s own tools is refused and recorded while the mode forbids it, and the refusal names the remedy', async () => {
+  it('is refused and recorded while the mode forbids it, and the refusal names the remedy', async () => {
     const read = await world.call('Read', { file_path: world.path('src/a.js') });
     expect(read.verdict).toBe('blocked');
     expect(read.answer.stdout).toBe('');
@@ -24,7 +24,7 @@ describe('a call of one of the client’s own tools', () => {
     expect(await world.evidence()).toContain('denial mode-forbids');
   });
 
-  it('a call of one of the client’s own tools runs in the client after the gate has allowed it, and its result is recorded', async () => {
+  it('runs in the client after the gate has allowed it, and its result is recorded', async () => {
     await world.lead('explore', 'diagnose');
     const read = await world.call('Read', { file_path: world.path('src/a.js') });
     expect(read.verdict).toBe('allowed');
@@ -36,7 +36,7 @@ describe('a call of one of the client’s own tools', () => {
     expect(await world.session(async (session) => session.state.steps)).toBe(1);
   });
 
-  it('a call of one of the client’s own tools reads a result that Claude Code saved for this conversation, and nothing else from there', async () => {
+  it('reads a result that Claude Code saved for this conversation, and nothing else from there', async () => {
     await world.lead('explore', 'diagnose');
     const folder = join(world.folder, 'conversation');
     const saved = join(folder, 'tool-results', 'b1.txt');
@@ -65,7 +65,7 @@ describe('a call of one of the client’s own tools', () => {
     ).toBe('blocked');
   });
 
-  it('a call of one of the client’s own tools has a durable intent before it runs and its observed effects afterwards', async () => {
+  it('has a durable intent before it runs and its observed effects afterwards', async () => {
     await world.lead('edit', 'execute');
     const edit = await world.call('Edit', {
       file_path: world.path('src/a.js'),
@@ -80,7 +80,7 @@ describe('a call of one of the client’s own tools', () => {
     expect((await world.evidence()).at(-1)).toBe('outcome edit ok, modify src/a.js');
   });
 
-  it('a call of one of the client’s own tools names a finding about its change to the model', async () => {
+  it('names a finding about its change to the model', async () => {
     await world.lead('edit', 'execute');
     const content = "import test from 'node:test';\ntest.skip('a', () => {});\n";
     const write = await world.call('Write', { file_path: world.path('src/a.test.js'), content });
@@ -90,7 +90,7 @@ describe('a call of one of the client’s own tools', () => {
     expect(context).toMatch(/findings.*\nsrc\/a\.test\.js: the file skips or singles out tests in 1 place/);
   });
 
-  it('a call of one of the client’s own tools is refused outside the scope', async () => {
+  it('is refused outside the scope', async () => {
     await world.lead('edit', 'execute');
     const write = await world.call('Write', { file_path: world.path('package.json'), content: '{}' });
     expect(write.verdict).toBe('blocked');
@@ -105,17 +105,14 @@ describe('a call of one of the client’s own tools', () => {
     ['Grep', { pattern: 'a', path: '~' }],
     ['Glob', { pattern: '*', path: '~/' }],
     ['NotebookEdit', { notebook_path: '~/a.ipynb', new_source: '' }],
-  ])(
-    'a call of one of the client’s own tools is refused if Claude Code reads its path as another one: %s %j',
-    async (tool, input) => {
-      await world.lead('edit', 'execute');
-      const { verdict, reason } = await world.call(tool, input);
-      expect(verdict).toBe('blocked');
-      expect(reason).toContain('which Claude Code reads as another one');
-    },
-  );
+  ])('is refused if Claude Code reads its path as another one: %s %j', async (tool, input) => {
+    await world.lead('edit', 'execute');
+    const { verdict, reason } = await world.call(tool, input);
+    expect(verdict).toBe('blocked');
+    expect(reason).toContain('which Claude Code reads as another one');
+  });
 
-  it('a call of one of the client’s own tools is judged by the folder that its event names, also through a link', async () => {
+  it('is judged by the folder that its event names, also through a link', async () => {
     await world.lead('explore', 'diagnose');
     mkdirSync(join(world.folder, 'beside', 'src'), { recursive: true });
     writeFileSync(join(world.folder, 'beside', 'src', 'a.js'), 'other\n');
@@ -131,42 +128,36 @@ describe('a call of one of the client’s own tools', () => {
     ['Glob', { pattern: '/etc/*' }, 'outside the root'],
     ['Glob', { pattern: 'ROOT/masked/*', path: 'src' }, 'is masked'],
     ['Glob', { pattern: 'ROOT /*' }, 'which Claude Code reads as another one'],
-  ])(
-    'a call of one of the client’s own tools is judged by the folder that an absolute pattern names: %s %j',
-    async (tool, { pattern, ...input }, why) => {
-      await world.lead('explore', 'diagnose');
-      world.write('masked/.env', 'KEY=1\n');
-      symlinkSync('/etc', world.path('link'));
-      const named = pattern.replace('LINK', world.path('link')).replace('ROOT', world.root);
-      const { verdict, reason } = await world.call(tool, { ...input, pattern: named });
-      expect([verdict, reason]).toEqual(['blocked', expect.stringContaining(why)]);
-      expect((await world.call(tool, { pattern: `${world.root}/src/*.js` })).verdict).toBe('allowed');
-    },
-  );
+  ])('is judged by the folder that an absolute pattern names: %s %j', async (tool, { pattern, ...input }, why) => {
+    await world.lead('explore', 'diagnose');
+    world.write('masked/.env', 'KEY=1\n');
+    symlinkSync('/etc', world.path('link'));
+    const named = pattern.replace('LINK', world.path('link')).replace('ROOT', world.root);
+    const { verdict, reason } = await world.call(tool, { ...input, pattern: named });
+    expect([verdict, reason]).toEqual(['blocked', expect.stringContaining(why)]);
+    expect((await world.call(tool, { pattern: `${world.root}/src/*.js` })).verdict).toBe('allowed');
+  });
 
-  it('a call of one of the client’s own tools sends a message to the user, but no file', async () => {
+  it('sends a message to the user, but no file', async () => {
     expect((await world.call('SendUserMessage', { message: 'done', status: 'normal' })).verdict).toBe('allowed');
     const { verdict, reason } = await world.call('SendUserMessage', { message: 'x', attachments: ['/etc/passwd'] });
     expect([verdict, reason]).toEqual(['blocked', expect.stringContaining('leave out the argument attachments')]);
   });
 
-  it('a call of one of the client’s own tools plans its next turn in words, but no slash command', async () => {
+  it('plans its next turn in words, but no slash command', async () => {
     const wake = (prompt: string) => world.call('ScheduleWakeup', { delaySeconds: 60, reason: 'x', prompt });
     expect((await wake('/deploy now')).reason).toContain('would run a slash command later');
     expect((await wake('see whether src/a is built')).verdict).toBe('allowed');
   });
 
-  it.each(['Glob', 'Grep'])(
-    'a call of one of the client’s own tools searches the folder of its event if %s names none',
-    async (tool) => {
-      await world.lead('explore', 'diagnose');
-      mkdirSync(join(world.folder, 'beside'));
-      const search = (cwd: string, input = {}) => world.call(tool, { pattern: '*', ...input }, { cwd });
-      expect((await search(join(world.folder, 'beside'))).verdict).toBe('blocked');
-      expect((await search(join(world.folder, 'beside'), { path: '' })).verdict).toBe('blocked');
-      expect((await search(world.path('src'))).verdict).toBe('allowed');
-    },
-  );
+  it.each(['Glob', 'Grep'])('searches the folder of its event if %s names none', async (tool) => {
+    await world.lead('explore', 'diagnose');
+    mkdirSync(join(world.folder, 'beside'));
+    const search = (cwd: string, input = {}) => world.call(tool, { pattern: '*', ...input }, { cwd });
+    expect((await search(join(world.folder, 'beside'))).verdict).toBe('blocked');
+    expect((await search(join(world.folder, 'beside'), { path: '' })).verdict).toBe('blocked');
+    expect((await search(world.path('src'))).verdict).toBe('allowed');
+  });
 
   it.each([
     '.claude/settings.local.json',
@@ -175,14 +166,14 @@ describe('a call of one of the client’s own tools', () => {
     '.codex/config.toml',
     'hopgate.yaml',
     'src/.claude/settings.json',
-  ])('a call of one of the client’s own tools never writes %s, which could disable the gate', async (file) => {
+  ])('never writes %s, which could disable the gate', async (file) => {
     await world.lead('edit', 'execute');
     const write = await world.call('Write', { file_path: world.path(file), content: '{"disableAllHooks":true}' });
     expect(write.verdict).toBe('blocked');
     expect(await world.evidence()).toContain('denial out-of-scope');
   });
 
-  it('a call of one of the client’s own tools is recorded as failed if it fails', async () => {
+  it('is recorded as failed if it fails', async () => {
     await world.lead('edit', 'execute');
     const write = await world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
     await world.sendEvent('PostToolUseFailure', { tool_name: 'Write', tool_use_id: write.id, error: 'EACCES' });
@@ -191,7 +182,7 @@ describe('a call of one of the client’s own tools', () => {
 });
 
 describe('Bash', () => {
-  it('Bash is replaced by the sandboxed runner after the gate has allowed the command', async () => {
+  it('is replaced by the sandboxed runner after the gate has allowed the command', async () => {
     await world.lead('explore', 'diagnose');
     const bash = await world.call('Bash', { command: 'ls', dangerouslyDisableSandbox: true });
     expect(bash.verdict).toBe('allowed');
@@ -202,7 +193,7 @@ describe('Bash', () => {
     expect(bash.context).toBe('');
   });
 
-  it('Bash stays in the background if that was requested', async () => {
+  it('stays in the background if that was requested', async () => {
     await world.lead('explore', 'diagnose');
     const bash = await world.call('Bash', { command: 'ls', run_in_background: true });
     expect(bash.context).toContain('runs in the background');
@@ -210,7 +201,7 @@ describe('Bash', () => {
     expect(bash.input).not.toHaveProperty('timeout');
   });
 
-  it('Bash is refused if the mode forbids it', async () => {
+  it('is refused if the mode forbids it', async () => {
     const bash = await world.call('Bash', { command: 'ls' });
     expect(bash.verdict).toBe('blocked');
     expect(await world.evidence()).toContain('denial mode-forbids');
@@ -228,7 +219,7 @@ describe('any other tool of Claude Code', () => {
     'mcp__other__delete',
     'mcp__hopgate__hop',
     'WebSearch',
-  ])('any other tool of Claude Code is refused if it is %s, which could act outside the gate', async (tool) => {
+  ])('is refused if it is %s, which could act outside the gate', async (tool) => {
     await world.lead('edit', 'execute');
     const call = await world.call(tool, { command: 'touch x' });
     expect(call.verdict).toBe('blocked');
@@ -236,13 +227,13 @@ describe('any other tool of Claude Code', () => {
   });
 
   it.each(['TodoWrite', 'ToolSearch', 'Agent', 'AskUserQuestion'])(
-    'any other tool of Claude Code is allowed if it is %s, which affects only the client',
+    'is allowed if it is %s, which affects only the client',
     async (tool) => {
       expect((await world.call(tool, {})).verdict).toBe('allowed');
     },
   );
 
-  it('any other tool of Claude Code is passed to the server if it is hopgate’s own; the server decides it again', async () => {
+  it('is passed to the server if it is hopgate’s own; the server decides it again', async () => {
     for (const tool of ['hop', 'mode', 'status', 'glob'])
       expect(await world.call(own(tool), { to: 'edit' }), tool).toMatchObject({
         verdict: 'allowed',
@@ -255,18 +246,15 @@ describe('any other tool of Claude Code', () => {
     ['edit', { path: 'src/a.js', old: 'one', new: 'two' }, 'Edit', '"old_string":"one","new_string":"two"'],
     ['write', { path: 'src/b.js', content: 'b' }, 'Write', '"content":"b"'],
     ['bash', { command: 'rm -rf src' }, 'Bash', '"command":"rm -rf src"'],
-  ])(
-    'any other tool of Claude Code is left to Claude Code’s own rules if it is %s',
-    async (tool, args, native, input) => {
-      await world.lead('edit', 'execute');
-      const { verdict, reason } = await world.call(own(tool), args);
-      expect(verdict).toBe('blocked');
-      expect(reason).toContain(`call ${native} with {`);
-      expect(reason).toContain(input.replace('ROOT', world.root));
-    },
-  );
+  ])('is left to Claude Code’s own rules if it is %s', async (tool, args, native, input) => {
+    await world.lead('edit', 'execute');
+    const { verdict, reason } = await world.call(own(tool), args);
+    expect(verdict).toBe('blocked');
+    expect(reason).toContain(`call ${native} with {`);
+    expect(reason).toContain(input.replace('ROOT', world.root));
+  });
 
-  it('any other tool of Claude Code asks the person about a search if the user has rules for reading, which cannot be applied to a search', async () => {
+  it('asks the person about a search if the user has rules for reading, which cannot be applied to a search', async () => {
     world.write('.claude/settings.local.json', '{"permissions":{"deny":["Read(./secrets/**)"]}}');
     expect(await world.call(own('grep'), { pattern: 'x' })).toMatchObject({ verdict: 'allowed', decision: 'ask' });
     world.write('.claude/settings.local.json', '{"permissions":{"deny":["Reading"],"allow":["Read"]}}');
@@ -275,7 +263,7 @@ describe('any other tool of Claude Code', () => {
     expect(await world.call(own('grep'), { pattern: 'x' })).toMatchObject({ decision: 'ask' });
   });
 
-  it('any other tool of Claude Code asks the person wherever Claude Code’s user wants to be asked', async () => {
+  it('asks the person wherever Claude Code’s user wants to be asked', async () => {
     await world.lead('edit', 'execute');
     for (const [tool, input] of [
       ['Read', { file_path: world.path('src/a.js') }],
@@ -286,7 +274,7 @@ describe('any other tool of Claude Code', () => {
       expect(await world.call(tool, input), tool).toMatchObject({ verdict: 'allowed', decision: null });
   });
 
-  it('any other tool of Claude Code is recorded as not run if the user or a rule denied it, and does not count as a missing hook', async () => {
+  it('is recorded as not run if the user or a rule denied it, and does not count as a missing hook', async () => {
     await world.lead('edit', 'execute');
     const { id } = await world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
     const transcript = join(world.folder, 'conversation.jsonl');
@@ -302,7 +290,7 @@ describe('any other tool of Claude Code', () => {
     expect((await world.evidence()).at(-1)).toBe('outcome write failed');
   });
 
-  it('any other tool of Claude Code is refused for web pages, with hopgate’s own tool as the remedy', async () => {
+  it('is refused for web pages, with hopgate’s own tool as the remedy', async () => {
     world.write('hopgate.yaml', 'web: { allow: [docs.example.com] }\n');
     await world.lead('explore', 'diagnose');
     const fetched = await world.call('WebFetch', { url: 'https://docs.example.com/', prompt: 'what is it' });
@@ -325,7 +313,7 @@ describe('an install that needs an approval', () => {
     return here.call('Bash', { command: 'npm ci', description: 'x' });
   };
 
-  it('an install that needs an approval is left to the tool that can ask a person', async () => {
+  it('is left to the tool that can ask a person', async () => {
     const { verdict, reason } = await install([]);
     expect([verdict, reason]).toEqual([
       'blocked',
@@ -333,7 +321,7 @@ describe('an install that needs an approval', () => {
     ]);
   });
 
-  it('an install that needs an approval runs as a command if the operator approved it in advance', async () => {
+  it('runs as a command if the operator approved it in advance', async () => {
     const { verdict, input } = await install(['install']);
     expect([verdict, input?.['command']]).toEqual([
       'allowed',

@@ -23,7 +23,7 @@ const result = (tool_use_id: string, content: unknown = 'done', is_error?: boole
 });
 
 describe('the transcript of Claude Code', () => {
-  it('the transcript of Claude Code contains the agent’s words and the calls that ran', () => {
+  it('contains the agent’s words and the calls that ran', () => {
     writeFileSync(
       file,
       [
@@ -39,7 +39,7 @@ describe('the transcript of Claude Code', () => {
     ]);
   });
 
-  it('the transcript of Claude Code omits calls that never ran and calls without effects', () => {
+  it('omits calls that never ran and calls without effects', () => {
     const names = ['Write', 'NoSuch', 'TodoWrite'];
     const errors = ['PreToolUse:Write hook error: no', '<tool_use_error>Error: No such tool</tool_use_error>'];
     writeFileSync(
@@ -52,7 +52,7 @@ describe('the transcript of Claude Code', () => {
     expect(readClaudeTranscript(file).ran).toEqual([]);
   });
 
-  it('the transcript of Claude Code omits a read of a saved result of the conversation, as in a sub-agent', () => {
+  it('omits a read of a saved result of the conversation, as in a sub-agent', () => {
     const saved = join(file.replace(/\.jsonl$/, ''), 'tool-results', 'b1.txt');
     const calls = line(
       'assistant',
@@ -67,7 +67,7 @@ describe('the transcript of Claude Code', () => {
     expect(readClaudeTranscript(agent).ran.map(({ id }) => id)).toEqual(['b']);
   });
 
-  it('the transcript of Claude Code is read on from the last position, and an unfinished line is left for later', () => {
+  it('is read on from the last position, and an unfinished line is left for later', () => {
     const next = line('assistant', { type: 'text', text: 'two' });
     writeFileSync(file, line('assistant', { type: 'text', text: 'one' }) + next.slice(0, 20));
     const first = readClaudeTranscript(file);
@@ -76,7 +76,7 @@ describe('the transcript of Claude Code', () => {
     expect(readClaudeTranscript(file, first.end).texts).toEqual(['two']);
   });
 
-  it('the transcript of Claude Code is empty if the file is missing or unreadable', () => {
+  it('is empty if the file is missing or unreadable', () => {
     expect(readClaudeTranscript(join(folder, 'none'))).toEqual({ texts: [], ran: [], end: 0 });
     writeFileSync(file, 'null\n[]\n{"message":7}\n{"message":{"role":"user","content":[null,4]}}\n');
     expect(readClaudeTranscript(file)).toMatchObject({ texts: [], ran: [] });

@@ -16,7 +16,7 @@ const hop = `mcp__plugin_hopgate_${SERVER}__hop`;
 
 describe('Claude Code’s message to the model', () => {
   it.each(['startup', 'resume', 'clear', 'compact', 'fork'])(
-    'Claude Code’s message to the model contains at SessionStart (%s) the agent’s place and its exits',
+    'contains at SessionStart (%s) the agent’s place and its exits',
     async (source) => {
       const { context, answer } = await world.sendEvent('SessionStart', { source });
       expect(answer.exit).toBe(0);
@@ -25,7 +25,7 @@ describe('Claude Code’s message to the model', () => {
     },
   );
 
-  it('Claude Code’s message to the model is repeated only after something has changed', async () => {
+  it('is repeated only after something has changed', async () => {
     const promptContext = async () => (await world.sendEvent('UserPromptSubmit', { prompt: 'go on' })).context;
     await world.sendEvent('SessionStart', { source: 'startup' });
     expect(await promptContext()).toBe('');
@@ -44,7 +44,7 @@ describe('Claude Code’s message to the model', () => {
     expect(await resumed()).toContain('"test"');
   });
 
-  it('Claude Code’s message to the model contains the current state with each prompt', async () => {
+  it('contains the current state with each prompt', async () => {
     await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('edit', 'execute');
     const { context } = await world.sendEvent('UserPromptSubmit', { prompt: 'go on' });
@@ -52,7 +52,7 @@ describe('Claude Code’s message to the model', () => {
     expect(context).toContain('execute');
   });
 
-  it('Claude Code’s message to the model is empty before a compaction', async () => {
+  it('is empty before a compaction', async () => {
     const { answer } = await world.sendEvent('PreCompact', { trigger: 'auto' });
     expect(answer).toEqual({ exit: 0, stdout: '', stderr: '' });
   });
@@ -61,7 +61,7 @@ describe('Claude Code’s message to the model', () => {
 describe('Claude Code’s message to the person', () => {
   const begin = async () => (await world.sendEvent('SessionStart', { source: 'startup' })).notice;
 
-  it('Claude Code’s message to the person says once that nobody has trusted hopgate.yaml', async () => {
+  it('says once that nobody has trusted hopgate.yaml', async () => {
     world.write('hopgate.yaml', 'specs: specs\n');
     expect(await begin()).toMatch(/hopgate.yaml is not trusted, .* run "hopgate trust"/);
     expect((await world.sendEvent('UserPromptSubmit', { prompt: 'x' })).notice).toBeNull();
@@ -74,19 +74,19 @@ describe('Claude Code’s message to the person', () => {
     expect(await begin()).toContain('differs from the file that you trusted');
   });
 
-  it('Claude Code’s message to the person is empty if hopgate.yaml is trusted unchanged, or missing', async () => {
+  it('is empty if hopgate.yaml is trusted unchanged, or missing', async () => {
     world.write('hopgate.yaml', 'scopes: { edit: [docs/] }\n');
     await trustCurrentConfig(world.root, world.env);
     expect(await begin()).toBeNull();
   });
 
-  it('Claude Code’s message to the person is empty if there is no hopgate.yaml', async () => {
+  it('is empty if there is no hopgate.yaml', async () => {
     expect(await begin()).toBeNull();
   });
 });
 
 describe('instructions that import a masked file', () => {
-  it('instructions that import a masked file block the prompt and every file of their folder', async () => {
+  it('block the prompt and every file of their folder', async () => {
     await world.lead('explore', 'diagnose');
     world.write('.env', 'A=1');
     world.write('src/CLAUDE.md', '@../.env');
@@ -108,7 +108,7 @@ describe('the Stop hook', () => {
     await world.session((session) => session.step({ tool: 'write', args: { path: 'src/a.js', content: 'two' } }));
   };
 
-  it('the Stop hook asks once for the review, with the call that leads to it', async () => {
+  it('asks once for the review, with the call that leads to it', async () => {
     await work();
     const first = await world.sendEvent('Stop', { stop_hook_active: false });
     expect(first.goOn).toContain('which is in edit');
@@ -117,12 +117,12 @@ describe('the Stop hook', () => {
     expect((await world.sendEvent('Stop', { stop_hook_active: false })).answer.stdout).toBe('');
   });
 
-  it('the Stop hook does not ask if a hook already keeps the agent running', async () => {
+  it('does not ask if a hook already keeps the agent running', async () => {
     await work();
     expect((await world.sendEvent('Stop', { stop_hook_active: true })).goOn).toBeNull();
   });
 
-  it('the Stop hook does not ask if the agent did nothing or only read', async () => {
+  it('does not ask if the agent did nothing or only read', async () => {
     await world.sendEvent('SessionStart', { source: 'startup' });
     expect((await world.sendEvent('Stop', { stop_hook_active: false })).goOn).toBeNull();
     await world.lead('explore', 'diagnose');
@@ -130,7 +130,7 @@ describe('the Stop hook', () => {
     expect((await world.sendEvent('Stop', { stop_hook_active: false })).goOn).toBeNull();
   });
 
-  it('the Stop hook does not ask in a later turn that only answered or looked, and asks in the next one that worked', async () => {
+  it('does not ask in a later turn that only answered or looked, and asks in the next one that worked', async () => {
     await work(); // an interrupted turn has no Stop
     const turn = async (step: { readonly tool: string; readonly args: { [name: string]: string } }) => {
       await world.sendEvent('UserPromptSubmit', { prompt: 'go on' });
@@ -144,7 +144,7 @@ describe('the Stop hook', () => {
     expect(await turn({ tool: 'write', args: { path: 'src/a.js', content: 'four' } })).toBeNull();
   });
 
-  it('the Stop hook never asks again after a review, also for later work', async () => {
+  it('never asks again after a review, also for later work', async () => {
     await work();
     await world.session((session) => session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'done' }));
     await world.session((session) => session.stop('reviewed'));
@@ -154,7 +154,7 @@ describe('the Stop hook', () => {
     expect((await world.sendEvent('Stop', { stop_hook_active: false })).goOn).toBeNull();
   });
 
-  it('the Stop hook does not ask after the work was reviewed', async () => {
+  it('does not ask after the work was reviewed', async () => {
     await work();
     await world.session((session) => session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'done' }));
     expect((await world.sendEvent('Stop', { stop_hook_active: false })).goOn).toBeNull();
@@ -166,7 +166,7 @@ describe('the Stop hook', () => {
 describe('a sub-agent', () => {
   const child = { agent_id: 'a1', agent_type: 'general-purpose' };
 
-  it('a sub-agent has its own session in its parent’s peripheral and mode, which it cannot leave', async () => {
+  it('has its own session in its parent’s peripheral and mode, which it cannot leave', async () => {
     await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('explore', 'diagnose');
     const { context } = await world.sendEvent('SubagentStart', child);
@@ -183,7 +183,7 @@ describe('a sub-agent', () => {
     }
   });
 
-  it('a sub-agent loses a permission when its parent loses it', async () => {
+  it('loses a permission when its parent loses it', async () => {
     await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('edit', 'execute');
     await world.sendEvent('SubagentStart', child);
@@ -199,7 +199,7 @@ describe('a sub-agent', () => {
     expect(await world.evidence()).not.toContain('denial tool-not-allowed');
   });
 
-  it('a sub-agent does not disturb a running call of its parent when its own call is refused', async () => {
+  it('does not disturb a running call of its parent when its own call is refused', async () => {
     await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('explore', 'diagnose');
     await world.sendEvent('SubagentStart', child);
@@ -216,7 +216,7 @@ describe('a sub-agent', () => {
     expect((await world.evidence('a1')).at(-1)).toBe('denial tool-not-allowed');
   });
 
-  it('a sub-agent cannot use hopgate’s own tools outside its envelope', async () => {
+  it('cannot use hopgate’s own tools outside its envelope', async () => {
     await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('explore', 'diagnose');
     await world.sendEvent('SubagentStart', child);
@@ -226,7 +226,7 @@ describe('a sub-agent', () => {
     expect((await world.call(own('write'), { path: 'src/x.js', content: '' }, child)).verdict).toBe('blocked');
   });
 
-  it('a sub-agent has its session closed when it stops', async () => {
+  it('has its session closed when it stops', async () => {
     await world.sendEvent('SessionStart', { source: 'startup' });
     await world.sendEvent('SubagentStart', child);
     await world.sendEvent('SubagentStop', child);
@@ -235,7 +235,7 @@ describe('a sub-agent', () => {
     expect((await world.call('Read', { file_path: world.path('src/a.js') }, child)).verdict).toBe('blocked');
   });
 
-  it('a sub-agent is refused if it would work outside this repository', async () => {
+  it('is refused if it would work outside this repository', async () => {
     await world.sendEvent('SessionStart', { source: 'startup' });
     for (const isolation of ['worktree', 'remote'])
       expect((await world.call('Agent', { prompt: 'x', isolation })).verdict).toBe('blocked');
@@ -243,14 +243,14 @@ describe('a sub-agent', () => {
 });
 
 describe('missing hooks', () => {
-  it('missing hooks are noticed if a conversation never sent SessionStart', async () => {
+  it('are noticed if a conversation never sent SessionStart', async () => {
     const late = await world.call('TodoWrite', {});
     expect(late.verdict).toBe('allowed');
     expect((await world.record()).notes['silent']).toHaveLength(1);
     expect((await world.call('TodoWrite', {})).notice).toBeNull();
   });
 
-  it('missing hooks are noticed if the end of an acting call was never reported, and the person at the client sees it', async () => {
+  it('are noticed if the end of an acting call was never reported, and the person at the client sees it', async () => {
     await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('edit', 'execute');
     const first = await world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
@@ -263,7 +263,7 @@ describe('missing hooks', () => {
     expect((await world.evidence()).includes('interrupted write')).toBe(true);
   });
 
-  it('missing hooks are not suspected while read-only calls run in parallel', async () => {
+  it('are not suspected while read-only calls run in parallel', async () => {
     await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('explore', 'diagnose');
     const [a, b] = [
@@ -320,7 +320,7 @@ describe('missing hooks', () => {
       expect((await world.record()).notes['silent']).toHaveLength(1);
     });
 
-    it('the client’s own transcript keeps a command that was refused before it began from running later', async () => {
+    it('keeps a command that was refused before it began from running later', async () => {
       await world.sendEvent('SessionStart', { source: 'startup' });
       await world.lead('edit', 'execute');
       const { id, input } = await world.call('Bash', { command: 'ls' });
@@ -331,7 +331,7 @@ describe('missing hooks', () => {
     });
   });
 
-  it('missing hooks are reported with a later reply if the first reply cannot carry a message', async () => {
+  it('are reported with a later reply if the first reply cannot carry a message', async () => {
     await world.call('Monitor', {});
     const { notice } = await world.sendEvent('UserPromptSubmit', { prompt: 'x' });
     expect(notice).toContain('sent no SessionStart');
@@ -339,7 +339,7 @@ describe('missing hooks', () => {
 });
 
 describe('a call that another hook changed after hopgate had allowed it', () => {
-  it('a call that another hook changed after hopgate had allowed it is noticed, and its outcome is not recorded as that of the allowed call', async () => {
+  it('is noticed, and its outcome is not recorded as that of the allowed call', async () => {
     await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('edit', 'execute');
     const input = { file_path: world.path('src/b.js'), content: 'b' };
@@ -359,7 +359,7 @@ describe('a call that another hook changed after hopgate had allowed it', () => 
 });
 
 describe('a settings change that could disable the hooks', () => {
-  it('a settings change that could disable the hooks does not take effect during a conversation', async () => {
+  it('does not take effect during a conversation', async () => {
     await world.sendEvent('SessionStart', { source: 'startup' });
     const change = await world.sendEvent('ConfigChange', {
       source: 'local_settings',
@@ -379,18 +379,18 @@ describe('a hook that cannot be answered', () => {
     { hook_event_name: 'PreToolUse' },
     { session_id: 'x' },
     { hook_event_name: 'PreToolUse', session_id: 'x', agent_id: 7 },
-  ])('a hook that cannot be answered refuses an event that it cannot read: %j', async (raw) => {
+  ])('refuses an event that it cannot read: %j', async (raw) => {
     const answer = await handleClaudeEvent(raw, world.host.hookContext({ env: world.env, pid: null }), world.env);
     expect(answer.exit).toBe(2);
     expect(answer.stderr).not.toBe('');
   });
 
-  it('a hook that cannot be answered refuses a call without an id or a tool', async () => {
+  it('refuses a call without an id or a tool', async () => {
     expect((await world.sendEvent('PreToolUse', { tool_name: 'Read' })).verdict).toBe('blocked');
     expect((await world.sendEvent('PreToolUse', { tool_use_id: 'x' })).verdict).toBe('blocked');
   });
 
-  it('a hook that cannot be answered uses the configured repository, whichever of its folders the client was started in', async () => {
+  it('uses the configured repository, whichever of its folders the client was started in', async () => {
     world.write('hopgate.yaml', 'scopes: { edit: [docs/] }\n');
     const env = { ...world.env, CLAUDE_PROJECT_DIR: world.path('src') };
     const host = world.host.hookContext({ env, pid: null });
@@ -408,7 +408,7 @@ describe('a hook that cannot be answered', () => {
     expect(records).toEqual([null, expect.objectContaining({ parent: null })]);
   });
 
-  it('a hook that cannot be answered ignores another root unless the environment also names a session of it', async () => {
+  it('ignores another root unless the environment also names a session of it', async () => {
     const elsewhere = { ...world.env, HOPGATE_ROOT: world.path('src') };
     const begin = (id: string, env: typeof elsewhere) =>
       handleClaudeEvent(
@@ -424,7 +424,7 @@ describe('a hook that cannot be answered', () => {
     expect(await begin('two', made)).toMatchObject({ exit: 2, stderr: expect.stringContaining('s-made-up') });
   });
 
-  it('a hook that cannot be answered refuses the call if the session cannot be opened, but lets an agent stop that was asked to continue', async () => {
+  it('refuses the call if the session cannot be opened, but lets an agent stop that was asked to continue', async () => {
     const broken = { ...world.env, HOPGATE_ROOT: '/nowhere', HOPGATE_SESSION: 's-1' };
     const event = { session_id: 'c', cwd: world.root, tool_name: 'Read', tool_use_id: 'x' };
     const host = world.host.hookContext({ env: broken, pid: null });

@@ -97,7 +97,7 @@ async function verdicts(
 }
 
 describe('a sub-agent in a peripheral that its parent’s peripheral delegates to', () => {
-  it('a sub-agent in a peripheral that its parent’s peripheral delegates to has its own tools and scope if the delegation says so, and both sessions verify', async () => {
+  it('has its own tools and scope if the delegation says so, and both sessions verify', async () => {
     await begin('delegates: [{ to: work, within: own }, review]');
     expect((await write('src/b.js', {})).verdict).toBe('blocked');
     expect((await start('work')).verdict).not.toBe('blocked');
@@ -121,21 +121,18 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
   it.each([
     ['own', ['read', 'write', 'bash']],
     ['parent', ['read']],
-  ])(
-    'a sub-agent in a peripheral that its parent’s peripheral delegates to finds the tools of its delegation over its parent’s connection, within: %s',
-    async (within, expected) => {
-      await begin(`delegates: [{ to: work, within: ${within} }]`);
-      await world.call('Read', { file_path: world.path('src/a.js') });
-      const { sessionId: session } = await world.record();
-      const caller = { env: world.env, pid: null };
-      const op = { op: 'tools', root: world.root, session } as const;
-      const answer = await carryOutSessionRequest(world.host, caller, op, new AbortController().signal);
-      const { value } = answer as { readonly value: readonly AgentTool[] };
-      expect(value.flatMap(({ name, kind }) => (kind === 'tool' ? [name] : []))).toEqual(expected);
-    },
-  );
+  ])('finds the tools of its delegation over its parent’s connection, within: %s', async (within, expected) => {
+    await begin(`delegates: [{ to: work, within: ${within} }]`);
+    await world.call('Read', { file_path: world.path('src/a.js') });
+    const { sessionId: session } = await world.record();
+    const caller = { env: world.env, pid: null };
+    const op = { op: 'tools', root: world.root, session } as const;
+    const answer = await carryOutSessionRequest(world.host, caller, op, new AbortController().signal);
+    const { value } = answer as { readonly value: readonly AgentTool[] };
+    expect(value.flatMap(({ name, kind }) => (kind === 'tool' ? [name] : []))).toEqual(expected);
+  });
 
-  it('a sub-agent in a peripheral that its parent’s peripheral delegates to has only the tools that both peripherals allow if the delegation does not say `within: own`', async () => {
+  it('has only the tools that both peripherals allow if the delegation does not say `within: own`', async () => {
     await begin('delegates: [work]');
     await start('work');
     await world.sendEvent('SubagentStart', agent('work', 'a1'));
@@ -144,7 +141,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     expect((await verdicts()).flatMap(({ audit }) => audit.violations)).toEqual([]);
   });
 
-  it('a sub-agent in a peripheral that its parent’s peripheral delegates to has its parent’s mode, also after the parent’s mode changes', async () => {
+  it('has its parent’s mode, also after the parent’s mode changes', async () => {
     await begin('delegates: [{ to: work, within: own }]');
     await start('work');
     await world.sendEvent('SubagentStart', agent('work', 'a1'));
@@ -153,7 +150,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     expect((await write('src/c.js', agent('work', 'a1'))).reason).toContain('mode-forbids');
   });
 
-  it('a sub-agent in a peripheral that its parent’s peripheral delegates to starts once for each delegation, each in a session of its own', async () => {
+  it('starts once for each delegation, each in a session of its own', async () => {
     await begin('delegates: [{ to: work, within: own }]');
     await start('work');
     await start('work');
@@ -165,7 +162,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     expect((await verdicts()).flatMap(({ audit }) => audit.violations)).toEqual([]);
   });
 
-  it('a sub-agent in a peripheral that its parent’s peripheral delegates to starts no sub-agent, which would work with the rights of the main agent', async () => {
+  it('starts no sub-agent, which would work with the rights of the main agent', async () => {
     await begin('delegates: [{ to: work, within: own }, review]');
     await start('review');
     await world.sendEvent('SubagentStart', agent('review', 'a1'));
@@ -173,7 +170,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     expect([nested.verdict, nested.reason]).toEqual(['blocked', expect.stringContaining('nor start sub-agents')]);
   });
 
-  it('a sub-agent in a peripheral that its parent’s peripheral delegates to is refused if the parent’s peripheral does not delegate to it, and the refusal names the possible ones', async () => {
+  it('is refused if the parent’s peripheral does not delegate to it, and the refusal names the possible ones', async () => {
     await begin('delegates: [review]');
     const refused = await start('work');
     expect(refused.verdict).toBe('blocked');
@@ -184,7 +181,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     expect(await world.session(async (session) => session.state.peripheral, 'a1')).toBe('control');
   });
 
-  it('a sub-agent in a peripheral that its parent’s peripheral delegates to waits for the approval that the gates on its peripheral demand', async () => {
+  it('waits for the approval that the gates on its peripheral demand', async () => {
     await begin('delegates: [{ to: work, within: own }]', 'gates: { work: [{ approval: operator }] }\n');
     expect((await start('work')).reason).toContain('approval-required');
     const approver = { via: 'approver' as const, approve: async () => ({ by: 'mary' }) };
@@ -193,7 +190,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     expect((await verdicts()).flatMap(({ audit }) => audit.violations)).toEqual([]);
   });
 
-  it('a sub-agent in a peripheral that its parent’s peripheral delegates to works in its parent’s peripheral, whatever its name, where nothing is delegated', async () => {
+  it('works in its parent’s peripheral, whatever its name, where nothing is delegated', async () => {
     await begin('');
     expect((await start('work')).verdict).not.toBe('blocked');
     await world.sendEvent('SubagentStart', agent('work', 'a1'));
@@ -221,7 +218,7 @@ describe('the audit of a sub-agent', () => {
     await world.sendEvent('SubagentStop', agent('work', 'a1'));
   });
 
-  it('the audit of a sub-agent finds a session that names another delegation, and a delegation that names another session', async () => {
+  it('finds a session that names another delegation, and a delegation that names another session', async () => {
     expect(await broken(altered('session-open', { delegation: 'e-other' }))).toEqual(
       expect.arrayContaining([expect.stringContaining('has no delegation e-other of this session')]),
     );
@@ -235,7 +232,7 @@ describe('the audit of a sub-agent', () => {
     expect(child).toBeTypeOf('string');
   });
 
-  it('the audit of a sub-agent finds a sub-agent that has more tools or scope than its delegation allows', async () => {
+  it('finds a sub-agent that has more tools or scope than its delegation allows', async () => {
     const found = await broken(altered('delegation', { within: 'parent' }));
     expect(found).toEqual(
       expect.arrayContaining([
@@ -245,12 +242,12 @@ describe('the audit of a sub-agent', () => {
     );
   });
 
-  it('the audit of a sub-agent finds a delegation to a peripheral that the parent’s peripheral does not name', async () => {
+  it('finds a delegation to a peripheral that the parent’s peripheral does not name', async () => {
     const found = await broken(altered('delegation', { to: 'control' }));
     expect(found.join('; ')).toContain('delegation: a sub-agent was started in control');
   });
 
-  it('the audit of a sub-agent finds a sub-agent whose scope ships', async () => {
+  it('finds a sub-agent whose scope ships', async () => {
     const pinOf = (agentId?: string) => world.session(async ({ specs, config }) => ({ specs, config }), agentId);
     const entriesOf = (agentId?: string) => world.session((session) => session.evidence(), agentId);
     const [parent, { specs, config }, entries] = [await pinOf(), await pinOf('a1'), await entriesOf()];
@@ -263,7 +260,7 @@ describe('the audit of a sub-agent', () => {
     expect(violations.map(({ constraint }) => constraint)).toContain('a sub-agent must not ship');
   });
 
-  it('the audit of a sub-agent reports a gap if the other session is not available', async () => {
+  it('reports a gap if the other session is not available', async () => {
     const { sessionId } = await world.record('a1');
     const entry = (await world.session(async (session) => session.evidence(), 'a1'))[0]!;
     const audit = new SubAgentAudit(await world.session(async ({ specs, config }) => ({ specs, config }), 'a1'));

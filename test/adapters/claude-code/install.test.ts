@@ -26,7 +26,7 @@ describe.each([
   ['user', () => join(on.env['HOME'] ?? '', '.claude'), 'settings.json'],
   ['project', () => join(on.root, '.claude'), 'settings.local.json'],
 ] as const)('hopgate install claude --scope %s', (scope, config, settings) => {
-  it('hopgate install claude writes the plugin and enables hooks, and a second run changes nothing', async () => {
+  it('writes the plugin and enables hooks, and a second run changes nothing', async () => {
     const first = await hopgate('install', 'claude', '--scope', scope);
     expect(first.code, first.err).toBe(0);
     expect(tree(config())).toEqual([
@@ -47,7 +47,7 @@ describe.each([
     expect(again.out).toContain('Nothing to do');
   });
 
-  it('hopgate install claude keeps existing settings, shows its changes, and removes only what it added', async () => {
+  it('keeps existing settings, shows its changes, and removes only what it added', async () => {
     const file = join(config(), settings);
     const before =
       '{\n    "permissions": { "allow": ["Bash(ls)"] },\n    "disableAllHooks": true,\n    "model": "opus"\n}\n';
@@ -66,7 +66,7 @@ describe.each([
     expect((await hopgate('uninstall', 'claude', '--scope', scope)).out).toContain('Nothing to do');
   });
 
-  it('hopgate install claude allows hopgate’s runner, and removes that again from settings that were changed meanwhile', async () => {
+  it('allows hopgate’s runner, and removes that again from settings that were changed meanwhile', async () => {
     const file = join(config(), settings);
     put(file, '{"permissions":{"allow":["Bash(ls)"],"deny":["Bash(rm:*)"]}}');
     await hopgate('install', 'claude', '--scope', scope);
@@ -87,7 +87,7 @@ describe.each([
     '{"disableAllHooks":true}',
     '{"disableAllHooks":false,"a":1}',
     '{\r\n\t"disableAllHooks": "no"\r\n}',
-  ])('hopgate install claude restores settings byte for byte: %j', async (before) => {
+  ])('restores settings byte for byte: %j', async (before) => {
     const file = join(config(), settings);
     put(file, before);
     for (let times = 0; times < 2; times++) await hopgate('install', 'claude', '--scope', scope);
@@ -100,19 +100,16 @@ describe.each([
     ['{"disableAllHooks":true}', { disableAllHooks: true, model: 'opus' }],
     ['{}', { model: 'opus' }],
     [null, { model: 'opus' }],
-  ])(
-    'hopgate install claude restores the switch of the hooks in settings that were changed meanwhile: %j',
-    async (before, after) => {
-      const file = join(config(), settings);
-      if (before !== null) put(file, before);
-      await hopgate('install', 'claude', '--scope', scope);
-      put(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), model: 'opus' }));
-      await hopgate('uninstall', 'claude', '--scope', scope);
-      expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(after);
-    },
-  );
+  ])('restores the switch of the hooks in settings that were changed meanwhile: %j', async (before, after) => {
+    const file = join(config(), settings);
+    if (before !== null) put(file, before);
+    await hopgate('install', 'claude', '--scope', scope);
+    put(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), model: 'opus' }));
+    await hopgate('uninstall', 'claude', '--scope', scope);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(after);
+  });
 
-  it('hopgate install claude runs the user’s own status line behind hopgate’s, and restores it although other settings changed', async () => {
+  it('runs the user’s own status line behind hopgate’s, and restores it although other settings changed', async () => {
     const file = join(config(), settings);
     const own = { type: 'command', command: `printf '%s' "it's \\n mine"`, padding: 2 };
     put(file, JSON.stringify({ statusLine: own }));
@@ -127,7 +124,7 @@ describe.each([
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ statusLine: own, model: 'opus' });
   });
 
-  it('hopgate install claude leaves a skill of the user alone that has its name', async () => {
+  it('leaves a skill of the user alone that has its name', async () => {
     const skill = join(config(), 'skills/hopgate/SKILL.md');
     put(skill, 'mine');
     expect(await hopgate('install', 'claude', '--scope', scope)).toMatchObject({
@@ -138,14 +135,14 @@ describe.each([
     expect(tree(config())).toEqual(['skills/hopgate/SKILL.md']);
   });
 
-  it('hopgate install claude leaves no trace of files that did not exist before', async () => {
+  it('leaves no trace of files that did not exist before', async () => {
     await hopgate('install', 'claude', '--scope', scope);
     await hopgate('uninstall', 'claude', '--scope', scope);
     expect(existsSync(config())).toBe(false);
     expect(existsSync(dirname(config()))).toBe(true);
   });
 
-  it('hopgate install claude writes all files or none', async () => {
+  it('writes all files or none', async () => {
     put(join(config(), 'skills'), 'a file where a folder has to be');
     put(join(config(), settings), '{}');
     const ran = await hopgate('install', 'claude', '--scope', scope);
@@ -154,13 +151,13 @@ describe.each([
     expect(tree(config())).toEqual([settings, 'skills']);
   });
 
-  it('hopgate install claude writes nothing with --dry-run, and shows what it would write', async () => {
+  it('writes nothing with --dry-run, and shows what it would write', async () => {
     const ran = await hopgate('install', 'claude', '--scope', scope, '--dry-run');
     expect(ran.out).toContain('hooks.json');
     expect(existsSync(config())).toBe(false);
   });
 
-  it('hopgate install claude refuses settings that are not JSON and changes nothing', async () => {
+  it('refuses settings that are not JSON and changes nothing', async () => {
     put(join(config(), settings), '{ "a": 1, // mine\n}');
     const ran = await hopgate('install', 'claude', '--scope', scope);
     expect(ran.code).toBe(1);
@@ -179,13 +176,13 @@ it('an install restores every file if a later file cannot be written', async () 
   expect(existsSync(join(dirname(settings), 'skills'))).toBe(false);
 });
 
-describe('hopgate install claude --scope project, below the root', () => {
+describe('hopgate install claude --scope project below the root', () => {
   const script = () => join(on.root, '.claude/skills/hopgate/hooks/here.sh');
   const settings = () => join(on.root, '.claude/settings.local.json');
   const guard = (folder: string) =>
     spawnSync('sh', [script()], { env: { CLAUDE_PROJECT_DIR: folder }, encoding: 'utf8' });
 
-  it('hopgate install claude --scope project below the root refuses every call if Claude Code reads its settings but not its plugin', async () => {
+  it('refuses every call if Claude Code reads its settings but not its plugin', async () => {
     await hopgate('install', 'claude', '--scope', 'project');
     const { hooks } = JSON.parse(readFileSync(settings(), 'utf8'));
     for (const event of ['UserPromptSubmit', 'PreToolUse'])
@@ -200,18 +197,15 @@ describe('hopgate install claude --scope project, below the root', () => {
     '{"hooks":{"PreToolUse":[{"hooks":[]}],"Stop":[]},"a":1}',
     '{\r\n  "a": {"hooks": 1}\r\n}\r\n',
     '{"hooks":7,"b":2}',
-  ])(
-    'hopgate install claude --scope project below the root keeps existing hooks, and restores them: %j',
-    async (before) => {
-      put(settings(), before);
-      await hopgate('install', 'claude', '--scope', 'project');
-      const installed = readFileSync(settings(), 'utf8');
-      expect((await hopgate('install', 'claude', '--scope', 'project')).out).toContain('Nothing to do');
-      expect(installed).not.toBe(before);
-      await hopgate('uninstall', 'claude', '--scope', 'project');
-      expect(readFileSync(settings(), 'utf8')).toBe(before);
-    },
-  );
+  ])('keeps existing hooks, and restores them: %j', async (before) => {
+    put(settings(), before);
+    await hopgate('install', 'claude', '--scope', 'project');
+    const installed = readFileSync(settings(), 'utf8');
+    expect((await hopgate('install', 'claude', '--scope', 'project')).out).toContain('Nothing to do');
+    expect(installed).not.toBe(before);
+    await hopgate('uninstall', 'claude', '--scope', 'project');
+    expect(readFileSync(settings(), 'utf8')).toBe(before);
+  });
 });
 
 it('an unknown client program is answered with the known ones', async () => {

@@ -15,7 +15,7 @@ describe('a change of one key of a settings file', () => {
     ['{\r\n  "a": 1\r\n}\r\n', '{\r\n  "a": 1,\r\n  "k": false\r\n}\r\n'],
     ['{\n  "k": true,\n  "b": {"k": 1}\n}\n', '{\n  "k": false,\n  "b": {"k": 1}\n}\n'],
     ['{ "x": "k", "k" :  {"k": [1]} }', '{ "x": "k", "k" :  false }'],
-  ])('a change of one key of a settings file turns %j into %j', (before, after) => {
+  ])('turns %j into %j', (before, after) => {
     expect(setJsonKey(before, 'f', 'k', false)).toBe(after);
   });
 
@@ -24,11 +24,11 @@ describe('a change of one key of a settings file', () => {
     ['{ "b": 2, "k": false }', '{ "b": 2 }'],
     ['{\n  "a": 1,\n  "k": {"z": [1]},\n  "b": 2\n}\n', '{\n  "a": 1,\n  "b": 2\n}\n'],
     ['{\n  "a": "k"\n}\n', '{\n  "a": "k"\n}\n'],
-  ])('a change of one key of a settings file that removes the key turns %j into %j', (before, after) => {
+  ])('that removes the key turns %j into %j', (before, after) => {
     expect(setJsonKey(before, 'f', 'k', undefined)).toBe(after);
   });
 
-  it('a change of one key of a settings file keeps every other key of any content', () => {
+  it('keeps every other key of any content', () => {
     const object = fc.dictionary(fc.string(), fc.jsonValue());
     fc.assert(
       fc.property(object, fc.string(), fc.constantFrom(...layouts), (object, key, layout) => {
@@ -47,7 +47,7 @@ describe('a change of one key of a settings file', () => {
   });
 
   it.each(['{', '[]', 'null', '// a comment\n{}', '{ "a": 1, }', '"x"'])(
-    'a change of one key of a settings file is refused if the file is %j, which the client cannot read either',
+    'is refused if the file is %j, which the client cannot read either',
     (text) => {
       expect(() => setJsonKey(text, '/home/me/.claude/settings.json', 'k', false)).toThrow('not readable as JSON');
     },

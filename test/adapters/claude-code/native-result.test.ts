@@ -51,21 +51,18 @@ describe('the client’s report of a call’s result', () => {
     ],
     ['something', { a: 1 }, { said: '{"a":1}' }],
     ['read', null, {}],
-  ] as const)(
-    'the client’s report of a call’s result for %s has the shape of hopgate’s own result',
-    (tool, response, result) => {
-      expect(toNativeOutcome(tool, response, '/repo')).toEqual({ status: 'ok', result });
-    },
-  );
+  ] as const)('for %s has the shape of hopgate’s own result', (tool, response, result) => {
+    expect(toNativeOutcome(tool, response, '/repo')).toEqual({ status: 'ok', result });
+  });
 
-  it('the client’s report of a call’s result is cut if it is too long', () => {
+  it('is cut if it is too long', () => {
     const content = 'x'.repeat(1 << 20);
     const outcome = toNativeOutcome('read', { file: { filePath: '/repo/a', content } }, '/repo');
     expect(JSON.stringify(outcome).length).toBeLessThan(210_000);
     expect(JSON.stringify(outcome)).toContain('(1048576 characters)');
   });
 
-  it('the client’s report of a call’s result says why the call failed', () => {
+  it('says why the call failed', () => {
     expect(toNativeFailure('EACCES')).toMatchObject({ status: 'failed', message: 'EACCES' });
     expect(toNativeFailure(undefined)).toMatchObject({ status: 'failed' });
   });

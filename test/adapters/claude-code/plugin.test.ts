@@ -22,7 +22,7 @@ interface Hooks {
 }
 
 describe('the plugin for Claude Code', () => {
-  it('the plugin for Claude Code registers hopgate for every important event of every tool, and blocks the call if the hook fails', () => {
+  it('registers hopgate for every important event of every tool, and blocks the call if the hook fails', () => {
     const { hooks } = JSON.parse(plugin('x')['hooks/hooks.json'] ?? '') as Hooks;
     const blocks = Object.entries(hooks).map(([event, groups]) => {
       expect(groups).toHaveLength(1);
@@ -46,13 +46,13 @@ describe('the plugin for Claude Code', () => {
     ]);
   });
 
-  it('the plugin for Claude Code starts the MCP server that joins the hooks’ session, and keeps its tools out of the tool search', () => {
+  it('starts the MCP server that joins the hooks’ session, and keeps its tools out of the tool search', () => {
     expect(JSON.parse(plugin('x')['.mcp.json'] ?? '')).toEqual({
       mcpServers: { [SERVER]: { command: '/bin/node', args: ['main.js', 'mcp', '--attach'], alwaysLoad: true } },
     });
   });
 
-  it('the plugin for Claude Code calls hopgate’s tools by Claude Code’s names in its slash commands', () => {
+  it('calls hopgate’s tools by Claude Code’s names in its slash commands', () => {
     for (const name of ['hop', 'mode', 'par', 'peripheral'])
       expect(plugin('x')[`commands/${name}.md`]).toContain(`mcp__plugin_hopgate_${SERVER}__`);
   });
@@ -77,15 +77,15 @@ describe('the script that starts the hook', () => {
     ['an allow', allow],
     ['an allow with a remark', renderHookReply({ kind: 'allow' }, 'it was silent').stdout],
     ['a rewritten call', renderHookReply({ kind: 'allow', input: { command: 'x "y" }' } }, null).stdout],
-  ])('the script that starts the hook passes on %s unchanged', (_, output) => {
+  ])('passes on %s unchanged', (_, output) => {
     expect(ask('PreToolUse', printing(output))).toEqual({ status: 0, stdout: output, stderr: '' });
   });
 
-  it('the script that starts the hook passes on a refusal with its reason', () => {
+  it('passes on a refusal with its reason', () => {
     expect(ask('PreToolUse', 'echo no >&2; exit 2')).toEqual({ status: 2, stdout: '', stderr: 'no\n' });
   });
 
-  it('the script that starts the hook passes the input to the hook', () => {
+  it('passes the input to the hook', () => {
     expect(ask('PostToolUse', 'cat').stdout).toBe('{"a":1}');
   });
 
@@ -100,7 +100,7 @@ describe('the script that starts the hook', () => {
     ['a crash after an allow', `${printing(allow)}; exit 1`],
     ['a signal', 'kill -9 $$'],
     ['a program that is not there', 'exec /nowhere/at-all'],
-  ])('the script that starts the hook refuses %s with a reason', (_, answer) => {
+  ])('refuses %s with a reason', (_, answer) => {
     const result = ask('PreToolUse', answer);
     expect(result.status).toBe(2);
     expect(result.stdout).toBe('');
@@ -108,14 +108,14 @@ describe('the script that starts the hook', () => {
   });
 
   it.each(['UserPromptSubmit', 'PostToolUse', 'SessionStart', 'ConfigChange'])(
-    'the script that starts the hook refuses at %s if the hook crashes',
+    'refuses at %s if the hook crashes',
     (event) => {
       expect(ask(event, 'exit 1').status).toBe(2);
     },
   );
 
   it.each(['Stop', 'SubagentStop', 'SessionEnd'])(
-    'the script that starts the hook does not block the agent at %s if the hook fails, and reports the failure',
+    'does not block the agent at %s if the hook fails, and reports the failure',
     (event) => {
       for (const answer of ['exit 1', 'exit 2', 'exec /nowhere/at-all']) {
         const result = ask(event, answer);

@@ -27,7 +27,7 @@ const args = (): readonly string[] => readFileSync(join(bin, 'args'), 'utf8').sp
 const env = (): string => readFileSync(join(bin, 'env'), 'utf8');
 
 describe('hopgate claude', () => {
-  it('hopgate claude starts the client with the plugin, the settings that enable its hooks, a session, and the user’s arguments', async () => {
+  it('starts the client with the plugin, the settings that enable its hooks, a session, and the user’s arguments', async () => {
     const ran = await on.run('claude', '--claude', fakeClaude('exit 7'), '-p', 'fix it', '--model', 'opus');
     const [plugin, folder = '', flag, settings = '', ...rest] = args();
     expect([plugin, flag]).toEqual(['--plugin-dir', '--settings']);
@@ -49,7 +49,7 @@ describe('hopgate claude', () => {
     expect(ran.err).toContain(`hopgate verify ${session}`);
   });
 
-  it('hopgate claude is the only client program in its session', async () => {
+  it('is the only client program in its session', async () => {
     const first = await on.run('claude', '--claude', fakeClaude('exit 0'));
     const [, session = ''] = /session (s-[\w-]+) in/.exec(first.err) ?? [];
     rmSync(join(bin, 'env'));
@@ -68,7 +68,7 @@ describe('hopgate claude', () => {
     expect((await on.run('claude', '--session', session, '--claude', here)).err).toContain(`session ${session} in`);
   });
 
-  it('hopgate claude works in the configured repository, whichever of its folders it was started in', async () => {
+  it('works in the configured repository, whichever of its folders it was started in', async () => {
     put(on.root, { 'hopgate.yaml': '', 'src/a.js': '' });
     commitAll(on.root);
     const client = fakeClaude(`pwd > ${join(bin, 'where')}; exit 7`);
@@ -81,13 +81,13 @@ describe('hopgate claude', () => {
     expect(env()).toContain(`HOPGATE_ROOT=${on.root}\n`);
   });
 
-  it('hopgate claude fails with a message if no hook was called', async () => {
+  it('fails with a message if no hook was called', async () => {
     const ran = await on.run('claude', '--claude', fakeClaude('exit 0'), '-p', 'x');
     expect(ran.code).toBe(1);
     expect(ran.err).toContain("WARNING: none of hopgate's hooks was called");
   });
 
-  it('hopgate claude fails without hooks on a terminal only if a conversation was begun', async () => {
+  it('fails without hooks on a terminal only if a conversation was begun', async () => {
     const left = await on.run('claude', '--claude', fakeClaude('exit 0'));
     expect(left.code).toBe(0);
     expect(left.err).not.toContain('WARNING');
@@ -97,7 +97,7 @@ describe('hopgate claude', () => {
     expect(silent.err).toContain("WARNING: none of hopgate's hooks was called");
   });
 
-  it('hopgate claude opens no session if --approve names no destination, mode or tool', async () => {
+  it('opens no session if --approve names no destination, mode or tool', async () => {
     const ran = await on.run('claude', '--approve', 'excute', '--claude', fakeClaude('exit 0'));
     expect(ran.code).toBe(2);
     expect(ran.err).toContain('--approve: there is no destination, mode or tool "excute" to approve');
@@ -107,7 +107,7 @@ describe('hopgate claude', () => {
     expect((await on.run('sessions')).out).not.toContain('s-');
   });
 
-  it('hopgate claude reports what hooks noticed in its conversations, and "hopgate sessions" reports it later', async () => {
+  it('reports what hooks noticed in its conversations, and "hopgate sessions" reports it later', async () => {
     const event =
       '{"session_id":"c","cwd":"%s","hook_event_name":"PreToolUse","tool_name":"TodoWrite","tool_use_id":"t","tool_input":{}}';
     const hook = `"$XDG_STATE_HOME/hopgate/bin/hook" claude-code`;
@@ -119,7 +119,7 @@ describe('hopgate claude', () => {
     expect((await on.run('sessions')).err).toContain('sent no SessionStart');
   });
 
-  it('hopgate claude continues a session', async () => {
+  it('continues a session', async () => {
     const first = await on.run('claude', '--claude', fakeClaude('exit 0'));
     const [, session = ''] = /session (s-[\w-]+) in/.exec(first.err) ?? [];
     const again = await on.run('claude', '--session', session, '--claude', fakeClaude('exit 0'), '--continue');
@@ -129,7 +129,7 @@ describe('hopgate claude', () => {
     expect(unknown.err).toContain('there is no session');
   });
 
-  it('hopgate claude writes one plugin folder, and repairs it if it was changed', async () => {
+  it('writes one plugin folder, and repairs it if it was changed', async () => {
     const claude = fakeClaude('exit 0');
     await on.run('claude', '--claude', claude);
     const [, first = ''] = args();
@@ -139,7 +139,7 @@ describe('hopgate claude', () => {
     expect(readFileSync(join(first, 'hooks/hooks.json'), 'utf8')).toContain('PreToolUse');
   });
 
-  it('hopgate claude protects the variables that control the hooks from the settings of a repository', async () => {
+  it('protects the variables that control the hooks from the settings of a repository', async () => {
     const loaders = { NODE_COMPILE_CACHE: '/elsewhere', OPENSSL_CONF: '/elsewhere' };
     const mine = JSON.stringify({ env: { HOPGATE_ROOT: '/elsewhere', MINE: 'yes', ...loaders } });
     await on.run('claude', '--claude', fakeClaude('exit 0'), '--settings', mine);
@@ -159,7 +159,7 @@ describe('hopgate claude', () => {
     expect(pinned).not.toHaveProperty('PATH');
   });
 
-  it('hopgate claude merges the user’s --settings with its own, which win', async () => {
+  it('merges the user’s --settings with its own, which win', async () => {
     const mine = '{"disableAllHooks":true,"model":"opus"}';
     await on.run('claude', '--claude', fakeClaude('exit 0'), '--settings', mine);
     expect(args().filter((word) => word === '--settings')).toHaveLength(1);
@@ -169,7 +169,7 @@ describe('hopgate claude', () => {
     expect(bad.err).toContain('--settings cannot be read');
   });
 
-  it('hopgate claude says how to install the client if it is missing', async () => {
+  it('says how to install the client if it is missing', async () => {
     const none = machine({}, { PATH: bin });
     const ran = await none.run('claude');
     expect(ran.code).toBe(1);
@@ -196,11 +196,11 @@ describe('the arguments of "hopgate claude"', () => {
     [['--resume'], null],
     [['-p', '--', '--continue'], null],
     [['-p', 'continue'], null],
-  ])('the arguments of "hopgate claude" determine the continued conversation: %j', (words, continued) => {
+  ])('determine the continued conversation: %j', (words, continued) => {
     expect(parseClaudeCommand(words).continued).toEqual(continued);
   });
 
-  it('the arguments of "hopgate claude" belong to hopgate up to the first one that it does not know', () => {
+  it('belong to hopgate up to the first one that it does not know', () => {
     expect(parseClaudeCommand(['--root', 'x', '--approve=execute,deploy', '-p', '--root', 'y'])).toMatchObject({
       root: 'x',
       approve: ['execute', 'deploy'],
@@ -221,11 +221,11 @@ describe('the arguments of "hopgate claude"', () => {
     ['--cloud'],
     ['mcp', 'list'],
     ['--bg'],
-  ])('the arguments of "hopgate claude" are refused if they would disable the session’s protection: %j', (...words) => {
+  ])('are refused if they would disable the session’s protection: %j', (...words) => {
     expect(() => parseClaudeCommand(words)).toThrow();
   });
 
-  it('the arguments of "hopgate claude" are not read after --', () => {
+  it('are not read after --', () => {
     expect(parseClaudeCommand(['-p', '--', '--bare']).args).toEqual(['-p', '--', '--bare']);
     for (const args of [['-dw'], ['-nw'], ['-pc', 'why'], ['-p', '-r', 'w']])
       expect(parseClaudeCommand(args).args).toEqual(args);

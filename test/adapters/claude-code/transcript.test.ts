@@ -61,7 +61,7 @@ const read = (path: string) =>
   native('Read', { file_path: world.path(path) }, { file: { filePath: world.path(path), content: 'one\n' } });
 
 describe('the transcript of a conversation', () => {
-  it('the transcript of a conversation has each call once, whether native, over MCP, refused by the gate or the adapter, or without effects', async () => {
+  it('has each call once, whether native, over MCP, refused by the gate or the adapter, or without effects', async () => {
     await world.sendEvent('UserPromptSubmit', { prompt: 'Fix a.js' });
     await callOwn('mode', { to: 'diagnose', reason: 'I look at explore first' });
     await (await read('src/a.js'))();
@@ -98,7 +98,7 @@ describe('the transcript of a conversation', () => {
     expect(await judged()).toEqual([]);
   });
 
-  it('the transcript of a conversation links parallel calls to their entries, whichever ends first', async () => {
+  it('links parallel calls to their entries, whichever ends first', async () => {
     await world.lead('explore', 'diagnose');
     const first = await read('src/a.js');
     const second = await read('README.md');
@@ -109,7 +109,7 @@ describe('the transcript of a conversation', () => {
     );
   });
 
-  it('the transcript of a conversation has the result of a shell command that hopgate runs instead of the client', async () => {
+  it('has the result of a shell command that hopgate runs instead of the client', async () => {
     await callOwn('mode', { to: 'diagnose', reason: 'I look at explore first' });
     const { input } = await world.call('Bash', { command: 'cat src/a.js' });
     const [, ticket = ''] = /run ([0-9a-f]{32}); exit;\n/.exec(String(input?.['command'])) ?? [];
@@ -123,7 +123,7 @@ describe('the transcript of a conversation', () => {
     expect(await judged()).toEqual([]);
   });
 
-  it('the transcript of a conversation contains the remedy when a command needed a network or a masked file', async () => {
+  it('contains the remedy when a command needed a network or a masked file', async () => {
     await callOwn('mode', { to: 'diagnose', reason: 'I look at explore first' });
     world.write('.env', 'SECRET=1');
     const command = 'test -s .env || { echo "no secret in .env" >&2; cat </dev/tcp/192.0.2.1/80; }';
@@ -135,7 +135,7 @@ describe('the transcript of a conversation', () => {
     );
   });
 
-  it('the transcript of a conversation closes a call whose end nobody reported', async () => {
+  it('closes a call whose end nobody reported', async () => {
     await world.lead('edit', 'execute');
     await world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
     await world.sendEvent('Stop', { stop_hook_active: true });
@@ -153,7 +153,7 @@ describe('the transcript of a conversation', () => {
 });
 
 describe('the transcript of a sub-agent', () => {
-  it('the transcript of a sub-agent is separate, includes calls over its parent’s connection, and ends when it stops', async () => {
+  it('is separate, includes calls over its parent’s connection, and ends when it stops', async () => {
     await callOwn('mode', { to: 'diagnose', reason: 'I look at explore first' });
     await world.sendEvent('SubagentStart', child);
     await (await native('Read', { file_path: world.path('src/a.js') }, { file: {} }, child))();

@@ -16,11 +16,11 @@ describe('the arguments of "hopgate codex"', () => {
     [['resume'], null],
     [['exec', 'resume the work'], null],
     [['go', 'resume', '--last'], null],
-  ])('the arguments of "hopgate codex" determine the continued conversation: %j', (words, continued) => {
+  ])('determine the continued conversation: %j', (words, continued) => {
     expect(parseCodexCommand(words).continued).toEqual(continued);
   });
 
-  test('the arguments of "hopgate codex" belong to hopgate up to the first one that it does not know, then to Codex', () => {
+  test('belong to hopgate up to the first one that it does not know, then to Codex', () => {
     expect(
       parseCodexCommand([
         '--root',
@@ -86,7 +86,7 @@ describe('the arguments of "hopgate codex"', () => {
     [['mcp', 'list']],
     [['app-server']],
     [['login']],
-  ])('the arguments of "hopgate codex" are refused with a remedy if they open what hopgate closes: %j', (args) => {
+  ])('are refused with a remedy if they open what hopgate closes: %j', (args) => {
     expect(() => parseCodexCommand(args)).toThrow(
       expect.objectContaining({ code: 'usage', remedy: expect.stringMatching(/Leave|without hopgate/) }),
     );
@@ -102,11 +102,11 @@ describe('the arguments of "hopgate codex"', () => {
     [['exec', '--skip-git-repo-check', '--json', '--ephemeral', 'x']],
     [['-p', 'mine']],
     [['resume']],
-  ])('the arguments of "hopgate codex" are passed to Codex: %j', (args) => {
+  ])('are passed to Codex: %j', (args) => {
     expect(parseCodexCommand(args).args).toEqual(args);
   });
 
-  test('the arguments of "hopgate codex" are refused if an option has no value', () => {
+  test('are refused if an option has no value', () => {
     for (const words of [['--session'], ['--root='], ['--approve']])
       expect(() => parseCodexCommand(words)).toThrow('needs a value');
   });
@@ -125,7 +125,7 @@ describe('the hooks that Codex is about to run', () => {
   }));
   const answer = { version: '0.169.0', codexHome: '/', problems: ['a policy'], hooks: listed };
 
-  test('the hooks that Codex is about to run are trusted by the hash that Codex reports, and no other hook is', () => {
+  test('are trusted by the hash that Codex reports, and no other hook is', () => {
     const stranger = { ...listed[0], key: 'k', command: 'curl evil' } as (typeof listed)[number];
     const fromRepository = { ...listed[0], key: 'r', source: 'project' } as (typeof listed)[number];
     const hashes = hashesOfHopgateHooks({ ...answer, hooks: [...listed, stranger, fromRepository] }, ours);
@@ -136,7 +136,7 @@ describe('the hooks that Codex is about to run', () => {
     ['one is missing', listed.slice(1)],
     ['one is switched off', listed.map((hook, index) => ({ ...hook, enabled: index > 0 }))],
     ['none is listed', []],
-  ])('the hooks that Codex is about to run stop Codex from starting if %s', (_, hooks) => {
+  ])('stop Codex from starting if %s', (_, hooks) => {
     expect(() => hashesOfHopgateHooks({ ...answer, hooks }, ours)).toThrow(
       expect.objectContaining({ code: 'hooks-off', message: expect.stringContaining('a policy') }),
     );
@@ -153,7 +153,7 @@ describe('a run of Codex without hooks', () => {
     client: null,
   });
 
-  test('a run of Codex without hooks is reported if no hook was called, or none at the start of this run', () => {
+  test('is reported if no hook was called, or none at the start of this run', () => {
     expect(codexHookWarning([], '2026-01-02')).toContain('none of hopgate');
     expect(codexHookWarning([record('2026-01-01')], '2026-01-02')).toContain('at its start');
     expect(codexHookWarning([record(null)], '2026-01-02')).toContain('at its start');

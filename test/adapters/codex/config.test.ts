@@ -39,7 +39,7 @@ describe('the options of a Codex thread', () => {
   const of = (peripheral: string | null, mode: 'discuss' | 'diagnose' | 'execute' | null = 'execute', scopes = {}) =>
     threadOptions(fixtureSpecs, { ...DEFAULT_PROJECT_CONFIG, scopes }, peripheral, '/repo', mode);
 
-  test('the options of a Codex thread allow writing only if the peripheral writes, and only in its folders', () => {
+  test('allow writing only if the peripheral writes, and only in its folders', () => {
     for (const peripheral of [null, 'explore', 'test', 'deploy', 'reflect', 'chat'])
       expect(of(peripheral)).toMatchObject({ sandboxMode: 'read-only', writableRoots: [] });
     expect(of('edit')).toMatchObject({
@@ -48,16 +48,16 @@ describe('the options of a Codex thread', () => {
     });
   });
 
-  test('the options of a Codex thread allow no writing if the mode forbids acting', () => {
+  test('allow no writing if the mode forbids acting', () => {
     expect(of('edit', 'diagnose').sandboxMode).toBe('read-only');
     expect(of('edit', null).sandboxMode).toBe('workspace-write');
   });
 
-  test('the options of a Codex thread use the repository’s own paths instead of the spec’s', () => {
+  test('use the repository’s own paths instead of the spec’s', () => {
     expect(of('edit', 'execute', { edit: ['lib/', './a/b'] }).writableRoots).toEqual(['/repo/lib', '/repo/a/b']);
   });
 
-  test('the options of a Codex thread ask nobody, give no network, and hide masked files', () => {
+  test('ask nobody, give no network, and hide masked files', () => {
     expect(of('edit')).toMatchObject({
       approvalPolicy: 'never',
       networkAccess: false,
@@ -68,7 +68,7 @@ describe('the options of a Codex thread', () => {
 });
 
 describe('the overrides of Codex’s configuration', () => {
-  test('the overrides of Codex’s configuration let the profile read the root without masked files and write the scope', () => {
+  test('let the profile read the root without masked files and write the scope', () => {
     const options = {
       ...threadOptions(
         fixtureSpecs,
@@ -106,7 +106,7 @@ describe('the overrides of Codex’s configuration', () => {
     });
   });
 
-  test('the overrides of Codex’s configuration let only hopgate’s MCP server ask the person', () => {
+  test('let only hopgate’s MCP server ask the person', () => {
     const options = threadOptions(fixtureSpecs, DEFAULT_PROJECT_CONFIG, 'edit', '/repo', 'execute');
     expect(parsed(sandboxOverrides(options, '/repo', true))).toMatchObject({
       approval_policy: {
@@ -121,7 +121,7 @@ describe('the overrides of Codex’s configuration', () => {
     });
   });
 
-  test('the overrides of Codex’s configuration approve the server’s tools, and follow changes of the list', () => {
+  test('approve the server’s tools, and follow changes of the list', () => {
     const { mcp_servers, features } = parsed(
       mcpOverrides({ command: 'node', args: ['a b'], env: { X: 'é' } }),
     ) as never as { mcp_servers: { hopgate: object }; features: object };
@@ -135,14 +135,14 @@ describe('the overrides of Codex’s configuration', () => {
     expect(features).toEqual({ mcp_tool_list_changed: true });
   });
 
-  test('the overrides of Codex’s configuration register a hook for every event and every tool', () => {
+  test('register a hook for every event and every tool', () => {
     const { hooks } = parsed(hookOverrides(codexHooks('hop'))) as never as { hooks: { [event: string]: object[] } };
     expect(Object.keys(hooks).sort()).toEqual([...CODEX_EVENTS].sort());
     for (const groups of Object.values(hooks))
       expect(groups).toEqual([{ hooks: [{ type: 'command', command: expect.any(String), timeout: 60 }] }]);
   });
 
-  test('the overrides of Codex’s configuration list every trusted hook and every hook that must not run', () => {
+  test('list every trusted hook and every hook that must not run', () => {
     expect(parsed([trustOverride({}, ['k'])])).toEqual({ hooks: { state: { k: { enabled: false } } } });
     expect(parsed([trustOverride({ '/<session-flags>/config.toml:stop:0:0': 'sha256:1' })])).toEqual({
       hooks: { state: { '/<session-flags>/config.toml:stop:0:0': { enabled: true, trusted_hash: 'sha256:1' } } },
@@ -166,13 +166,13 @@ describe('the shell command of a Codex hook', () => {
     ['is killed', `sh -c 'kill -9 $$'`],
     ['talks nonsense', `echo '{"hookSpecificOutput":'`],
     ['refuses without a word', 'exit 2'],
-  ])('the shell command of a Codex hook refuses if it %s', (_, command) => {
+  ])('refuses if it %s', (_, command) => {
     const { status, stderr } = run(command);
     expect(status).toBe(2);
     expect(stderr).toContain('hopgate');
   });
 
-  test('the shell command of a Codex hook allows without output, refuses with a reason, and receives its input', () => {
+  test('allows without output, refuses with a reason, and receives its input', () => {
     expect(run('cat > /dev/null')).toEqual({ status: 0, stdout: '', stderr: '' });
     expect(run(`sh -c 'read x; echo "no $x" >&2; exit 2'`)).toMatchObject({
       status: 2,
@@ -180,15 +180,15 @@ describe('the shell command of a Codex hook', () => {
     });
   });
 
-  test('the shell command of a Codex hook does not keep an agent from stopping if it fails', () => {
+  test('does not keep an agent from stopping if it fails', () => {
     for (const command of ['exit 1', 'exit 2', '/no/such/program']) expect(run(command, 'Stop').status).toBe(0);
   });
 
-  test('the shell command of a Codex hook passes on the output of other events', () => {
+  test('passes on the output of other events', () => {
     expect(run(`echo 'it'"'"'s'`, 'SessionStart')).toEqual({ status: 0, stdout: "it's\n", stderr: '' });
   });
 
-  test('the shell command of a Codex hook quotes a text as one word of any shell', () => {
+  test('quotes a text as one word of any shell', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[ -~]{0,30}$/), (word) => {
         expect(spawnSync('/bin/sh', ['-c', `printf %s ${quoteShell(word)}`], { encoding: 'utf8' }).stdout).toBe(word);

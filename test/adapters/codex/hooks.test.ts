@@ -15,7 +15,7 @@ const contextOf = (stdout: string): string =>
   (JSON.parse(stdout) as { hookSpecificOutput: { additionalContext: string } }).hookSpecificOutput.additionalContext;
 
 describe('a shell command', () => {
-  test('a shell command is refused with the name of hopgate’s tool that runs commands here', async () => {
+  test('is refused with the name of hopgate’s tool that runs commands here', async () => {
     const { session, call } = await world();
     await must(session.setMode({ to: 'diagnose' }));
     await must(session.start('explore'));
@@ -24,7 +24,7 @@ describe('a shell command', () => {
     expect(stderr).toContain(`mcp__${SERVER}__bash_readonly`);
   });
 
-  test('a shell command is refused and recorded with the gate’s remedy if no command may run', async () => {
+  test('is refused and recorded with the gate’s remedy if no command may run', async () => {
     const { session, call } = await world();
     await must(session.start('explore'));
     const { exit, stderr } = await call('Bash', { command: 'rm -rf .' });
@@ -37,7 +37,7 @@ describe('a shell command', () => {
 describe('a patch', () => {
   const update = patchOf('*** Update File: src/a.ts', '@@', '-a', '+b');
 
-  test('a patch with one change to one file runs, and its result is recorded', async () => {
+  test('with one change to one file runs, and its result is recorded', async () => {
     const { session, root, call, send } = await world();
     await toEdit(session);
     const before = await call('apply_patch', update, { tool_use_id: 'p' });
@@ -62,7 +62,7 @@ describe('a patch', () => {
     });
   });
 
-  test('a patch names a finding about its change to the model', async () => {
+  test('names a finding about its change to the model', async () => {
     const { session, root, call, send } = await world();
     await toEdit(session);
     const add = patchOf('*** Add File: src/a.test.ts', "+test.skip('a', () => {});");
@@ -81,7 +81,7 @@ describe('a patch', () => {
     });
   });
 
-  test('a patch is recorded as failed if it fails', async () => {
+  test('is recorded as failed if it fails', async () => {
     const { session, call, send } = await world();
     await toEdit(session);
     await call('apply_patch', update, { tool_use_id: 'p' });
@@ -98,7 +98,7 @@ describe('a patch', () => {
     });
   });
 
-  test('a patch of a new file counts as a write', async () => {
+  test('of a new file counts as a write', async () => {
     const { session, call } = await world();
     await toEdit(session);
     expect((await call('apply_patch', patchOf('*** Add File: src/b.ts', '+one', '+two'))).exit).toBe(0);
@@ -149,7 +149,7 @@ describe('a patch', () => {
       { command: '*** Begin Patch\n *** Delete File: x\n*** End Patch' },
       'cannot be read',
     ],
-  ])('%s does not run', async (_, prepare, input, reason) => {
+  ])('does not run: %s', async (_, prepare, input, reason) => {
     const { session, call } = await world();
     await prepare(session);
     const { exit, stderr } = await call('apply_patch', input);
@@ -157,7 +157,7 @@ describe('a patch', () => {
     expect((await bodies(session)).some(({ event }) => event === 'intent')).toBe(false);
   });
 
-  test('a patch in a read-only run is refused with the name of the tool that works', async () => {
+  test('in a read-only run is refused with the name of the tool that works', async () => {
     const { session, call } = await world();
     await toEdit(session);
     const { exit, stderr } = await call('apply_patch', update, {}, { HOPGATE_CODEX_SANDBOX: 'read-only' });
@@ -165,7 +165,7 @@ describe('a patch', () => {
     expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining(instead) });
   });
 
-  test('a patch has paths relative to Codex’s working folder', async () => {
+  test('has paths relative to Codex’s working folder', async () => {
     const { session, root, call } = await world();
     await toEdit(session);
     const answer = await call(
@@ -196,14 +196,14 @@ describe('a tool of Codex other than the shell and apply_patch', () => {
   test.each([
     ...[`mcp__${SERVER}__read`, `mcp__${SERVER}__hop`, 'spawn_agent', 'update_plan'],
     ...['collaborationspawn_agent', 'collaborationwait_agent', 'clocksleep', 'functions.request_user_input_async'],
-  ])('a tool of Codex other than the shell and apply_patch is allowed: %s', async (tool) => {
+  ])('is allowed: %s', async (tool) => {
     const { session, call } = await world();
     await must(session.start('explore'));
     expect(await call(tool, {})).toEqual({ exit: 0, stdout: '', stderr: '' });
   });
 
   test.each(['nobody_knows', 'collaborationnobody_knows', `clockmcp__${SERVER}__read`])(
-    'a tool of Codex other than the shell and apply_patch is refused and recorded: %s',
+    'is refused and recorded: %s',
     async (tool) => {
       const { session, call } = await world();
       await must(session.start('explore'));
@@ -214,7 +214,7 @@ describe('a tool of Codex other than the shell and apply_patch', () => {
   );
 
   test.each(['web_search', 'write_stdin', 'mcp__other__read', 'mcp__hopgate2__read'])(
-    'a tool of Codex other than the shell and apply_patch is refused with the error in its input: %s',
+    'is refused with the error in its input: %s',
     async (tool) => {
       const { session, call } = await world();
       await must(session.setMode({ to: 'diagnose' }));
@@ -230,18 +230,15 @@ describe('a tool of Codex other than the shell and apply_patch', () => {
   test.each([
     ['view_image', { path: '~/a.png' }],
     ['apply_patch', { command: '*** Begin Patch\n*** Add File: ~/a.js\n+a\n*** End Patch' }],
-  ])(
-    'a tool of Codex other than the shell and apply_patch is refused if Codex reads its path from the home folder: %s',
-    async (tool, input) => {
-      const { session, call } = await world();
-      await must(session.setMode({ to: 'diagnose' }));
-      await must(session.start('explore'));
-      const { exit, stderr } = await call(tool, input);
-      expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining('home folder') });
-    },
-  );
+  ])('is refused if Codex reads its path from the home folder: %s', async (tool, input) => {
+    const { session, call } = await world();
+    await must(session.setMode({ to: 'diagnose' }));
+    await must(session.start('explore'));
+    const { exit, stderr } = await call(tool, input);
+    expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining('home folder') });
+  });
 
-  test('a tool of Codex other than the shell and apply_patch that reads an image is judged as a file read', async () => {
+  test('that reads an image is judged as a file read', async () => {
     const { session, call } = await world();
     await must(session.setMode({ to: 'diagnose' }));
     await must(session.start('explore'));
@@ -256,7 +253,7 @@ describe('a tool of Codex other than the shell and apply_patch', () => {
 describe('a sub-agent', () => {
   const sub = { agent_id: 'sub-1', agent_type: 'default' };
 
-  test('a sub-agent cannot hop', async () => {
+  test('cannot hop', async () => {
     const { session, call } = await world();
     await must(session.start('explore'));
     expect(await call(`mcp__${SERVER}__hop`, {}, sub)).toMatchObject({
@@ -266,14 +263,14 @@ describe('a sub-agent', () => {
     expect((await call(`mcp__${SERVER}__status`, {}, sub)).exit).toBe(0);
   });
 
-  test('a sub-agent is bound by its own envelope even if its parent’s would allow the call', async () => {
+  test('is bound by its own envelope even if its parent’s would allow the call', async () => {
     const { session, call } = await world();
     await toEdit(session);
     expect((await call(`mcp__${SERVER}__edit`, { path: 'src/a.ts', old: 'a', new: 'b' })).exit).toBe(0);
     expect((await call(`mcp__${SERVER}__edit`, { path: 'src/a.ts', old: 'a', new: 'b' }, sub)).exit).toBe(2);
   });
 
-  test('a sub-agent is also bound by its parent’s envelope', async () => {
+  test('is also bound by its parent’s envelope', async () => {
     const { session, host, call, send } = await world();
     await must(session.start('explore'));
     await send({ hook_event_name: 'SubagentStart', ...sub });
@@ -290,7 +287,7 @@ describe('a sub-agent', () => {
 });
 
 describe('the message to a model in Codex', () => {
-  test('the message to a model in Codex contains the place and the tool names at the start and after a compaction; a prompt gets only what has changed', async () => {
+  test('contains the place and the tool names at the start and after a compaction; a prompt gets only what has changed', async () => {
     const { session, send } = await world();
     await must(session.start('explore'));
     const start = await send({ hook_event_name: 'SessionStart', source: 'startup' });
@@ -301,7 +298,7 @@ describe('the message to a model in Codex', () => {
     expect(contextOf((await send({ hook_event_name: 'UserPromptSubmit', prompt: 'x' })).stdout)).toContain('diagnose');
   });
 
-  test('the message to a model in Codex contains only fields that Codex knows', async () => {
+  test('contains only fields that Codex knows', async () => {
     const { session, send } = await world();
     await must(session.start('explore'));
     const { stdout } = await send({ hook_event_name: 'SessionStart', source: 'startup' });
@@ -312,7 +309,7 @@ describe('the message to a model in Codex', () => {
 });
 
 describe('the hook at the end of a Codex turn', () => {
-  test('the hook at the end of a Codex turn asks once for an exit if the agent changed something', async () => {
+  test('asks once for an exit if the agent changed something', async () => {
     const { session, send } = await world();
     await toEdit(session);
     expect((await send({ hook_event_name: 'Stop', stop_hook_active: false })).stdout).toBe(''); // nothing to review
@@ -323,7 +320,7 @@ describe('the hook at the end of a Codex turn', () => {
     expect((await send({ hook_event_name: 'Stop', stop_hook_active: false })).stdout).toBe('');
   });
 
-  test('the hook at the end of a Codex turn asks in the turn that changed something, not in a later one that only read', async () => {
+  test('asks in the turn that changed something, not in a later one that only read', async () => {
     const { session, send } = await world();
     await toEdit(session);
     const turn = async (tool: string, args: { readonly [name: string]: string }) => {
@@ -337,7 +334,7 @@ describe('the hook at the end of a Codex turn', () => {
     expect(await turn('write', { path: 'src/x.js', content: 'z' })).toBe('');
   });
 
-  test('the hook at the end of a Codex turn asks with a call that succeeds: it has the fields that the visit must state and the mode that the hop needs', async () => {
+  test('asks with a call that succeeds: it has the fields that the visit must state and the mode that the hop needs', async () => {
     const { edit } = fixtureSpecs.peripherals;
     const stated = { kind: 'stated', type: 'string', optional: false } as const;
     const specs = {
@@ -355,7 +352,7 @@ describe('the hook at the end of a Codex turn', () => {
     expect((await send({ hook_event_name: 'Stop', stop_hook_active: false })).stdout).toBe('');
   });
 
-  test('the hook at the end of a Codex turn proposes no hop that a person would have to approve', async () => {
+  test('proposes no hop that a person would have to approve', async () => {
     const gates = [{ kind: 'approval', by: 'operator' }] as const;
     const edges = fixtureSpecs.edges.map((edge) => (edge.to === 'reflect' ? { ...edge, gates } : edge));
     const { session, send } = await world({ specs: { ...fixtureSpecs, edges } });
@@ -365,7 +362,7 @@ describe('the hook at the end of a Codex turn', () => {
     expect(stdout).toContain('leave edit by one of its exits');
   });
 
-  test('the hook at the end of a Codex turn asks nothing if the agent did nothing', async () => {
+  test('asks nothing if the agent did nothing', async () => {
     const { session, send } = await world();
     await must(session.start('explore'));
     expect(await send({ hook_event_name: 'Stop', stop_hook_active: false })).toEqual({
@@ -384,24 +381,20 @@ describe('an error of hopgate', () => {
     ['an unknown event', { hook_event_name: 'PreCoffee', session_id: 's', cwd: '/' }],
     ['a call without a tool', { hook_event_name: 'PreToolUse', session_id: 's', cwd: '/' }],
     ['a folder that is not there', { hook_event_name: 'SessionStart', session_id: 's', cwd: '/no/such/folder' }],
-  ])('an error of hopgate refuses the call if the event is %s', async (_, event) => {
+  ])('refuses the call if the event is %s', async (_, event) => {
     const { host } = await world();
     const { exit, stdout, stderr } = await handleCodexEvent(event, host, {});
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(stderr).toContain('hopgate could not decide');
   });
 
-  test.each([{ command: 7 }, {}, null, 'x'])(
-    'an error of hopgate refuses an unreadable patch or command: %j',
-    async (input) => {
-      const { session, call } = await world();
-      await toEdit(session);
-      for (const tool of ['apply_patch', 'Bash', 'view_image'])
-        expect((await call(tool, input as object)).exit).toBe(2);
-    },
-  );
+  test.each([{ command: 7 }, {}, null, 'x'])('refuses an unreadable patch or command: %j', async (input) => {
+    const { session, call } = await world();
+    await toEdit(session);
+    for (const tool of ['apply_patch', 'Bash', 'view_image']) expect((await call(tool, input as object)).exit).toBe(2);
+  });
 
-  test('an error of hopgate refuses the call if the host fails, but never keeps an agent from stopping twice', async () => {
+  test('refuses the call if the host fails, but never keeps an agent from stopping twice', async () => {
     const { host, root } = await world();
     const broken = { ...host, conversation: async () => Promise.reject(new Error('the store is gone')) };
     const event = { session_id: 's', cwd: root, hook_event_name: 'Stop' };
@@ -429,7 +422,7 @@ test('every event is written to the conversation record', async () => {
 });
 
 describe('a report of the operator’s acts and notes', () => {
-  test('a report of the operator’s acts and notes reaches the model once: with a refusal, a result, a prompt, or before the agent stops', async () => {
+  test('reaches the model once: with a refusal, a result, a prompt, or before the agent stops', async () => {
     const { session, call, send } = await world();
     await must(session.setMode({ to: 'diagnose' }));
     await must(session.start('explore'));

@@ -71,7 +71,7 @@ const CONFIG = 'home/.codex/config.toml';
 const theirs = { hooks: [{ type: 'command', command: 'mine' }] };
 
 describe('an installation for the user', () => {
-  test('an installation for the user adds hooks for every event, the server and the trust; repeating it changes nothing; uninstalling removes all', async () => {
+  test('adds hooks for every event, the server and the trust; repeating it changes nothing; uninstalling removes all', async () => {
     const { at, read, where } = place();
     carryOut(await codexInstaller.install(where('user')));
     const { hooks } = JSON.parse(read(HOOKS) ?? '') as {
@@ -90,7 +90,7 @@ describe('an installation for the user', () => {
     expect([read(HOOKS), read(CONFIG)]).toEqual([null, null]);
   });
 
-  test('an installation for the user keeps existing settings byte for byte and appends its own', async () => {
+  test('keeps existing settings byte for byte and appends its own', async () => {
     const hooks = `${JSON.stringify({ description: 'd', hooks: { PreToolUse: [theirs, theirs] } }, null, '\t')}\n`;
     const config = `# my own\nmodel = "m" # the best\n\n[features]\n# careful\nweb = true\n\n[mcp_servers.other]\ncommand = "x"`;
     const { at, read, where } = place({ [HOOKS]: hooks, [CONFIG]: config });
@@ -118,7 +118,7 @@ describe('an installation for the user', () => {
     ['config.toml', CONFIG, 'model = '],
     ['a server of the same name', CONFIG, `[mcp_servers.${SERVER}]\ncommand = "other"\n`],
     ['features that nothing can be added to', CONFIG, 'features = { a = true }\n'],
-  ])('an installation for the user refuses %s and changes nothing', async (_, path, text) => {
+  ])('refuses %s and changes nothing', async (_, path, text) => {
     const { read, where } = place({ [path]: text });
     await expect(codexInstaller.install(where('user'))).rejects.toMatchObject({
       code: expect.stringMatching(/^(malformed|taken)$/),
@@ -127,7 +127,7 @@ describe('an installation for the user', () => {
     expect(read(path)).toBe(text);
   });
 
-  test('an installation for the user keeps a feature disabled that the user disabled', async () => {
+  test('keeps a feature disabled that the user disabled', async () => {
     const { read, where } = place({ [CONFIG]: '[features]\nmcp_tool_list_changed = false\n' });
     carryOut(await codexInstaller.install(where('user')));
     expect(parse(read(CONFIG) ?? '')).toMatchObject({ features: { mcp_tool_list_changed: false } });
@@ -193,7 +193,7 @@ describe('any config.toml', () => {
     tables: [{ path: ['mcp_servers', 'hopgate'], values: { command: 'c' } }],
   };
 
-  test('any config.toml is unchanged after install and uninstall, and a second install adds nothing', () => {
+  test('is unchanged after install and uninstall, and a second install adds nothing', () => {
     fc.assert(
       fc.property(document, (text) => {
         const once = addToCodexConfig('config.toml', text, additions);

@@ -36,7 +36,7 @@ process.stdin.resume().on('end', () => {
 const wordAfter = (args: readonly string[], option: string): string | undefined => args[args.indexOf(option) + 1];
 
 describe('a thread of the SDK', () => {
-  test('a thread of the SDK gives each turn the sandbox of the session’s current peripheral', async () => {
+  test('gives each turn the sandbox of the session’s current peripheral', async () => {
     const { path, calls } = fakeCodex();
     const { session, root } = await stage();
     await must(session.setMode({ to: 'diagnose' }));
@@ -71,7 +71,7 @@ describe('a thread of the SDK', () => {
     }
   });
 
-  test('a thread of the SDK made from overrides can write only the folders of the scope', async () => {
+  test('made from overrides can write only the folders of the scope', async () => {
     const { path, calls } = fakeCodex();
     const { session, root } = await stage({ config: { scopes: { edit: ['lib/'] } } });
     await must(session.setMode({ to: 'diagnose' }));
@@ -87,7 +87,7 @@ describe('a thread of the SDK', () => {
     );
   });
 
-  test('a thread of the SDK runs turns that begin at once in the same thread', async () => {
+  test('runs turns that begin at once in the same thread', async () => {
     const { path, calls } = fakeCodex();
     const { session } = await stage();
     await must(session.start('explore'));
@@ -108,7 +108,7 @@ describe('a thread of the SDK', () => {
     expect(two.events[Symbol.asyncIterator]).toBeTypeOf('function');
   });
 
-  test('a thread of the SDK begins the next turn after a failed one', async () => {
+  test('begins the next turn after a failed one', async () => {
     const { path, calls } = fakeCodex();
     const { session } = await stage();
     await must(session.start('explore'));
@@ -120,7 +120,7 @@ describe('a thread of the SDK', () => {
     expect(calls().length).toBeGreaterThanOrEqual(1);
   });
 
-  test('a thread of the SDK is continued by its id for a session that another process holds', async () => {
+  test('is continued by its id for a session that another process holds', async () => {
     const { path, calls } = fakeCodex();
     const { session, root } = await stage();
     await must(session.start('explore'));

@@ -38,7 +38,7 @@ describe('the user’s rules for Codex', () => {
     'a/b.sh @1 %2 +3 :4',
     '"r"m x',
     "git log '--format=%h\n%s'",
-  ])('the user’s rules for Codex are applied to the words that a shell makes of %j', async (command) => {
+  ])('are applied to the words that a shell makes of %j', async (command) => {
     expect(await ruled(command)).toMatchObject({ decision: 'forbidden' });
     const words = execFileSync('bash', ['-c', `set -- ${command}\nprintf '%s\\0' "$@"`], { encoding: 'utf8' });
     expect(execFileSync('cat', [join(folder, 'words')], { encoding: 'utf8' })).toBe(words);
@@ -63,12 +63,12 @@ describe('the user’s rules for Codex', () => {
     'rm\u00a0x',
     '#',
     "rm 'x",
-  ])('the user’s rules for Codex ask the person if the words of %j are uncertain', async (command) => {
+  ])('ask the person if the words of %j are uncertain', async (command) => {
     expect(await ruled(command)).toMatchObject({ decision: 'prompt', why: expect.stringContaining('plain words') });
   });
 
   it.each(['exit 1', 'echo', 'echo {}', `echo '{"matchedRules":[],"decision":"maybe"}'`])(
-    'the user’s rules for Codex ask the person if Codex gives no answer: %s',
+    'ask the person if Codex gives no answer: %s',
     async (answer) => {
       expect(await ruled('rm x', codex(answer))).toMatchObject({
         decision: 'prompt',
@@ -77,13 +77,13 @@ describe('the user’s rules for Codex', () => {
     },
   );
 
-  it('the user’s rules for Codex allow a command that they allow or do not mention', async () => {
+  it('allow a command that they allow or do not mention', async () => {
     expect(await ruled('rm x', codex(says('allow')))).toBeNull();
     expect(await ruled('rm x', codex(`echo '{"matchedRules":[]}'`))).toBeNull();
   });
 
   it.each(['approval_policy = "never"', 'approval_policy = { granular = { rules = false } }'])(
-    'the user’s rules for Codex refuse a command that they would ask about under %s',
+    'refuse a command that they would ask about under %s',
     async (config) => {
       put('home/config.toml', config);
       expect(await ruled('rm x', codex(says('prompt')))).toMatchObject({ decision: 'forbidden' });

@@ -364,15 +364,15 @@ const notMeant = Object.entries(NOT_MEANT).flatMap(([peripheral, texts]) =>
 );
 
 describe('a sentence of an agent', () => {
-  it.each(meant)('a sentence of an agent in %s means %s: %s', (peripheral, exit, text) => {
+  it.each(meant)('in %s means %s: %s', (peripheral, exit, text) => {
     expect(detectExit(fixtureSpecs, peripheral, text)).toMatchObject({ exit, reason: expect.any(String) });
   });
 
-  it.each(notMeant)('a sentence of an agent in %s means no exit: %s', (peripheral, text) => {
+  it.each(notMeant)('in %s means no exit: %s', (peripheral, text) => {
     expect(detectExit(fixtureSpecs, peripheral, text)).toBeNull();
   });
 
-  it('a sentence of an agent is tested for every exit of every peripheral', () => {
+  it('is tested for every exit of every peripheral', () => {
     const known = new Set(meant.map(([peripheral, exit]) => `${peripheral} ${exit}`));
     for (const { from, exit } of fixtureSpecs.edges) expect(known).toContain(`${from} ${exit}`);
     expect(meant.length + notMeant.length).toBeGreaterThan(200);
@@ -380,7 +380,7 @@ describe('a sentence of an agent', () => {
 });
 
 describe('a detected exit', () => {
-  it('a detected exit has its possible destinations and the agent’s sentence', () => {
+  it('has its possible destinations and the agent’s sentence', () => {
     expect(detectExit(fixtureSpecs, 'test', 'I ran them. All tests pass. Good.')).toEqual({
       exit: 'pass',
       to: ['deploy', 'reflect'],
@@ -388,13 +388,13 @@ describe('a detected exit', () => {
       confidence: 'high',
     });
   });
-  it('a detected exit has low confidence if the sentence is hedged', () => {
+  it('has low confidence if the sentence is hedged', () => {
     expect(detectExit(fixtureSpecs, 'explore', 'I think I found the target.')).toMatchObject({ confidence: 'low' });
   });
-  it('a detected exit is the one that leads to the named destination if no exit has that name', () => {
+  it('is the one that leads to the named destination if no exit has that name', () => {
     expect(detectExit(fixtureSpecs, 'test', 'I hop to deploy.')).toMatchObject({ exit: 'pass', to: ['deploy'] });
   });
-  it('a detected exit is the last one mentioned', () => {
+  it('is the last one mentioned', () => {
     expect(
       detectExit(
         fixtureSpecs,
@@ -406,14 +406,14 @@ describe('a detected exit', () => {
       exit: 'hop-edit',
     });
   });
-  it('a detected exit is absent if a sentence names two exits', () => {
+  it('is absent if a sentence names two exits', () => {
     expect(detectExit(fixtureSpecs, 'explore', 'I hop to edit or I hop to reflect.')).toBeNull();
   });
-  it('a detected exit belongs to the current peripheral', () => {
+  it('belongs to the current peripheral', () => {
     expect(detectExit(fixtureSpecs, 'discipline', 'All tests pass.')).toBeNull();
     expect(detectExit(fixtureSpecs, 'nowhere', 'All tests pass.')).toBeNull();
   });
-  it('a detected exit is found after long output', () => {
+  it('is found after long output', () => {
     const output = `\`\`\`\n${'2 tests failed\n'.repeat(5000)}\`\`\`\n`;
     expect(detectExit(fixtureSpecs, 'test', `${output}The tests are flaky.`)).toMatchObject({ exit: 'flaky' });
   });
@@ -439,9 +439,7 @@ describe('an exit of another spec set', () => {
     ['escalate', 'I escalate.'],
     ['hop-on-call', 'Hop to on-call.'],
     ['review-done', 'The review is done.'],
-  ])('an exit of another spec set is detected: %s: %s', (exit, text) =>
-    expect(detectExitAmong(exits, text)).toMatchObject({ exit }),
-  );
+  ])('is detected: %s: %s', (exit, text) => expect(detectExitAmong(exits, text)).toMatchObject({ exit }));
   it.each([
     'The root cause is not found.',
     'We have not found the root cause.',
@@ -451,7 +449,7 @@ describe('an exit of another spec set', () => {
     'An approved list of hosts is used.',
     'Is the review done?',
     'How do I escalate?',
-  ])('an exit of another spec set is not detected: %s', (text) => expect(detectExitAmong(exits, text)).toBeNull());
+  ])('is not detected: %s', (text) => expect(detectExitAmong(exits, text)).toBeNull());
 });
 
 describe('detectExit on any text', () => {
@@ -462,7 +460,7 @@ describe('detectExit on any text', () => {
     fc.constantFrom('```', '`', '"', '> ', '\n', 'not ', '    ', '“', "'", '<output>', '.'),
   );
 
-  it('detectExit on any text throws nothing', () => {
+  it('throws nothing', () => {
     fc.assert(
       fc.property(peripherals, fc.array(fc.oneof(phrase, filler)), (peripheral, parts) => {
         const found = detectExit(fixtureSpecs, peripheral, parts.join(''));
@@ -473,7 +471,7 @@ describe('detectExit on any text', () => {
     expect(detectExit(fixtureSpecs, 'edit', null as never)).toBeNull();
   });
 
-  it('detectExit on any text finds no exit in quoted, copied or formatted code', () => {
+  it('finds no exit in quoted, copied or formatted code', () => {
     const wrap = fc.constantFrom<(text: string) => string>(
       (text) => `\`\`\`\n${text}\n\`\`\``,
       (text) => `It printed:\n\n~~~sh\n${text}\n~~~\nand ended.`,
@@ -491,7 +489,7 @@ describe('detectExit on any text', () => {
     );
   });
 
-  it('detectExit on any text ends quickly, however long the text is', () => {
+  it('ends quickly, however long the text is', () => {
     const long =
       'I am not ready to edit '.repeat(50_000) + '`'.repeat(50_000) + '"'.repeat(50_000) + 'a '.repeat(100_000);
     expect(detectExit(fixtureSpecs, 'explore', long)).toBeNull();

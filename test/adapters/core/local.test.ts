@@ -6,7 +6,7 @@ import type { PeripheralSpec } from '../../../src/spec/types.ts';
 import { lead, no, fixtureSpecs as SPECS, stage, yes } from '../../session/sessions.ts';
 
 describe('an answer', () => {
-  it('an answer to a hop names the tools that are available now', async () => {
+  it('to a hop names the tools that are available now', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     const answer = await agentSession(session).call({
@@ -21,7 +21,7 @@ describe('an answer', () => {
     expect(answer.text).toMatch(/^Now: in edit, mode execute; tools open: read, edit, write, bash\.\n# Where you are/);
   });
 
-  it('an answer with a refusal names the remedy, the first step of the way, and the available tools', async () => {
+  it('with a refusal names the remedy, the first step of the way, and the available tools', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     const { text, status } = await agentSession(session).call({ name: 'write', input: { path: 'src/a', content: '' } });
@@ -33,7 +33,7 @@ describe('an answer', () => {
     expect(await agentSession(session).call({ name: 'hop', input: JSON.parse(call) })).toMatchObject({ status: 'ok' });
   });
 
-  it('an answer about a failed server quotes its message once', async () => {
+  it('about a failed server quotes its message once', async () => {
     const result = { content: [{ type: 'text', text: 'no sensor\nlook behind the door' }], isError: true };
     const outcome = { status: 'failed' as const, code: 'upstream-error', message: 'no sensor', result };
     const { session } = await stage({ results: { read: { outcome, effects: [] } } });
@@ -42,7 +42,7 @@ describe('an answer', () => {
     expect(text).toBe('failed: upstream-error: no sensor\nlook behind the door');
   });
 
-  it('an answer with a refusal has no doubled full stops', async () => {
+  it('with a refusal has no doubled full stops', async () => {
     const outcome = {
       status: 'refused' as const,
       code: 'out-of-scope' as const,
@@ -56,14 +56,14 @@ describe('an answer', () => {
     expect(text).toMatch(/It leaves\.\nWhat to do: Stay\.\n/);
   });
 
-  it('an answer with a refusal names the mode that makes tools available if none are', async () => {
+  it('with a refusal names the mode that makes tools available if none are', async () => {
     const { session } = await stage();
     await session.start('explore');
     const { text } = await agentSession(session).call({ name: 'nothing-of-the-kind', input: {} });
     expect(text).toContain('Available in explore: nothing in mode discuss (from discuss: diagnose).');
   });
 
-  it('an answer with a refusal shows a hop with all required fields', async () => {
+  it('with a refusal shows a hop with all required fields', async () => {
     const { explore } = SPECS.peripherals as { [id: string]: PeripheralSpec };
     const summary = { kind: 'stated', type: 'string', optional: false };
     const peripherals = {
@@ -76,7 +76,7 @@ describe('an answer', () => {
     expect(text).toContain('"fruit":{"summary":"…"}');
   });
 
-  it('an answer distinguishes a failure from a refusal', async () => {
+  it('distinguishes a failure from a refusal', async () => {
     const failing = {
       outcome: { status: 'failed' as const, code: 'not-found', message: 'There is no "x".' },
       effects: [],
@@ -90,7 +90,7 @@ describe('an answer', () => {
     });
   });
 
-  it('an answer to a call that a person rejected says so', async () => {
+  it('to a call that a person rejected says so', async () => {
     const { session } = await stage({ approver: yes });
     await session.setMode({ to: 'diagnose' });
     const answer = await agentSession(session).call({ name: 'mode', input: { to: 'execute' }, approved: null });
@@ -99,7 +99,7 @@ describe('an answer', () => {
     expect(answer.text).not.toContain('ask the operator');
   });
 
-  it('an answer accepts an approval only for the request that was shown', async () => {
+  it('accepts an approval only for the request that was shown', async () => {
     const { session } = await stage({ approver: no });
     await session.setMode({ to: 'diagnose' });
     const agent = agentSession(session);
@@ -118,7 +118,7 @@ describe('an answer', () => {
 describe('a hop with a change of mode', () => {
   const input = { to: 'edit', exit: 'hop-edit', reason: 'I fix a', mode: 'execute', 'exit-criteria': 'a is fixed' };
 
-  it('a hop with a change of mode passes through the required modes, each with its approval, and then hops', async () => {
+  it('passes through the required modes, each with its approval, and then hops', async () => {
     const { session } = await stage({ approver: no });
     await session.start('explore');
     const agent = agentSession(session);
@@ -133,7 +133,7 @@ describe('a hop with a change of mode', () => {
     expect(events.slice(2)).toEqual(['mode', 'approval', 'mode', 'stop', 'hop', 'start']);
   });
 
-  it('a hop with a change of mode does not hop if a mode change is refused', async () => {
+  it('does not hop if a mode change is refused', async () => {
     const { session } = await stage({ approver: no });
     await session.start('explore');
     const agent = agentSession(session);
@@ -148,7 +148,7 @@ describe('a hop with a change of mode', () => {
     expect(session.state.peripheral).toBe('explore');
   });
 
-  it('a hop with a change of mode asks for the hop’s approval after the mode’s', async () => {
+  it('asks for the hop’s approval after the mode’s', async () => {
     const { session } = await stage({ approver: yes });
     await lead(session, 'test');
     await session.step({ tool: 'bash-test', args: {} });
@@ -160,7 +160,7 @@ describe('a hop with a change of mode', () => {
     expect(session.state.mode).toBe('discuss');
   });
 
-  it('a hop with a change of mode leaves the mode as it is and asks nobody if the hop itself would be refused', async () => {
+  it('leaves the mode as it is and asks nobody if the hop itself would be refused', async () => {
     const { session } = await stage();
     await session.start('explore');
     const agent = agentSession(session);
@@ -172,7 +172,7 @@ describe('a hop with a change of mode', () => {
     }
   });
 
-  it('a hop with a change of mode is proposed by the prompt if the mode forbids the tools of the destination', async () => {
+  it('is proposed by the prompt if the mode forbids the tools of the destination', async () => {
     const { session } = await stage();
     await session.start('explore');
     const text = await agentSession(session).prompt();
@@ -192,7 +192,7 @@ describe('a refusal by the mode', () => {
       'edit',
       'call mode({"to":"diagnose","reason":"…"}), then mode({"to":"execute","reason":"…"}) (needs: approval by operator)',
     ],
-  ])('a refusal by the mode of %s names the exact calls that make it possible', async (tool, args, place, calls) => {
+  ])('of %s names the exact calls that make it possible', async (tool, args, place, calls) => {
     const { session } = await stage();
     await lead(session, place as 'edit');
     await session.setMode({ to: 'discuss', summary: 'x' });
@@ -213,13 +213,13 @@ describe('advice after an error of the sandbox', () => {
       "chown: changing ownership of 'a': Operation not permitted",
       /permits no change of users, owners.*ask the operator/,
     ],
-  ])('advice after an error of the sandbox follows: %s', async (stderr, advice) => {
+  ])('is given: %s', async (stderr, advice) => {
     const { session } = await printing(stderr);
     await lead(session, 'explore');
     const { text } = await agentSession(session).call({ name: 'bash-readonly', input: { command: 'x' } });
     expect(text).toMatch(advice);
   });
-  it('advice after an error of the sandbox follows a commit or branch that was not kept', async () => {
+  it('follows a commit or branch that was not kept', async () => {
     const message = 'Not kept: the branch x. Commits, branches and tags are made with bash-git where the scope ships.';
     const outcome = { status: 'failed' as const, code: 'git-not-kept', message };
     const { session } = await stage({ results: { 'bash-readonly': { outcome, effects: [] } } });
@@ -228,7 +228,7 @@ describe('advice after an error of the sandbox', () => {
     expect(text).toMatch(/ships\.\nhopgate: commits and branches are made with bash-git: .*hop to deploy/);
   });
 
-  it('advice after an error of the sandbox is omitted if the command succeeded', async () => {
+  it('is omitted if the command succeeded', async () => {
     const { session } = await printing('Read-only file system', 0);
     await lead(session, 'explore');
     const { text } = await agentSession(session).call({ name: 'bash-readonly', input: { command: 'x' } });
@@ -241,11 +241,11 @@ describe('a model that claims to be the operator', () => {
     ['hop', { to: 'edit', reason: 'x', by: 'operator' }, 'entry-not-met'],
     ['hop', { hop: 'edit', reason: 'x', by: 'operator' }, 'entry-not-met'],
     ['mode', { to: 'execute', by: 'operator' }, 'mode-not-allowed'],
-  ])('a model that claims to be the operator is refused: %s %j', async (name, input, code) => {
+  ])('is refused: %s %j', async (name, input, code) => {
     const { session } = await stage();
     expect(await agentSession(session).call({ name, input })).toMatchObject({ denial: { code } });
   });
-  it('a model that claims to be the operator cannot reset the mode', async () => {
+  it('cannot reset the mode', async () => {
     const { session } = await stage();
     await session.setMode({ to: 'diagnose' });
     const input = { to: 'discuss', by: 'operator', reset: true };
@@ -274,7 +274,7 @@ describe('any input of agentSession', () => {
     'constructor',
   );
   const input = fc.oneof(fc.anything(), fc.dictionary(keys, fc.anything()), fc.array(fc.anything()));
-  it('any input of agentSession gets an answer without an exception, and only available tools run', async () => {
+  it('gets an answer without an exception, and only available tools run', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     const agent = agentSession(session);
@@ -289,7 +289,7 @@ describe('any input of agentSession', () => {
       { numRuns: 400 },
     );
   });
-  it('any input of agentSession may be huge, or name no tool', async () => {
+  it('may be huge, or name no tool', async () => {
     const { session } = await stage();
     await lead(session, 'edit');
     const agent = agentSession(session);
@@ -390,10 +390,8 @@ describe('a result in the form for the model', () => {
     ['a text', 'hello', 'hello'],
     ['nothing', null, 'null'],
   ];
-  it.each(rows)('a result in the form for the model is readable: %s', (_what, result, text) =>
-    expect(renderResult(result)).toBe(text),
-  );
-  it('a result in the form for the model exists for any value', () => {
+  it.each(rows)('is readable: %s', (_what, result, text) => expect(renderResult(result)).toBe(text));
+  it('exists for any value', () => {
     const fields = ['exit', 'stdout', 'stderr', 'text', 'from', 'files', 'matches', 'content', 'url', 'truncated'];
     const shapes = fc.dictionary(fc.constantFrom(...fields), fc.jsonValue());
     fc.assert(

@@ -69,7 +69,7 @@ const patch = fc.array(file, { minLength: 1, maxLength: 4 }).filter(distinct);
 const envelope = (files: readonly File[]) => `*** Begin Patch\n${files.map(written).join('')}*** End Patch`;
 
 describe('the patch envelope', () => {
-  it('the patch envelope reads back as written, whatever its lines contain', () => {
+  it('reads back as written, whatever its lines contain', () => {
     fc.assert(
       fc.property(patch, fc.constantFrom('', '\n'), (files, end) => {
         expect(parsePatch(envelope(files) + end)).toEqual({ ok: true, files: files.map(meant) });
@@ -77,7 +77,7 @@ describe('the patch envelope', () => {
     );
   });
 
-  it('the patch envelope yields every file that any of its lines could name', () => {
+  it('yields every file that any of its lines could name', () => {
     fc.assert(
       fc.property(
         patch,
@@ -105,7 +105,7 @@ describe('the patch envelope', () => {
     );
   });
 
-  it('the patch envelope never throws', () => {
+  it('never throws', () => {
     fc.assert(fc.property(fc.string(), (text) => void parsePatch(text)));
     fc.assert(fc.property(fc.string(), (text) => void parsePatch(`*** Begin Patch\n${text}\n*** End Patch`)));
   });
@@ -135,11 +135,11 @@ describe('the patch envelope', () => {
     ['a path in the home folder', '*** Begin Patch\n*** Delete File: ~/a\n*** End Patch', 2],
     ['a move to the home folder', '*** Begin Patch\n*** Update File: a\n*** Move to: ~/a\n*** End Patch', 3],
   ];
-  it.each(wrong)('the patch envelope with %s is refused with its line number', (_what, text, at) => {
+  it.each(wrong)('with %s is refused with its line number', (_what, text, at) => {
     expect(parsePatch(text)).toMatchObject({ ok: false, line: at, why: expect.any(String) });
   });
 
-  it('the patch envelope may only move a file, or have several @@ lines for one place', () => {
+  it('may only move a file, or have several @@ lines for one place', () => {
     expect(parsePatch('*** Begin Patch\n*** Update File: a\n*** Move to: b\n*** End Patch')).toMatchObject({
       files: [{ moveTo: 'b', hunks: [] }],
     });

@@ -31,9 +31,9 @@ describe('a line of an agent', () => {
     ['go to cabinet 1\nbell joe "x"', null],
     ['bell joe; rm "x"', null],
     ['', null],
-  ])('%j is read as a command, as talk, or as an error', (line, read) => expect(readTextCommand(line)).toEqual(read));
+  ])('is read as a command, as talk, or as an error: %j', (line, read) => expect(readTextCommand(line)).toEqual(read));
 
-  it('a line of an agent with a quoted message is read as the same message', () => {
+  it('with a quoted message is read as the same message', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1 }), fc.constantFrom('bell', 'whistle'), (message, kind) => {
         fc.pre(message.trim() !== '' && !/\r/.test(message));
@@ -43,7 +43,7 @@ describe('a line of an agent', () => {
     );
   });
 
-  it('a line of an agent is a message only if it begins with the command’s word and ends with a quotation mark', () => {
+  it('is a message only if it begins with the command’s word and ends with a quotation mark', () => {
     const piece = fc.constantFrom(
       'bell',
       'whistle',

@@ -72,25 +72,22 @@ describe('Claude Code’s tools', () => {
       { url: 'https://example.com/' },
     ],
   ];
-  it.each(rows)(
-    'Claude Code’s tools turn %s %j into a %s %s without losing a field',
-    (name, input, how, tool, args) => {
-      const action = claude(name, input);
-      expect(calls(action)).toEqual([[how, tool, args]]);
-      const [step] = action.kind === 'steps' ? action.steps : [];
-      // Every given value is in the arguments or in the fields next to them.
-      expect(Object.keys(step?.args ?? {}).length + Object.keys(step?.extra ?? {}).length).toBe(
-        Object.keys(input).length,
-      );
-    },
-  );
+  it.each(rows)('turn %s %j into a %s %s without losing a field', (name, input, how, tool, args) => {
+    const action = claude(name, input);
+    expect(calls(action)).toEqual([[how, tool, args]]);
+    const [step] = action.kind === 'steps' ? action.steps : [];
+    // Every given value is in the arguments or in the fields next to them.
+    expect(Object.keys(step?.args ?? {}).length + Object.keys(step?.extra ?? {}).length).toBe(
+      Object.keys(input).length,
+    );
+  });
 
-  it('Claude Code’s tools keep arguments that hopgate’s tool has no parameter for', () => {
+  it('keep arguments that hopgate’s tool has no parameter for', () => {
     const action = claude('Grep', { pattern: 'a', output_mode: 'content', '-A': 2 });
     expect(action).toMatchObject({ steps: [{ args: { pattern: 'a' }, extra: { output_mode: 'content', '-A': 2 } }] });
   });
 
-  it('Claude Code’s tools make an absolute path inside the root relative, and leave one outside for the gate to refuse', () => {
+  it('make an absolute path inside the root relative, and leave one outside for the gate to refuse', () => {
     expect(claude('Read', { file_path: '/repo' })).toMatchObject({ steps: [{ args: { path: '.' } }] });
     expect(claude('Read', { file_path: '/repository/a' })).toMatchObject({
       steps: [{ args: { path: '/repository/a' } }],
@@ -104,7 +101,7 @@ describe('Claude Code’s tools', () => {
     expect(claude('Read', { file_path: 'a.ts' }, below)).toMatchObject({ steps: [{ args: { path: 'src/a.ts' } }] });
   });
 
-  it('Claude Code’s tools run several edits of a file as one call, which hopgate records as one step each', () => {
+  it('run several edits of a file as one call, which hopgate records as one step each', () => {
     const edits = [
       { old_string: 'a', new_string: 'b' },
       { old_string: 'c', new_string: 'd', replace_all: true },
@@ -138,7 +135,7 @@ describe('Claude Code’s tools', () => {
     });
   });
 
-  it('Claude Code’s tools become a step that the gate refuses if the tool is not available', async () => {
+  it('become a step that the gate refuses if the tool is not available', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     const [step] = calls(claude('Write', { file_path: 'src/a.ts', content: '' }, at('explore')));
@@ -164,15 +161,12 @@ describe('the translation of a shell call', () => {
     ['reflect', 'ls', 'bash', { command: 'ls' }],
     [null, 'ls', 'bash', { command: 'ls' }],
   ];
-  it.each(rows)(
-    'the translation of a shell call in %s turns "%s" into a call of %s',
-    (peripheral, command, tool, args) => {
-      expect(calls(claude('Bash', { command }, at(peripheral)))).toEqual([['contained', tool, args]]);
-      expect(calls(codex('Bash', { command }, at(peripheral)))).toEqual([['contained', tool, args]]);
-    },
-  );
+  it.each(rows)('in %s turns "%s" into a call of %s', (peripheral, command, tool, args) => {
+    expect(calls(claude('Bash', { command }, at(peripheral)))).toEqual([['contained', tool, args]]);
+    expect(calls(codex('Bash', { command }, at(peripheral)))).toEqual([['contained', tool, args]]);
+  });
 
-  it('the translation of a shell call in a custom peripheral uses the command tool that the parameters’ roles identify', () => {
+  it('in a custom peripheral uses the command tool that the parameters’ roles identify', () => {
     const kubectl = { ...fixtureSpecs.tools['bash-git'], id: 'run-kubectl' } as (typeof fixtureSpecs.tools)[string];
     const notes = {
       ...fixtureSpecs.tools['bash'],
@@ -203,7 +197,7 @@ describe('the translation of a shell call', () => {
     ]);
   });
 
-  it('the translation of a shell call uses the read-only tool if the mode forbids the acting one', () => {
+  it('uses the read-only tool if the mode forbids the acting one', () => {
     const edit = fixtureSpecs.peripherals['edit'];
     if (!edit) throw new Error('no edit');
     const both = { ...edit, id: 'both', tools: ['bash', 'bash-readonly'] };
@@ -214,7 +208,7 @@ describe('the translation of a shell call', () => {
     );
   });
 
-  it('the translation of a shell call accepts Codex’s argument lists and folder', () => {
+  it('accepts Codex’s argument lists and folder', () => {
     const line = (input: Json) => calls(codex('shell', input))[0]?.[2];
     expect(line({ command: ['bash', '-lc', 'ls | head'] })).toEqual({ command: 'ls | head' });
     expect(line({ command: ['/bin/sh', '-c', 'ls'] })).toEqual({ command: 'ls' });
@@ -226,7 +220,7 @@ describe('the translation of a shell call', () => {
     ]);
   });
 
-  it('the translation of a shell call passes a call without a command to the gate unchanged', () => {
+  it('passes a call without a command to the gate unchanged', () => {
     expect(calls(claude('Bash', { command: 7 }))).toEqual([['contained', 'bash', { command: 7 }]]);
     expect(calls(claude('Bash', {}))).toEqual([['contained', 'bash', {}]]);
     expect(calls(codex('shell', { command: ['ls', 7] }))).toEqual([['contained', 'bash', { command: ['ls', 7] }]]);
@@ -253,7 +247,7 @@ describe('apply_patch', () => {
 +y
 *** End Patch`;
 
-  it('apply_patch becomes an action for each file that it changes', () => {
+  it('becomes an action for each file that it changes', () => {
     const action = codex('apply_patch', { command: patch });
     expect(calls(action)).toEqual([
       ['native', 'write', { path: 'src/new.ts', content: 'one\ntwo\n' }],
@@ -277,7 +271,7 @@ describe('apply_patch', () => {
     expect(codex('apply_patch', patch)).toEqual(action);
   });
 
-  it('apply_patch is refused if it cannot be read', () => {
+  it('is refused if it cannot be read', () => {
     expect(codex('apply_patch', { command: 'rm -rf' })).toMatchObject({
       kind: 'unmapped',
       why: expect.stringContaining('line 1'),
@@ -287,7 +281,7 @@ describe('apply_patch', () => {
 });
 
 describe('hopgate’s own MCP tools', () => {
-  it('hopgate’s own MCP tools are recognised by the exact name of the server', () => {
+  it('are recognised by the exact name of the server', () => {
     const prefix = 'mcp__hopgate__';
     for (const provider of CLIENT_PROVIDERS) {
       expect(calls(act(provider, `${prefix}read`, { path: 'a' }))).toEqual([['hopgate', 'read', { path: 'a' }]]);
@@ -308,7 +302,7 @@ describe('hopgate’s own MCP tools', () => {
     }
   });
 
-  it('hopgate’s own MCP tools are not recognised on a server with a similar name', () => {
+  it('are not recognised on a server with a similar name', () => {
     expect(claude('mcp__hopgate_2__read', {})).toMatchObject({ kind: 'unmapped' });
     const context = at('edit', { own: claudePluginServerName('hopgate_k3') });
     for (const server of [
@@ -322,12 +316,12 @@ describe('hopgate’s own MCP tools', () => {
     expect(calls(claude('mcp__plugin_hopgate_hopgate_k3__read', {}, context))).toEqual([['hopgate', 'read', {}]]);
   });
 
-  it('hopgate’s own MCP tools do not include unknown tools, whose names belong to a longer server name', () => {
+  it('do not include unknown tools, whose names belong to a longer server name', () => {
     for (const tool of ['x__read', '_read', 'Read', 'evil', ''])
       expect(claude(`mcp__hopgate__${tool}`, {}), tool).toMatchObject({ kind: 'unmapped' });
   });
 
-  it('hopgate’s own MCP tools include no resource reads, because any server can have the same name', () => {
+  it('include no resource reads, because any server can have the same name', () => {
     const context = at('edit', { own: claudePluginServerName('hopgate_k3') });
     for (const server of ['plugin:hopgate:hopgate_k3', 'hopgate', 'hopgate_k3', 'plugin_hopgate_hopgate_k3'])
       expect(claude('ReadMcpResourceTool', { server, uri: 'x' }, context).kind, server).toBe('unmapped');
@@ -351,13 +345,13 @@ describe('tools of other MCP servers', () => {
       },
     },
   };
-  it('tools of other MCP servers are run by hopgate if a spec binds them', () => {
+  it('are run by hopgate if a spec binds them', () => {
     for (const name of ['mcp__files__read_file', 'mcp__plugin_mine_files__read_file'])
       expect(calls(claude(name, { filePath: 'a' }, at('edit', { specs })))).toEqual([
         ['contained', 'fs-read', { path: 'a' }],
       ]);
   });
-  it('tools of other MCP servers are refused otherwise', () => {
+  it('are refused otherwise', () => {
     expect(claude('mcp__files__read_file', {})).toEqual({
       kind: 'unmapped',
       why: 'belongs to an MCP server that no spec names',
@@ -367,14 +361,14 @@ describe('tools of other MCP servers', () => {
 
 describe('the table of client tools', () => {
   it.each(['TodoWrite', 'TaskCreate', 'Agent', 'Task', 'ToolSearch', 'AskUserQuestion', 'ExitPlanMode'])(
-    'the table of client tools leaves %s to Claude Code',
+    'leaves %s to Claude Code',
     (name) => expect(claude(name, {})).toEqual({ kind: 'inner' }),
   );
   it.each(['update_plan', 'spawn_agent', 'multi_agent_v1__spawn_agent', 'multi_agent_v1.wait_agent'])(
-    'the table of client tools leaves %s to Codex',
+    'leaves %s to Codex',
     (name) => expect(codex(name, {})).toEqual({ kind: 'inner' }),
   );
-  it('the table of client tools turns a web search into a call of the tool that is bound to an MCP server’s search', () => {
+  it('turns a web search into a call of the tool that is bound to an MCP server’s search', () => {
     const upstream = { server: 'web', tool: 'search', schemaHash: null, folders: 'contents' as const };
     const query = { name: 'query', role: 'text' as const, description: '', required: true, schema: {} };
     const tool = { ...fixtureSpecs.tools['read']!, id: 'web-search', parameters: [query], upstream };
@@ -382,19 +376,13 @@ describe('the table of client tools', () => {
     const action = claude('WebSearch', { query: 'x', allowed_domains: [] }, at('edit', { specs }));
     expect(calls(action)).toEqual([['contained', 'web-search', { query: 'x' }]]);
   });
-  it.each(['WebSearch', 'Monitor', 'CronCreate', 'EnterWorktree'])(
-    'the table of client tools refuses %s with a reason',
-    (name) => {
-      expect(claude(name, {})).toEqual({ kind: 'unmapped', why: expect.any(String) });
-    },
-  );
-  it.each(['Teleport', '', 'read', 'bash', '__proto__', 'constructor', 'toString'])(
-    'the table of client tools does not know "%s"',
-    (name) => {
-      for (const provider of CLIENT_PROVIDERS) expect(act(provider, name, {})).toEqual({ kind: 'unmapped', why: null });
-    },
-  );
-  it('the table of client tools keeps the names of the two clients apart', () => {
+  it.each(['WebSearch', 'Monitor', 'CronCreate', 'EnterWorktree'])('refuses %s with a reason', (name) => {
+    expect(claude(name, {})).toEqual({ kind: 'unmapped', why: expect.any(String) });
+  });
+  it.each(['Teleport', '', 'read', 'bash', '__proto__', 'constructor', 'toString'])('does not know "%s"', (name) => {
+    for (const provider of CLIENT_PROVIDERS) expect(act(provider, name, {})).toEqual({ kind: 'unmapped', why: null });
+  });
+  it('keeps the names of the two clients apart', () => {
     expect(claude('apply_patch', {})).toMatchObject({ kind: 'unmapped' });
     expect(codex('Read', { file_path: 'a' })).toMatchObject({ kind: 'unmapped' });
     expect(act('mcp', 'Bash', { command: 'ls' })).toMatchObject({ kind: 'unmapped' });
@@ -402,7 +390,7 @@ describe('the table of client tools', () => {
 });
 
 // The tools that the real programs offered to a model. A new tool is unmapped, and so denied, until the table has it.
-describe('the table knows every tool of the real clients', () => {
+describe('the table of the real clients’ tools', () => {
   const offered: readonly [Provider, string][] = [
     ...'Agent Bash CronCreate CronDelete CronList Edit EnterWorktree ExitWorktree Glob Grep ListAgents Monitor NotebookEdit Read ReportFindings ScheduleWakeup SendMessage Skill Task TaskCreate TaskGet TaskList TaskStop TaskUpdate ToolSearch WebFetch WebSearch Workflow Write'
       .split(' ')
@@ -411,7 +399,7 @@ describe('the table knows every tool of the real clients', () => {
       .split(' ')
       .map((name): [Provider, string] => ['codex', name]),
   ];
-  it.each(offered)('the table of the real clients’ tools of %s: %s has an entry', (provider, name) => {
+  it.each(offered)('has an entry for %s: %s', (provider, name) => {
     const action = act(provider, name, {});
     if (action.kind === 'unmapped') expect(action.why).not.toBeNull();
   });
@@ -453,7 +441,7 @@ describe('any input', () => {
     fc.array(fc.dictionary(keys, fc.anything())).map((edits) => ({ edits, file_path: 'a' })),
     fc.string().map((text) => JSON.parse(`{"__proto__": ${JSON.stringify(text)}, "file_path": "x"}`) as unknown),
   );
-  it('any input is answered, and never makes the agent an operator', () => {
+  it('is answered, and never makes the agent an operator', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...CLIENT_PROVIDERS),
@@ -473,7 +461,7 @@ describe('any input', () => {
       { numRuns: 2000 },
     );
   });
-  it('any input may be huge', () => {
+  it('may be huge', () => {
     const input = { file_path: 'a'.repeat(1 << 20), old_string: 'b'.repeat(1 << 22), new_string: '' };
     expect(claude('Edit', input)).toMatchObject({ kind: 'steps' });
   });

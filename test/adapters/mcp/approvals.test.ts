@@ -27,7 +27,7 @@ const leaving = (asked: string[]): Approver => ({
 });
 
 describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (%s)', (era) => {
-  it('a missing approval is requested from the person at the client with the whole request', async () => {
+  it('is requested from the person at the client with the whole request', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const shown: string[] = [];
@@ -57,7 +57,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     await world.verify();
   });
 
-  it('a missing approval shows the fruit, the context and the changes of a deploy', async () => {
+  it('shows the fruit, the context and the changes of a deploy', async () => {
     const world = await agentWorld('test');
     const session = await world.open();
     const shown: string[] = [];
@@ -79,7 +79,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     expect(shown[0]).toContain('│ -a - b\n│ +a + b\\u{7}');
   });
 
-  it('a missing approval is requested twice for a hop with a mode change if both need one', async () => {
+  it('is requested twice for a hop with a mode change if both need one', async () => {
     const world = await agentWorld('test');
     const session = await world.open();
     const shown: string[] = [];
@@ -111,23 +111,20 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
       { action: 'accept', content: { approve: false } },
       ': they accepted the form twice without setting Approve',
     ],
-  ] as const)(
-    'a missing approval is refused if the person %s, and nobody else is asked',
-    async (_, answer, because) => {
-      const world = await agentWorld('explore');
-      const asked: string[] = [];
-      const session = await world.open({ approver: leaving(asked) });
-      const client = await connected(hostOf(agentSession(session)), { era, person: async () => answer });
-      const { text, isError } = await call(client, 'mode', EXECUTE);
-      expect(isError).toBe(true);
-      expect(text).toMatch(/approval-required.*the person who was asked declined it/);
-      expect(text).toContain(`declined it${because}`);
-      expect(asked).toEqual([]);
-      expect(session.state.mode).toBe('diagnose');
-    },
-  );
+  ] as const)('is refused if the person %s, and nobody else is asked', async (_, answer, because) => {
+    const world = await agentWorld('explore');
+    const asked: string[] = [];
+    const session = await world.open({ approver: leaving(asked) });
+    const client = await connected(hostOf(agentSession(session)), { era, person: async () => answer });
+    const { text, isError } = await call(client, 'mode', EXECUTE);
+    expect(isError).toBe(true);
+    expect(text).toMatch(/approval-required.*the person who was asked declined it/);
+    expect(text).toContain(`declined it${because}`);
+    expect(asked).toEqual([]);
+    expect(session.state.mode).toBe('diagnose');
+  });
 
-  it('a missing approval explains to the person that an acceptance without the tick is no yes, and asks again', async () => {
+  it('explains to the person that an acceptance without the tick is no yes, and asks again', async () => {
     const world = await agentWorld('explore');
     const session = await world.open({ approver: leaving([]) });
     const shown: string[] = [];
@@ -145,7 +142,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     expect(session.state.mode).toBe('execute');
   });
 
-  it('a missing approval becomes a grant by the limits that the person writes, and asks again if they are not understood', async () => {
+  it('becomes a grant by the limits that the person writes, and asks again if they are not understood', async () => {
     const world = await agentWorld('explore');
     const session = await world.open({ approver: leaving([]) });
     const shown: string[] = [];
@@ -173,7 +170,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     await world.verify();
   });
 
-  it('a missing approval begins with the length of the text and its location if a form may cut it off', async () => {
+  it('begins with the length of the text and its location if a form may cut it off', async () => {
     const world = await agentWorld('test');
     const session = await world.open();
     const [shown, answered]: [string[], string[]] = [[], []];
@@ -200,7 +197,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     expect(answered).toEqual([(await approvals(session)).at(-1)?.requestHash]);
   });
 
-  it('a missing approval is left to the operator if the person closes the question', async () => {
+  it('is left to the operator if the person closes the question', async () => {
     const world = await agentWorld('explore');
     const asked: string[] = [];
     const session = await world.open({ approver: leaving(asked) });
@@ -211,7 +208,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     expect(asked).toHaveLength(1);
   });
 
-  it('a missing approval is left to the operator if the client cannot ask', async () => {
+  it('is left to the operator if the client cannot ask', async () => {
     const world = await agentWorld('explore');
     const session = await world.open({ approver: leaving([]) });
     const client = await connected(hostOf(agentSession(session)), { era });
@@ -224,26 +221,23 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
   it.each([
     ['only by leading to a page', { url: {} }, 0],
     ['in the way of old, without saying how', {}, 1],
-  ])(
-    'a missing approval is requested with a form if the client asks %s, or not at all',
-    async (_, elicitation, times) => {
-      const world = await agentWorld('explore');
-      const session = await world.open({ approver: leaving([]) });
-      let asked = 0;
-      const client = await connected(hostOf(agentSession(session)), {
-        era,
-        elicitation,
-        person: async () => {
-          asked += 1;
-          return YES;
-        },
-      });
-      expect((await call(client, 'mode', EXECUTE)).isError).toBe(times === 0);
-      expect(asked).toBe(times);
-    },
-  );
+  ])('is requested with a form if the client asks %s, or not at all', async (_, elicitation, times) => {
+    const world = await agentWorld('explore');
+    const session = await world.open({ approver: leaving([]) });
+    let asked = 0;
+    const client = await connected(hostOf(agentSession(session)), {
+      era,
+      elicitation,
+      person: async () => {
+        asked += 1;
+        return YES;
+      },
+    });
+    expect((await call(client, 'mode', EXECUTE)).isError).toBe(times === 0);
+    expect(asked).toBe(times);
+  });
 
-  it('a missing approval is refused if nobody can be asked', async () => {
+  it('is refused if nobody can be asked', async () => {
     const world = await agentWorld('explore');
     const client = await connected(hostOf(agentSession(await world.open())), { era });
     expect(await call(client, 'mode', EXECUTE)).toMatchObject({
@@ -252,7 +246,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     });
   });
 
-  it('a missing approval is not requested at the client if the configuration names only the operator', async () => {
+  it('is not requested at the client if the configuration names only the operator', async () => {
     const world = await agentWorld('explore');
     const session = await world.open({ approver: leaving([]) });
     const client = await connected(hostOf(agentSession(session), { elicit: false }), {
@@ -262,7 +256,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     expect((await call(client, 'mode', EXECUTE)).text).toContain('hopgate approve abc123');
   });
 
-  it('a missing approval is not requested if it was already answered', async () => {
+  it('is not requested if it was already answered', async () => {
     const world = await agentWorld('explore');
     const session = await world.open({ approver: () => 'the operator' });
     const client = await connected(
@@ -276,7 +270,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     expect(await approvals(session)).toMatchObject([{ by: 'the operator' }]);
   });
 
-  it('a missing approval is requested again if the content has changed meanwhile', async () => {
+  it('is requested again if the content has changed meanwhile', async () => {
     const world = await agentWorld('test');
     const session = await world.open();
     const shown: string[] = [];
@@ -320,7 +314,7 @@ describe('an answer to an approval request', () => {
   }
   const accepted = { approval: { action: 'accept', content: { approve: true } } };
 
-  it('an answer to an approval request is valid once', async () => {
+  it('is valid once', async () => {
     const { session, raw } = await byHand();
     const { requestState } = await raw(EXECUTE);
     const given = { requestState, inputResponses: accepted };
@@ -332,7 +326,7 @@ describe('an answer to an approval request', () => {
     expect(session.state.mode).toBe('diagnose');
   });
 
-  it('an answer to an approval request is valid only for its own call', async () => {
+  it('is valid only for its own call', async () => {
     const { session, raw } = await byHand();
     const { requestState } = await raw({ ...EXECUTE, reason: 'something harmless' });
     expect(await raw(EXECUTE, { requestState, inputResponses: accepted })).toMatchObject({
@@ -341,14 +335,14 @@ describe('an answer to an approval request', () => {
     expect(session.state.mode).toBe('diagnose');
   });
 
-  it('an answer to an approval request with no for one call does not refuse another call', async () => {
+  it('with no for one call does not refuse another call', async () => {
     const { raw } = await byHand();
     const { requestState } = await raw({ ...EXECUTE, reason: 'something else' });
     const inputResponses = { approval: { action: 'decline' } };
     expect(await raw(EXECUTE, { requestState, inputResponses })).toMatchObject({ resultType: 'input_required' });
   });
 
-  it('an answer to an approval request to a question that was never asked is ignored', async () => {
+  it('to a question that was never asked is ignored', async () => {
     const { session, raw } = await byHand();
     for (const requestState of ['', 'made-up', undefined])
       expect(await raw(EXECUTE, { requestState, inputResponses: accepted })).toMatchObject({
@@ -357,7 +351,7 @@ describe('an answer to an approval request', () => {
     expect(session.state.mode).toBe('diagnose');
   });
 
-  it('an answer to an approval request of an unexpected kind is ignored', async () => {
+  it('of an unexpected kind is ignored', async () => {
     const { session, raw } = await byHand();
     const { requestState } = await raw(EXECUTE);
     const inputResponses = { approval: { roots: [] } };

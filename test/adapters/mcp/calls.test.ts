@@ -6,7 +6,7 @@ import { call, connected, ERAS, hostOf } from './client.ts';
 import { slowGlob } from './slow-glob.ts';
 
 describe('parallel MCP calls', () => {
-  it('parallel MCP calls run in their order of arrival', async () => {
+  it('run in their order of arrival', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const client = await connected(hostOf(agentSession(session), { relistMs: 0 }), {
@@ -22,7 +22,7 @@ describe('parallel MCP calls', () => {
     expect(back.text).toContain('A repository');
   });
 
-  it('parallel MCP calls abort the step and record that when they are cancelled', async () => {
+  it('abort the step and record that when they are cancelled', async () => {
     const world = await agentWorld('explore');
     const { backend, started, aborted } = slowGlob();
     const session = await world.open({ backends: (real) => [backend, ...real] });
@@ -38,7 +38,7 @@ describe('parallel MCP calls', () => {
     expect(step?.body).toMatchObject({ tool: 'glob', outcome: { status: 'failed', code: 'aborted' } });
   });
 
-  it('parallel MCP calls never run if they are cancelled while they wait', async () => {
+  it('never run if they are cancelled while they wait', async () => {
     const world = await agentWorld('explore');
     const { backend, started, release } = slowGlob();
     const session = await world.open({ backends: (real) => [backend, ...real] });
@@ -56,7 +56,7 @@ describe('parallel MCP calls', () => {
     expect((await session.evidence()).filter(({ body }) => (body as { tool?: string }).tool === 'read')).toEqual([]);
   });
 
-  it.each(ERAS)('parallel MCP calls report progress if the client asked for it (%s)', async (era) => {
+  it.each(ERAS)('report progress if the client asked for it (%s)', async (era) => {
     const world = await agentWorld('explore');
     const { backend, release } = slowGlob();
     const session = await world.open({ backends: (real) => [backend, ...real] });
@@ -74,7 +74,7 @@ describe('parallel MCP calls', () => {
     expect(reports[0]?.message).toBe('glob has been running for 0 s');
   });
 
-  it('parallel MCP calls do not block listing the tools', async () => {
+  it('do not block listing the tools', async () => {
     const world = await agentWorld('explore');
     const { backend, started, release } = slowGlob();
     const session = await world.open({ backends: (real) => [backend, ...real] });
@@ -86,7 +86,7 @@ describe('parallel MCP calls', () => {
     await running;
   });
 
-  it('parallel MCP calls end and are recorded before the host releases the session', async () => {
+  it('end and are recorded before the host releases the session', async () => {
     const world = await agentWorld('explore');
     const { backend, started } = slowGlob();
     const session = await world.open({ backends: (real) => [backend, ...real] });

@@ -49,7 +49,7 @@ const initialize = {
 };
 
 describe.each(ERAS)('Streamable HTTP (%s)', (era) => {
-  it('Streamable HTTP serves the session with its changing tools', async () => {
+  it('serves the session with its changing tools', async () => {
     const { serving, world } = await served();
     const { promise, resolve } = Promise.withResolvers<readonly string[]>();
     const mine = await client(serving, { era, onTools: resolve });
@@ -62,7 +62,7 @@ describe.each(ERAS)('Streamable HTTP (%s)', (era) => {
     await world.verify();
   });
 
-  it('Streamable HTTP asks the person at the client', async () => {
+  it('asks the person at the client', async () => {
     const { serving, session } = await served();
     const shown: string[] = [];
     const mine = await client(serving, {
@@ -77,7 +77,7 @@ describe.each(ERAS)('Streamable HTTP (%s)', (era) => {
     expect(session.state.mode).toBe('execute');
   });
 
-  it('Streamable HTTP returns a reconnecting client to its session', async () => {
+  it('returns a reconnecting client to its session', async () => {
     const { serving } = await served({}, { relistMs: 0 });
     const first = await client(serving, { era });
     await call(first, 'hop', { to: 'edit', exit: 'found-target', reason: 'there' });
@@ -85,7 +85,7 @@ describe.each(ERAS)('Streamable HTTP (%s)', (era) => {
     expect(await names(await client(serving, { era }))).toEqual(['read', 'hop', 'mode', 'status', 'why']);
   });
 
-  it('Streamable HTTP reports the progress of a long call', async () => {
+  it('reports the progress of a long call', async () => {
     const { backend, release } = slowGlob();
     const { serving } = await served({}, { progressMs: 1 }, { backends: (real) => [backend, ...real] });
     const mine = await client(serving, { era });
@@ -123,7 +123,7 @@ it('clients of both protocol versions share a session', async () => {
 });
 
 describe('a request is refused before it reaches the protocol', () => {
-  it('a request is refused before it reaches the protocol without the token, or with a wrong one', async () => {
+  it('without the token, or with a wrong one', async () => {
     const { serving } = await served();
     for (const authorization of ['', 'Bearer', 'Bearer wrong', `Basic ${serving.token}`, `Bearer ${serving.token}x`]) {
       const { status, text, headers } = await post(
@@ -137,7 +137,7 @@ describe('a request is refused before it reaches the protocol', () => {
     }
   });
 
-  it('a request is refused before it reaches the protocol under a foreign host name, as in DNS rebinding', async () => {
+  it('under a foreign host name, as in DNS rebinding', async () => {
     const { serving } = await served();
     const authorization = `Bearer ${serving.token}`;
     for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example:80', 'user@evil.example'])
@@ -146,14 +146,14 @@ describe('a request is refused before it reaches the protocol', () => {
       expect(await post(serving.url, { authorization, host }, initialize)).toMatchObject({ status: 200 });
   });
 
-  it('a request is refused before it reaches the protocol from a web page', async () => {
+  it('from a web page', async () => {
     const { serving } = await served();
     const authorization = `Bearer ${serving.token}`;
     for (const origin of ['https://evil.example', 'null', 'http://localhost.evil.example'])
       expect(await post(serving.url, { authorization, origin }, initialize)).toMatchObject({ status: 403 });
   });
 
-  it('a request is refused before it reaches the protocol at another path', async () => {
+  it('at another path', async () => {
     const { serving } = await served();
     const elsewhere = serving.url.replace('/mcp', '/');
     const authorization = `Bearer ${serving.token}`;
@@ -172,19 +172,19 @@ describe('a malformed request', () => {
       post(serving.url, { authorization, ...headers }, body, method);
   };
 
-  it('a malformed request is answered with the instruction to begin with initialize', async () => {
+  it('is answered with the instruction to begin with initialize', async () => {
     const send = await authorized();
     expect(await send(ping)).toMatchObject({ status: 400, text: expect.stringContaining('initialize') });
     expect(await send('', {}, 'GET')).toMatchObject({ status: 400 });
     expect(await send('{')).toMatchObject({ status: 400 });
   });
 
-  it('a malformed request is answered with the reason if its connection has ended', async () => {
+  it('is answered with the reason if its connection has ended', async () => {
     const send = await authorized();
     expect(await send(ping, { 'mcp-session-id': 'gone' })).toMatchObject({ status: 404 });
   });
 
-  it('a malformed request does not stop the server', async () => {
+  it('does not stop the server', async () => {
     const send = await authorized();
     await send('x'.repeat(5 << 20));
     await send([1, 2]);

@@ -50,7 +50,7 @@ async function pair(era: Era, waitSeconds = 45) {
 }
 
 describe.each(ERAS)('messages over MCP (%s)', (era) => {
-  it('messages over MCP are in a resource, whose subscriber is notified of each change, and come with the next answer', async () => {
+  it('are in a resource, whose subscriber is notified of each change, and come with the next answer', async () => {
     const { client, send, read } = await pair(era);
     let notifications = 0;
     client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
@@ -68,7 +68,7 @@ describe.each(ERAS)('messages over MCP (%s)', (era) => {
     expect(await read()).toEqual([]);
   });
 
-  it('messages over MCP notify the client of tools that another program’s change of mode opened, without a call', async () => {
+  it('notify the client of tools that another program’s change of mode opened, without a call', async () => {
     const { ann, client } = await pair(era);
     let notifications = 0;
     client.setNotificationHandler('notifications/tools/list_changed', () => {
@@ -82,7 +82,7 @@ describe.each(ERAS)('messages over MCP (%s)', (era) => {
     expect(await names()).toContain('read');
   });
 
-  it('messages over MCP notify a subscriber once of its own call, and of an entry that another program wrote', async () => {
+  it('notify a subscriber once of its own call, and of an entry that another program wrote', async () => {
     const { ann, client } = await pair(era);
     const uri = 'hopgate://session/thread';
     const notified: string[] = [];
@@ -96,7 +96,7 @@ describe.each(ERAS)('messages over MCP (%s)', (era) => {
     while (notified.length < 2) await sleep(10);
   });
 
-  it('messages over MCP answer a long whistle first with its job, before the client’s time limit, and later with a message', async () => {
+  it('answer a long whistle first with its job, before the client’s time limit, and later with a message', async () => {
     const { ann, bob, client, messages, send } = await pair(era, 1);
     const asked = await client.callTool(
       { name: 'whistle', arguments: { to: 'agent:bob', text: 'Which port?', seconds: 600 } },
@@ -112,7 +112,7 @@ describe.each(ERAS)('messages over MCP (%s)', (era) => {
     expect(await ann.inbox()).toMatchObject({ messages: [{ text: '3456' }] });
   });
 
-  it('messages over MCP are sent by tools that every peripheral of the shipped set has', async () => {
+  it('are sent by tools that every peripheral of the shipped set has', async () => {
     const { client, bob, messages } = await pair(era);
     const sent = await call(client, 'bell', { to: 'agent:bob', text: 'Look at src.' });
     expect(sent.isError).toBe(false);

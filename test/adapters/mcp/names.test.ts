@@ -15,7 +15,7 @@ const specsOf = (...tools: ToolSpec[]) =>
   ({ tools: Object.fromEntries(tools.map((tool) => [tool.id, tool])) }) as SpecSet;
 
 describe('upstream tool names', () => {
-  it('upstream tool names are used in lists and calls, and ids are accepted as well', () => {
+  it('are used in lists and calls, and ids are accepted as well', () => {
     const { nameOf, idOf } = upstreamToolNames(specsOf(own, bound('files-read', 'read_text_file')));
     expect(nameOf('files-read')).toBe('read_text_file');
     expect(idOf('read_text_file')).toBe('files-read');
@@ -27,7 +27,7 @@ describe('upstream tool names', () => {
     ['a tool of hopgate', [own, bound('files-read', 'read')]],
     ['a control of hopgate', [bound('files-hop', 'hop')]],
     ['a tool of another server', [bound('a-read', 'x_read'), bound('b-read', 'x_read')]],
-  ])('upstream tool names are not used if they are also the name of %s', (_why, tools) => {
+  ])('are not used if they are also the name of %s', (_why, tools) => {
     const { nameOf, idOf } = upstreamToolNames(specsOf(...tools));
     for (const { id } of tools) expect([nameOf(id), idOf(id)]).toEqual([id, id]);
   });

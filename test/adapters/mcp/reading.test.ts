@@ -19,7 +19,7 @@ async function reader(start: Start = 'explore', era: Era = 'legacy') {
 }
 
 describe.each(ERAS)('the resources of a session (%s)', (era) => {
-  it('the resources of a session are its status, its thread, its spec and the agent’s constraints', async () => {
+  it('are its status, its thread, its spec and the agent’s constraints', async () => {
     const { session, client } = await reader('explore', era);
     const { resources } = await client.listResources();
     const texts: { [uri: string]: string } = {};
@@ -44,7 +44,7 @@ describe.each(ERAS)('the resources of a session (%s)', (era) => {
     expect(JSON.parse(texts['hopgate://session/constraints']!)).toEqual({ peripheral: 'explore', may: 'look' });
   });
 
-  it('the resources of a session are listed in the answer to an unknown one', async () => {
+  it('are listed in the answer to an unknown one', async () => {
     const { client } = await reader('explore', era);
     await expect(client.readResource({ uri: 'hopgate://sessions' })).rejects.toThrow(/there are: hopgate:\/\/session,/);
   });
@@ -78,7 +78,7 @@ describe('the MCP prompts', () => {
     return message?.content.type === 'text' ? message.content.text : '';
   };
 
-  it('the MCP prompts are enter, par and where-am-i', async () => {
+  it('are enter, par and where-am-i', async () => {
     const { client } = await reader();
     expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual(['enter', 'par', 'where-am-i']);
   });
@@ -90,12 +90,12 @@ describe('the MCP prompts', () => {
     expect(text).toContain('exit "found-target"');
   });
 
-  it('the MCP prompts say that no exit leads there', async () => {
+  it('say that no exit leads there', async () => {
     const { client } = await reader();
     expect(await promptText(client, 'enter', { peripheral: 'deploy' })).toContain('No exit leads there from here');
   });
 
-  it('the MCP prompts complete the peripheral’s name, with reachable ones first', async () => {
+  it('complete the peripheral’s name, with reachable ones first', async () => {
     const { client } = await reader();
     const complete = async (value: string) =>
       (await client.complete({ ref: { type: 'ref/prompt', name: 'enter' }, argument: { name: 'peripheral', value } }))
@@ -105,7 +105,7 @@ describe('the MCP prompts', () => {
     expect(await complete('nowhere')).toEqual([]);
   });
 
-  it('the MCP prompts answer an unknown peripheral with the known ones', async () => {
+  it('answer an unknown peripheral with the known ones', async () => {
     const { client } = await reader();
     await expect(promptText(client, 'enter', { peripheral: 'edti' })).rejects.toThrow(
       /there is no peripheral "edti".*edit/,
@@ -114,7 +114,7 @@ describe('the MCP prompts', () => {
     await expect(promptText(client, 'leave')).rejects.toThrow(/there are: enter, par, where-am-i/);
   });
 
-  it('the MCP prompts request a review from any peripheral', async () => {
+  it('request a review from any peripheral', async () => {
     const { client } = await reader();
     const text = await promptText(client, 'par');
     expect(text).toContain('Hop to "reflect" first.');
@@ -124,7 +124,7 @@ describe('the MCP prompts', () => {
     expect(await promptText(client, 'par')).not.toContain('first.');
   });
 
-  it('the MCP prompts describe the agent’s place', async () => {
+  it('describe the agent’s place', async () => {
     const { client } = await reader('edit');
     expect(await promptText(client, 'where-am-i')).toContain('"edit"');
   });

@@ -144,7 +144,7 @@ const whistling = async ({ session, client }: Awaited<ReturnType<typeof pair>>, 
 };
 
 describe.each(ERAS)('a whistle as a task (%s)', (era) => {
-  it('a whistle as a task gives its answer to a client that polls, also later than a call may wait', async () => {
+  it('gives its answer to a client that polls, also later than a call may wait', async () => {
     const world = await pair(era);
     const execution = await whistling(world, { to: 'agent:bob', text: 'Which port?', seconds: 600 });
     const { id } = await world.asked();
@@ -161,7 +161,7 @@ describe.each(ERAS)('a whistle as a task (%s)', (era) => {
     if (world.notified) expect(world.notified).toMatchObject([{ taskId: id, status: 'completed' }]);
   });
 
-  it('a whistle as a task ends at its deadline with the job, and a late answer arrives as a message', async () => {
+  it('ends at its deadline with the job, and a late answer arrives as a message', async () => {
     const world = await pair(era);
     const execution = await whistling(world, { to: 'agent:bob', text: 'Which port?', seconds: 1 });
     const { id } = await world.asked();
@@ -171,7 +171,7 @@ describe.each(ERAS)('a whistle as a task (%s)', (era) => {
     expect((await call(world.client, 'status')).text).toContain(`about ${id}] "3456"`);
   });
 
-  it('a whistle as a task can be cancelled: the wait ends, the recipient continues, and the session can be used', async () => {
+  it('can be cancelled: the wait ends, the recipient continues, and the session can be used', async () => {
     const world = await pair(era);
     const execution = await whistling(world, { to: 'agent:bob', text: 'Which port?', seconds: 600 });
     const { id } = await world.asked();
@@ -187,7 +187,7 @@ describe.each(ERAS)('a whistle as a task (%s)', (era) => {
     else expect(await world.ask('tasks/cancel', { taskId: id })).toMatchObject({ resultType: 'complete' });
   });
 
-  it('a whistle as a task leaves new messages to the next answer, because nobody may read the result of a task', async () => {
+  it('leaves new messages to the next answer, because nobody may read the result of a task', async () => {
     const world = await pair(era);
     const execution = await whistling(world, { to: 'agent:bob', text: 'Which port?', seconds: 600 });
     const { id } = await world.asked();
@@ -197,7 +197,7 @@ describe.each(ERAS)('a whistle as a task (%s)', (era) => {
     expect((await call(world.client, 'status')).text).toContain('"By the way."');
   });
 
-  it('a whistle as a task is found by a restarted server, and a message of another kind is no task', async () => {
+  it('is found by a restarted server, and a message of another kind is no task', async () => {
     const world = await pair(era);
     const message = { kind: 'whistle', act: 'query', author: 'ann', ref: null, to: `session:${world.bob.id}` } as const;
     await world.messages.send({ ...message, id: 'm-old', from: `session:${world.ann.id}`, text: 'Which port?' });

@@ -22,23 +22,23 @@ async function waited(
 }
 
 describe('an answer after a change of the tools', () => {
-  it('an answer after a change of the tools waits until the client has listed and read the tools', async () => {
+  it('waits until the client has listed and read the tools', async () => {
     const tracker = new ToolListTracker();
     expect(await waited(tracker, () => tracker.listed())).toBe(130);
   });
 
-  it('an answer after a change of the tools does not count a list from before the change', async () => {
+  it('does not count a list from before the change', async () => {
     const tracker = new ToolListTracker();
     tracker.listed();
     expect(await waited(tracker)).toBe(500);
   });
 
-  it('an answer after a change of the tools waits only briefly for a client that never lists', async () => {
+  it('waits only briefly for a client that never lists', async () => {
     const tracker = new ToolListTracker();
     expect([await waited(tracker), await waited(tracker), await waited(tracker)]).toEqual([500, 500, 30]);
   });
 
-  it('an answer after a change of the tools waits again if the client starts listing later', async () => {
+  it('waits again if the client starts listing later', async () => {
     const tracker = new ToolListTracker();
     await waited(tracker);
     await waited(tracker);
@@ -48,7 +48,7 @@ describe('an answer after a change of the tools', () => {
     expect(await waited(tracker, () => tracker.listed())).toBe(130);
   });
 
-  it('an answer after a change of the tools notifies once more a client that has listed again before', async () => {
+  it('notifies once more a client that has listed again before', async () => {
     const tracker = new ToolListTracker();
     const notify = vi.fn(() => tracker.listed());
     expect(await waited(tracker, () => tracker.listed(), never, notify)).toBe(130);
@@ -57,7 +57,7 @@ describe('an answer after a change of the tools', () => {
     expect(notify).toHaveBeenCalledOnce();
   });
 
-  it('an answer after a change of the tools is not delayed after a cancelled call', async () => {
+  it('is not delayed after a cancelled call', async () => {
     const tracker = new ToolListTracker();
     for (let turn = 0; turn < 3; turn += 1) {
       const cancel = new AbortController();

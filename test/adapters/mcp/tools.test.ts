@@ -18,7 +18,7 @@ const readingOf = ({ specs }: Session): McpReading => ({
 });
 
 describe('the list of tools', () => {
-  it('the list of tools states the effect of each tool', async () => {
+  it('states the effect of each tool', async () => {
     const world = await agentWorld('edit');
     const session = await world.open();
     const client = await connected(hostOf(agentSession(session), { reading: readingOf(session) }));
@@ -42,7 +42,7 @@ describe('the list of tools', () => {
     });
   });
 
-  it('the list of tools marks fetching and shipping as open to the world', async () => {
+  it('marks fetching and shipping as open to the world', async () => {
     const world = await agentWorld('explore');
     const session = await world.open({ approver: () => true });
     const client = await connected(hostOf(agentSession(session), { reading: readingOf(session) }));
@@ -51,7 +51,7 @@ describe('the list of tools', () => {
     expect(await reaching()).toEqual(['web-fetch']);
   });
 
-  it('the list of tools has a title for people and a schema for models', async () => {
+  it('has a title for people and a schema for models', async () => {
     const world = await agentWorld('explore');
     const client = await connected(hostOf(agentSession(await world.open())));
     const tool = (await client.listTools()).tools.find(({ name }) => name === 'bash-readonly');
@@ -63,7 +63,7 @@ describe('the list of tools', () => {
 });
 
 describe.each(ERAS)('a change of the tools (%s)', (era) => {
-  it('a change of the tools is notified before the answer, and the list is already new', async () => {
+  it('is notified before the answer, and the list is already new', async () => {
     const world = await agentWorld('explore');
     const notified: (readonly string[])[] = [];
     const client = await connected(hostOf(agentSession(await world.open()), { relistMs: 60_000 }), {
@@ -76,7 +76,7 @@ describe.each(ERAS)('a change of the tools (%s)', (era) => {
     expect(text).toContain('tools open: read.');
   });
 
-  it('a change of the tools is not notified without a change', async () => {
+  it('is not notified without a change', async () => {
     const world = await agentWorld('explore');
     const notified: (readonly string[])[] = [];
     const client = await connected(hostOf(agentSession(await world.open())), {
@@ -89,7 +89,7 @@ describe.each(ERAS)('a change of the tools (%s)', (era) => {
     expect(read.text).not.toContain('Tools open now');
   });
 
-  it('a change of the tools is notified to every client of the session', async () => {
+  it('is notified to every client of the session', async () => {
     const world = await agentWorld('explore');
     const host = hostOf(agentSession(await world.open()));
     const mover = await connected(host, { era });
@@ -101,14 +101,14 @@ describe.each(ERAS)('a change of the tools (%s)', (era) => {
 });
 
 describe('a client that does not list again', () => {
-  it('a client that does not list again still gets an answer with the available tools', async () => {
+  it('still gets an answer with the available tools', async () => {
     const world = await agentWorld('explore');
     const client = await connected(hostOf(agentSession(await world.open()), { relistMs: 20 }));
     const { text } = await call(client, 'hop', { to: 'edit', exit: 'found-target', reason: 'there' });
     expect(text).toContain('tools open: read');
   });
 
-  it('a client that does not list again is refused an outdated tool with the way there, and the refusal is recorded', async () => {
+  it('is refused an outdated tool with the way there, and the refusal is recorded', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const client = await connected(hostOf(agentSession(session), { relistMs: 20 }));
@@ -167,7 +167,7 @@ describe('the content for a model', () => {
   const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' };
   const link = { type: 'resource_link', uri: 'file:///a', name: 'a' };
 
-  it('the content for a model contains the upstream server’s blocks unchanged', async () => {
+  it('contains the upstream server’s blocks unchanged', async () => {
     const client = await connected(
       hostOf(answering({ content: [{ type: 'text', text: 'hi' }, image, link], structuredContent: { a: 1 } })),
     );
@@ -177,24 +177,24 @@ describe('the content for a model', () => {
     });
   });
 
-  it('the content for a model contains the upstream server’s error message', async () => {
+  it('contains the upstream server’s error message', async () => {
     const data = { code: 'upstream-error', message: 'it broke', result: { content: [image], isError: true } };
     const client = await connected(hostOf(answering(data, 'failed')));
     expect((await call(client, 'shot')).result).toMatchObject({ content: [image], isError: true });
   });
 
-  it('the content for a model contains hopgate’s message if the upstream server sent none', async () => {
+  it('contains hopgate’s message if the upstream server sent none', async () => {
     const data = { code: 'upstream-down', message: 'it is gone', result: { content: [] } };
     const client = await connected(hostOf(answering(data, 'failed')));
     expect(await call(client, 'shot')).toMatchObject({ text: 'upstream-error: it broke', isError: true });
   });
 
-  it('the content for a model contains similar data as data, not as blocks', async () => {
+  it('contains similar data as data, not as blocks', async () => {
     const client = await connected(hostOf(answering({ content: [{ type: 'image' }] })));
     expect((await call(client, 'shot')).result.content).toEqual([{ type: 'text', text: 'upstream-error: it broke' }]);
   });
 
-  it('the content for a model repeats data as text, because clients show the model only one of them', async () => {
+  it('repeats data as text, because clients show the model only one of them', async () => {
     const world = await agentWorld('edit');
     const client = await connected(hostOf(agentSession(await world.open()), { relistMs: 0 }));
     const structured = async (name: string, input: object) =>

@@ -23,7 +23,7 @@ describe.each(ERAS)('a user’s own rules for a client (%s)', (era) => {
     return { text, isError, shown, ran: (await session.evidence()).length > steps };
   }
 
-  it('a user’s own rules for a client ask the person about the command, which runs after a yes', async () => {
+  it('ask the person about the command, which runs after a yes', async () => {
     const { shown, isError, ran, text } = await asked('prompt', [UNTICKED, YES]);
     expect(isError, text).toBe(false);
     expect(ran).toBe(true);
@@ -40,14 +40,14 @@ describe.each(ERAS)('a user’s own rules for a client (%s)', (era) => {
     ['the client cannot ask', 'prompt', undefined, true],
     ['nobody is to be asked', 'prompt', [YES], false],
     ['a rule forbids it', 'forbidden', [YES], true],
-  ] as const)('a user’s own rules for a client refuse the command if %s', async (_, decision, answers, elicit) => {
+  ] as const)('refuse the command if %s', async (_, decision, answers, elicit) => {
     const { isError, ran, text } = await asked(decision, answers, elicit);
     expect(isError, text).toBe(true);
     expect(ran).toBe(false);
     expect(text).toMatch(/The user's own rules|The person who was asked (?:refused|did not allow)/);
   });
 
-  it('a user’s own rules for a client are not applied to a call that the session refuses', async () => {
+  it('are not applied to a call that the session refuses', async () => {
     const session = await (await agentWorld('explore')).open();
     const userRules = async () => ({ decision: 'forbidden' as const, why: 'no', command: 'x' });
     const client = await connected(hostOf(agentSession(session), { userRules }), { era });

@@ -53,20 +53,20 @@ describe('P-1 (world replacement) fails', () => {
     input: {},
     outside: true,
   };
-  it('P-1 (world replacement) fails if the agent acts outside the session', () => {
+  it('if the agent acts outside the session', () => {
     const { ids, why } = failing(inserting(entered + 1, outside));
     expect(ids).toBe('P-1');
     expect(why).toEqual(['read did not go through the session']);
   });
-  it('P-1 (world replacement) fails if the agent used a tool outside the session, and P-3 fails too if the tool was never presented', () =>
+  it('if the agent used a tool outside the session, and P-3 fails too if the tool was never presented', () =>
     expect(failing(inserting(entered + 1, { ...outside, tool: 'Bash' })).ids).toBe('P-1 P-3'));
-  it('P-1 (world replacement) fails if the transcript of another session is mixed in', () =>
+  it('if the transcript of another session is mixed in', () =>
     expect(failing(inserting(3, { kind: 'opened', sessionId: 'other', source: 'hopgate' })).ids).toBe('P-1'));
-  it('P-1 (world replacement) fails if another program acts in the agent’s name', () => {
+  it('if another program acts in the agent’s name', () => {
     const without = items.filter((_, index) => index !== callIndex('read') && index !== callIndex('read') + 1);
     expect(failing(numbered(without)).ids).toBe('P-1 P-3');
   });
-  it('P-1 (world replacement) fails if a visit begins within another one', () => {
+  it('if a visit begins within another one', () => {
     const start = entries.find(({ tags }) => tags.includes('start'))!;
     const twice = [...entries, { ...start, seq: entries.length }];
     const [first] = judgeInhabitation({ items, problems: [] }, fixtureSpecs, twice);
@@ -101,13 +101,13 @@ describe('P-2 (context injection)', () => {
       'where it can leave to: discipline',
     ],
     ['is nothing', reworded(() => ''), 'where it is: explore'],
-  ])('P-2 (context injection) fails if the first delivery %s', (_what, changed, reason) => {
+  ])('fails if the first delivery %s', (_what, changed, reason) => {
     const { ids, why } = failing(changed);
     expect(ids).toMatch(/^P-2/);
     expect(why.join('\n')).toContain(reason);
   });
 
-  it('P-2 (context injection) fails if the first delivery comes after the first act', async () => {
+  it('fails if the first delivery comes after the first act', async () => {
     const { session } = await stage();
     const stream = new Items();
     const agent = recordTranscript(agentSession(session), stream);
@@ -120,7 +120,7 @@ describe('P-2 (context injection)', () => {
   });
 
   it.each(['operator', 'agent'] as const)(
-    'P-2 (context injection) passes if the %s placed the agent, and its place was delivered before the first act',
+    'passes if the %s placed the agent, and its place was delivered before the first act',
     async (by) => {
       const { session } = await stage();
       const stream = new Items();
@@ -136,7 +136,7 @@ describe('P-2 (context injection)', () => {
 });
 
 describe('P-3 (confinement) fails', () => {
-  it('P-3 (confinement) fails if a call has no evidence', () => {
+  it('if a call has no evidence', () => {
     const call = {
       kind: 'call',
       source: 'agent',
@@ -161,15 +161,15 @@ describe('P-3 (confinement) fails', () => {
     expect(ids).toBe('P-3');
     expect(why).toEqual(['the call of grep left no evidence']);
   });
-  it('P-3 (confinement) fails if the call and the entry differ', () =>
+  it('if the call and the entry differ', () =>
     expect(failing(changing(callIndex('read'), () => ({ input: { path: 'src/b.ts' } }))).ids).toBe('P-1 P-3'));
-  it('P-3 (confinement) fails if a refusal is presented as a success', () => {
+  it('if a refusal is presented as a success', () => {
     const { ids } = failing(changing(callIndex('edit') + 1, () => ({ status: 'ok', code: null })));
     expect(ids).toBe('P-1 P-3');
   });
-  it('P-3 (confinement) fails if a result names the entry of another call', () =>
+  it('if a result names the entry of another call', () =>
     expect(failing(changing(callIndex('read') + 1, () => ({ evidence: [entries[0]!.id] }))).ids).toBe('P-1 P-3'));
-  it('P-3 (confinement) fails if a tool was used that was not presented', () => {
+  it('if a tool was used that was not presented', () => {
     const changed = items.map((item) =>
       item.kind === 'offered'
         ? { ...item, tools: item.tools.filter((tool) => tool !== 'read') }
@@ -188,7 +188,7 @@ describe('P-4 (explicit exit) fails', () => {
     const { findings } = await judge(made.session, made.items.transcript);
     return findings[3];
   }
-  it('P-4 (explicit exit) fails if the session was closed during a visit', async () => {
+  it('if the session was closed during a visit', async () => {
     const made = await inhabit();
     await made.session.close('enough', { by: 'operator' });
     const all = (await made.session.evidence()).filter(({ tags }) => !tags.includes('stop') || tags.includes('hop'));
@@ -196,22 +196,22 @@ describe('P-4 (explicit exit) fails', () => {
     expect(fourth).toMatchObject({ verdict: 'fails' });
     expect(fourth?.findings.map(({ reason }) => reason).join()).toContain('closed inside');
   });
-  it('P-4 (explicit exit) fails never for a session that is still in a visit', async () => {
+  it('never for a session that is still in a visit', async () => {
     const end = await ending(({ agent }) => agent.call({ name: 'musn-log', input: {} }));
     expect(end).toMatchObject({ verdict: 'holds' });
   });
-  it('P-4 (explicit exit) fails if the agent’s program stops the visit', async () => {
+  it('if the agent’s program stops the visit', async () => {
     const end = await ending(({ session }) => must(session.stop('the script is over')));
     expect(end).toMatchObject({
       verdict: 'fails',
       findings: [{ reason: 'the agent did not request to leave reflect' }],
     });
   });
-  it('P-4 (explicit exit) fails never if the operator ends the visit', async () => {
+  it('never if the operator ends the visit', async () => {
     const end = await ending(({ session }) => must(session.stop('enough', { by: 'operator' })));
     expect(end).toMatchObject({ verdict: 'holds' });
   });
-  it('P-4 (explicit exit) fails never if a refused hop was followed by a successful one', async () => {
+  it('never if a refused hop was followed by a successful one', async () => {
     const end = await ending(async ({ agent }) => {
       await agent.call({ name: 'hop', input: { to: 'deploy', reason: 'I want to deploy' } });
       await agent.call({ name: 'hop', input: { to: 'explore', exit: 'hop-explore', reason: 'I hop back to explore' } });
@@ -230,7 +230,7 @@ describe('P-5 (evidence of inhabitation)', () => {
   const scoreOf = (changed: readonly unknown[]) =>
     judgeInhabitation({ items: changed as TranscriptItem[], problems: [] }, fixtureSpecs, entries)[4];
 
-  it('P-5 (evidence of inhabitation) gives the first person and the words of the peripherals a higher score', () => {
+  it('gives the first person and the words of the peripherals a higher score', () => {
     const own = scoreOf(items)?.score ?? 0;
     const bland = scoreOf(spoken(() => 'The task has been completed successfully.'));
     const lost = scoreOf(spoken(() => 'I will help you with that.'));
@@ -239,7 +239,7 @@ describe('P-5 (evidence of inhabitation)', () => {
     expect(own).toBeGreaterThan(lost?.score ?? 1);
     expect(lost?.score).toBeGreaterThan(bland?.score ?? 1);
   });
-  it('P-5 (evidence of inhabitation) fails if the agent said nothing', () =>
+  it('fails if the agent said nothing', () =>
     expect(scoreOf(spoken(() => ''))?.findings[0]?.reason).toBe('the agent wrote no words'));
 });
 
@@ -262,7 +262,7 @@ describe('P-6 (interleaved streams) fails', () => {
     expect(ids).toMatch(/P-6$/);
     expect(why.join('\n')).toContain(reason);
   });
-  it('P-6 (interleaved streams) fails if a line of the transcript cannot be read', () =>
+  it('if a line of the transcript cannot be read', () =>
     expect(failing(items, [{ line: 4, message: 'it is not JSON' }])).toMatchObject({ ids: 'P-6' }));
 });
 
@@ -270,7 +270,7 @@ describe('an altered transcript', () => {
   const acting = items.flatMap((item, index) =>
     item.kind === 'call' && !['status', 'why'].includes(item.tool) ? [index] : [],
   );
-  it('an altered transcript is noticed if a call is missing', () => {
+  it('is noticed if a call is missing', () => {
     fc.assert(
       fc.property(fc.constantFrom(...acting), (index) => {
         // Without its call, the first entry is as if the agent had been placed there.
@@ -279,7 +279,7 @@ describe('an altered transcript', () => {
       }),
     );
   });
-  it('an altered transcript is noticed if two items are exchanged', () => {
+  it('is noticed if two items are exchanged', () => {
     fc.assert(
       fc.property(fc.nat(items.length - 1), fc.nat(items.length - 1), (a, b) => {
         fc.pre(a !== b);
@@ -300,7 +300,5 @@ describe('the mention of a name in a text', () => {
     ['edit', 'You are in edit-mode', false],
     ['edit', 'editor', false],
     ['a.b', 'axb', false],
-  ])('the mention of a name in a text is found: %s in %j: %s', (name, text, holds) =>
-    expect(mentionsName(text, name)).toBe(holds),
-  );
+  ])('is found: %s in %j: %s', (name, text, holds) => expect(mentionsName(text, name)).toBe(holds));
 });

@@ -3,7 +3,7 @@ import { drive, inhabit, judge, roundTrip } from './inhabited-sessions.ts';
 
 describe('an agent that works inside a session', () => {
   it.each([true, false])(
-    'an agent that works inside a session passes the round trip and P-1 to P-6 (entries named by the recorder: %s)',
+    'passes the round trip and P-1 to P-6 (entries named by the recorder: %s)',
     async (withEvidence) => {
       const { session, items } = await inhabit({ withEvidence });
       expect((await roundTrip(session)).violations).toEqual([]);
@@ -22,7 +22,7 @@ describe('an agent that works inside a session', () => {
 });
 
 describe('a script that calls start, step and stop itself', () => {
-  it('a script that calls start, step and stop itself passes the round trip, but fails P-1 to P-5', async () => {
+  it('passes the round trip, but fails P-1 to P-5', async () => {
     const { session } = await drive();
     expect((await roundTrip(session)).violations).toEqual([]);
     expect((await judge(session)).verdicts).toEqual({

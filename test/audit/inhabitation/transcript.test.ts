@@ -19,12 +19,12 @@ const folder = (): string => {
 const written = (items: readonly unknown[]): string => items.map((item) => `${JSON.stringify(item)}\n`).join('');
 
 describe('reading a transcript', () => {
-  it('reading a transcript returns what was written', async () => {
+  it('returns what was written', async () => {
     const { items } = await inhabit();
     expect(parseTranscript(written(items.items))).toEqual({ items: items.items, problems: [] });
   });
 
-  it('reading a transcript omits an unfinished last line, and reports any other damaged line', async () => {
+  it('omits an unfinished last line, and reports any other damaged line', async () => {
     const { items } = await inhabit();
     const text = written(items.items);
     expect(parseTranscript(text.slice(0, -20))).toEqual({ items: items.items.slice(0, -1), problems: [] });
@@ -32,7 +32,7 @@ describe('reading a transcript', () => {
     expect(parseTranscript(spoiled).problems.map(({ line }) => line)).toEqual([1, 2, 3]);
   });
 
-  it('reading a transcript returns an item or a problem for any line', () => {
+  it('returns an item or a problem for any line', () => {
     const base = { n: 0, at: '2026-01-01T00:00:00Z', source: 'agent', channel: 'x' };
     const kinds = [
       'opened',
@@ -83,7 +83,7 @@ describe('reading a transcript', () => {
 });
 
 describe('a transcript file', () => {
-  it('a transcript file is continued at its end, also by another process', () => {
+  it('is continued at its end, also by another process', () => {
     const file = transcriptPath(folder(), 's-1');
     const clock = { now: () => Date.UTC(2026, 0, 1) };
     const said = (text: string) => ({ kind: 'said', source: 'agent', channel: 'text', text }) as const;
@@ -101,13 +101,13 @@ describe('a transcript file', () => {
     expect(problems.map(({ line }) => line)).toEqual([2]);
   });
 
-  it('a transcript file stays in its folder for any session id', () => {
+  it('stays in its folder for any session id', () => {
     for (const id of ['../../evil', '', '.', 'a/b', 'x'.repeat(300), '\u0000'])
       expect(transcriptPath('/state', id)).toMatch(/^\/state\/transcripts\/[0-9a-f]{64}\.jsonl$/);
     expect(transcriptPath('/state', 's-1')).toBe('/state/transcripts/s-1.jsonl');
   });
 
-  it('a transcript file never stops the work if it cannot be written', () => {
+  it('never stops the work if it cannot be written', () => {
     const dir = folder();
     writeFileSync(join(dir, 'transcripts'), '');
     const errors: unknown[] = [];
@@ -120,7 +120,7 @@ describe('a transcript file', () => {
 describe('a recorded session', () => {
   const kindsOf = ({ items }: Items): string[] => items.map(({ kind }) => kind);
 
-  it('a recorded session gives the same answers as the wrapped session', async () => {
+  it('gives the same answers as the wrapped session', async () => {
     const { session } = await stage();
     const plain = agentSession(session);
     const recorded = recordTranscript(plain, new Items());
@@ -137,7 +137,7 @@ describe('a recorded session', () => {
     expect(await recorded.wants(execute)).toEqual(await plain.wants(execute));
   });
 
-  it('a recorded session records the available tools once until they change', async () => {
+  it('records the available tools once until they change', async () => {
     const { session } = await stage();
     const items = new Items();
     const agent = recordTranscript(agentSession(session), items);
@@ -149,7 +149,7 @@ describe('a recorded session', () => {
     expect(kindsOf(items)).toEqual(['opened', 'offered', 'offered']);
   });
 
-  it('a recorded session shortens long texts, and accepts any value from a model', async () => {
+  it('shortens long texts, and accepts any value from a model', async () => {
     const { session } = await stage();
     const items = new Items();
     const agent = recordTranscript(agentSession(session), items);
@@ -162,7 +162,7 @@ describe('a recorded session', () => {
     expect(inputs.slice(1)).toEqual([null, { self: '[cycle]' }, '[bigint 1]', 'text', [1]]);
   });
 
-  it('a recorded session records a call that threw, and throws the same error', async () => {
+  it('records a call that threw, and throws the same error', async () => {
     const { session } = await stage();
     const broken: AgentSession = {
       ...agentSession(session),

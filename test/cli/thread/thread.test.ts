@@ -132,7 +132,7 @@ const SESSION = [
   entryDraft('12', 3_700_001, 'goal', { event: 'start', peripheral: 'deploy', by: 'agent' }, '11'),
 ];
 describe('a thread in a terminal', () => {
-  it('a thread in a terminal shows visits as blocks, and related entries in one line', () => {
+  it('shows visits as blocks, and related entries in one line', () => {
     expect(`\n${text(SESSION)}\n`).toBe(
       `
  +0.000s  opened by agent-1 in /r  without a sandbox
@@ -156,13 +156,13 @@ describe('a thread in a terminal', () => {
     );
   });
 
-  it('a thread in a terminal marks refusals red if the terminal has colours', () => {
+  it('marks refusals red if the terminal has colours', () => {
     const [line] = renderThread(io(true), outlineVisits(chained([SESSION[4]!]), order), 100).split('\n');
     expect(line).toContain('\u001b[31m✗\u001b[39m');
     expect(line).toContain('\u001b[31mout-of-scope: b.ts lies outside\u001b[39m');
   });
 
-  it('a thread in a terminal shows a refusal by the tool itself once, with the remedy', () => {
+  it('shows a refusal by the tool itself once, with the remedy', () => {
     const refused = { status: 'refused', code: 'invalid-action', message: 'no --force' };
     const shown = text([
       entryDraft('a', 0, 'step', { event: 'intent', tool: 'bash-git', args: { args: ['--force'], sub: 'push' } }),
@@ -191,30 +191,30 @@ describe('a thread in a terminal', () => {
     ['a command that ended with 1', { exit: 1 }, '!'],
     ['tests that failed', { verdict: 'fail', exit: 1 }, '!'],
     ['tests that passed', { verdict: 'pass', exit: 0 }, '✓'],
-  ])('a thread in a terminal marks %s with its own sign', (_, result, sign) => {
+  ])('marks %s with its own sign', (_, result, sign) => {
     const step = { event: 'step', tool: 'bash', args: {}, outcome: { status: 'ok', result }, effects: [] };
     expect(text([entryDraft('a', 0, 'step', step)])).toContain(` ${sign} bash`);
   });
 
-  it('a thread in a terminal says that an approval was not used', () => {
+  it('says that an approval was not used', () => {
     expect(text([entryDraft('a', 0, 'step', APPROVAL)])).toContain('never used');
     expect(text(SESSION)).not.toContain('never used');
   });
 
-  it('a thread in a terminal shows the reason of an approval only if one was given', () => {
+  it('shows the reason of an approval only if one was given', () => {
     const approved = (reason: string) =>
       text([entryDraft('a', 0, 'step', { ...APPROVAL, request: { ...APPROVAL.request, reason } })]);
     expect(approved('ship')).toContain('by ops (terminal), for: ship');
     expect(approved('')).not.toContain('for:');
   });
 
-  it('a thread in a terminal says that an intent has no outcome, and that the parent of an entry is missing', () => {
+  it('says that an intent has no outcome, and that the parent of an entry is missing', () => {
     const shown = text([entryDraft('a', 0, 'step', { event: 'intent', tool: 'write', args: {} }, 'gone')]);
     expect(shown).toContain('? write  no outcome is recorded');
     expect(shown).toContain('replies to gone, which is not shown before it');
   });
 
-  it('a thread in a terminal indents replies by other programs under their parent', () => {
+  it('indents replies by other programs under their parent', () => {
     const shown = text([
       entryDraft('a', 0, 'goal', 'a mission'),
       entryDraft('b', 1, 'evidence', 'seen', 'a'),
@@ -229,7 +229,7 @@ describe('a thread in a terminal', () => {
     ]);
   });
 
-  it('a thread in a terminal distinguishes an erased body from an empty one', () => {
+  it('distinguishes an erased body from an empty one', () => {
     const [entry] = chained([entryDraft('a', 0, 'step', { event: 'intent', tool: 'x' })]);
     expect(summariseEntryInOneLine({ ...entry!, body: null })).toEqual({
       event: 'erased',
@@ -238,7 +238,7 @@ describe('a thread in a terminal', () => {
     expect(summariseEntryInOneLine(chained([entryDraft('a', 0, 'step', null)])[0]!).event).toBe('coordination');
   });
 
-  it('a thread in a terminal contains no control characters and no line wider than the terminal', () => {
+  it('contains no control characters and no line wider than the terminal', () => {
     const wild = fc
       .record({ event: fc.constantFrom(...EVENTS), fields: fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 }) })
       .map(({ event, fields }): Json => {
@@ -261,7 +261,7 @@ describe('a thread in a terminal', () => {
     );
   });
 
-  it('a thread in a terminal names the first of many changed files, and counts the rest', () => {
+  it('names the first of many changed files, and counts the rest', () => {
     const effects = Array.from({ length: 50 }, (_, at) => ({ op: 'create', path: `src/${at}.txt` }));
     const outcome = {
       status: 'ok',
@@ -273,7 +273,7 @@ describe('a thread in a terminal', () => {
     expect(shown).toContain('killed: too much output: 999 bytes, kept as ab');
   });
 
-  it('a thread in a terminal says that a test run reached its time limit', () => {
+  it('says that a test run reached its time limit', () => {
     const report = { total: 0, passed: 0, failed: 0 };
     const result = { exit: null, timedOut: true, seconds: 4, verdict: 'fail', report };
     const outcome = { status: 'ok', result };
@@ -284,7 +284,7 @@ describe('a thread in a terminal', () => {
     expect(shown).toContain('verdict fail, timed out after 4 s, ');
   });
 
-  it('a thread in a terminal shows each of 5,000 entries that reply to one another', () => {
+  it('shows each of 5,000 entries that reply to one another', () => {
     const chain = Array.from({ length: 5_000 }, (_, n) =>
       entryDraft(`${n}`, n, 'step', n, n === 0 ? undefined : `${n - 1}`),
     );
@@ -294,7 +294,7 @@ describe('a thread in a terminal', () => {
 });
 
 describe('a call in a thread', () => {
-  it('a call in a thread has its arguments in the order of its parameters, or its subject first', () => {
+  it('has its arguments in the order of its parameters, or its subject first', () => {
     expect(formatCallAsLine('edit', { new: 'b', old: 'a', path: 'x.ts' }, order)).toBe('edit x.ts a b');
     expect(formatCallAsLine('own', { all: true, path: 'x.ts' }, order)).toBe('own x.ts true');
     expect(formatCallAsLine('bash', { command: 'ls -l | head' }, order)).toBe('bash ls -l | head');

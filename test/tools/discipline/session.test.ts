@@ -29,7 +29,7 @@ async function atWork() {
 }
 
 describe('the pattern tools in a session', () => {
-  it('the pattern tools in a session record selection, outcome, pivot and checkpoint in one tree that verifies', async () => {
+  it('record selection, outcome, pivot and checkpoint in one tree that verifies', async () => {
     const { session, toDiscipline, select, verdict } = await atWork();
     await must(toDiscipline());
     const search = await must(session.step({ tool: 'psr-search', args: { query: 'edit a file safely' } }));
@@ -101,7 +101,7 @@ describe('the pattern tools in a session', () => {
     expect(session.state.fruits['discipline']).toMatchObject({ patterns: ['narrow-the-scope', 'read-before-edit'] });
   });
 
-  it('the pattern tools in a session refuse an outcome without its selection, a second outcome, and an unknown pattern', async () => {
+  it('refuse an outcome without its selection, a second outcome, and an unknown pattern', async () => {
     const { session, toDiscipline, select } = await atWork();
     await must(toDiscipline());
     const early = await denied(session.step({ tool: 'pur-update', args: ['read-before-edit', 'success'] }));
@@ -121,7 +121,7 @@ describe('the pattern tools in a session', () => {
     expect(twice.denial.message).toContain('recorded already: failed');
   });
 
-  it('the pattern tools in a session report a selection without an outcome in the review and at the close', async () => {
+  it('report a selection without an outcome in the review and at the close', async () => {
     const { session, toDiscipline, select, verdict } = await atWork();
     await must(toDiscipline());
     await must(select('test-after-change'));

@@ -39,7 +39,7 @@ describe('parseGit', () => {
       ['status', '-sb', '-uno'],
       ['--short', '--branch', '--untracked-files=no'],
     ],
-  ])('parseGit reads %j', (line, expected) => expect(words(line)).toEqual(expected));
+  ])('reads %j', (line, expected) => expect(words(line)).toEqual(expected));
 
   test.each([
     ['commit', '--amend'],
@@ -103,13 +103,13 @@ describe('parseGit', () => {
     ['__proto__'],
     [],
     ['status', '-'],
-  ])('parseGit refuses git %s %s', (...line) => {
+  ])('refuses git %s %s', (...line) => {
     const read = parseGit(line.filter((word) => word !== undefined));
     expect(read.ok).toBe(false);
     if (!read.ok) expect(read.remedy).not.toBe('');
   });
 
-  test('parseGit names the available options', () => {
+  test('names the available options', () => {
     const read = parseGit(['commit', '--reuse']);
     expect(read).toMatchObject({
       ok: false,
@@ -121,7 +121,7 @@ describe('parseGit', () => {
 
 describe('a git revision', () => {
   test.each(['main', 'HEAD', 'HEAD~1', 'HEAD^', 'HEAD~2^2', 'origin/main', 'v1.0', 'a_b-c', '0123abc'])(
-    'a git revision may be %s',
+    'may be %s',
     (word) => {
       expect(isCommitName(word)).toBe(true);
     },
@@ -144,8 +144,8 @@ describe('a git revision', () => {
     'HEAD^{blob}',
     '~/x',
     '$(x)',
-  ])('a git revision may not be %j', (word) => expect(isCommitName(word)).toBe(false));
-  test('a git range is split in two revisions, each resolved to a commit', () => {
+  ])('may not be %j', (word) => expect(isCommitName(word)).toBe(false));
+  test('in a range is resolved to a commit, like the other one', () => {
     expect(peelToCommit('main..HEAD~1')).toBe('main^{commit}..HEAD~1^{commit}');
     expect(peelToCommit('main...')).toBe('main^{commit}...');
     for (const word of ['..', '...', '-x..y', 'a..-b', 'a..b..c', 'a....b', 'a..b:c'])

@@ -33,14 +33,14 @@ describe('the author of a commit', () => {
   test.each([
     ['the configuration of the user', '.gitconfig', '[user]\nname = Ann\nemail = ann@example.com\n'],
     ['the configuration in ~/.config', '.config/git/config', '[user]\nname = Ann\nemail = ann@example.com\n'],
-  ])('the author of a commit is taken, as git does, from %s', async (_, name, text) => {
+  ])('is taken, as git does, from %s', async (_, name, text) => {
     const place = repository();
     home(place.folder, name, text);
     resultOf(await commit(place, {}));
     expect(last(place.root)).toBe('Ann <ann@example.com> / Ann <ann@example.com>');
   });
 
-  test('the author of a commit is taken from a file that the configuration includes for this folder only', async () => {
+  test('is taken from a file that the configuration includes for this folder only', async () => {
     const place = repository();
     home(place.folder, '.gitconfig', `[includeIf "gitdir:${place.root}/"]\npath = work.inc\n[user]\nname = Ann\n`);
     home(place.folder, 'work.inc', '[user]\nemail = ann@work.example\n');
@@ -48,7 +48,7 @@ describe('the author of a commit', () => {
     expect(last(place.root)).toBe('Ann <ann@work.example> / Ann <ann@work.example>');
   });
 
-  test('the author of a commit is taken from the variables, the repository, then the user’s configuration', async () => {
+  test('is taken from the variables, the repository, then the user’s configuration', async () => {
     const place = repository();
     home(place.folder, '.gitconfig', '[user]\nname = User\nemail = user@example.com\n');
     git(place.root, 'config', 'user.name', 'Repository');
@@ -57,7 +57,7 @@ describe('the author of a commit', () => {
     expect(last(place.root)).toBe('Author <a@example.com> / Repository <user@example.com>');
   });
 
-  test('the author of a commit is found if hopgate runs as another user than the repository’s owner', async () => {
+  test('is found if hopgate runs as another user than the repository’s owner', async () => {
     const place = repository();
     if (process.getuid?.() === 0) execFileSync('chown', ['-R', '65534:65534', place.folder]);
     home(place.folder, '.gitconfig', '[user]\nname = Ann\nemail = ann@example.com\n');
@@ -70,21 +70,18 @@ describe('the author of a commit', () => {
     ['nothing', ''],
     ['only a name', '[user]\nname = Ann\n'],
     ['only an address', '[user]\nemail = ann@example.com\n'],
-  ])(
-    'the author of a commit is missing with %s in the configuration, and the refusal names a command to run',
-    async (_, text) => {
-      const place = repository();
-      home(place.folder, '.gitconfig', text);
-      const before = git(place.root, 'rev-parse', 'HEAD');
-      const { outcome, effects } = await commit(place, {});
-      expect(outcome).toMatchObject({ status: 'failed', code: 'no-author' });
-      expect(outcome).toHaveProperty('message', expect.stringContaining('git config --global user.email'));
-      expect(effects).toEqual([]);
-      expect(git(place.root, 'rev-parse', 'HEAD')).toBe(before);
-    },
-  );
+  ])('is missing with %s in the configuration, and the refusal names a command to run', async (_, text) => {
+    const place = repository();
+    home(place.folder, '.gitconfig', text);
+    const before = git(place.root, 'rev-parse', 'HEAD');
+    const { outcome, effects } = await commit(place, {});
+    expect(outcome).toMatchObject({ status: 'failed', code: 'no-author' });
+    expect(outcome).toHaveProperty('message', expect.stringContaining('git config --global user.email'));
+    expect(effects).toEqual([]);
+    expect(git(place.root, 'rev-parse', 'HEAD')).toBe(before);
+  });
 
-  test('the author of a commit is found without running a program of the configuration', async () => {
+  test('is found without running a program of the configuration', async () => {
     const place = repository();
     home(place.folder, '.gitconfig', '[user]\nname = Ann\nemail = ann@example.com\n');
     put(place.root, 'src/run', `#!/bin/sh\ntouch ${place.folder}/ran\n`, 0o755);
@@ -97,7 +94,7 @@ describe('the author of a commit', () => {
 });
 
 describe('git in hopgate.yaml', () => {
-  test('git in hopgate.yaml can name another author', async () => {
+  test('can name another author', async () => {
     const place = repository();
     resultOf(await commit(place, {}, { config: { commits: { author: 'Team Bot <bot@example.com>' } } }));
     expect(last(place.root)).toBe('Team Bot <bot@example.com> / Team Bot <bot@example.com>');
@@ -107,7 +104,7 @@ describe('git in hopgate.yaml', () => {
     [undefined, 'fix: x\n\nAssisted-by: some agent'],
     [false as const, 'fix: x'],
     ['Co-authored-by: Bot <bot@example.com>', 'fix: x\n\nCo-authored-by: Bot <bot@example.com>'],
-  ])('git in hopgate.yaml sets the trailer %s', async (trailer, message) => {
+  ])('sets the trailer %s', async (trailer, message) => {
     const place = repository();
     const env = {
       GIT_AUTHOR_NAME: 'A',

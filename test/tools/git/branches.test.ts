@@ -15,30 +15,27 @@ function start(config: object = BRANCHES) {
 const refs = (root: string) => git(root, 'for-each-ref', '--format=%(refname) %(objectname)');
 const head = (root: string) => git(root, 'symbolic-ref', 'HEAD');
 
-describe('a branch listed in git.branch', () => {
+describe('a branch and the list git.branch', () => {
   test.each([
     ['switch', ['-c', 'agent/fix']],
     ['switch', ['--create=agent/fix', 'HEAD']],
     ['checkout', ['-b', 'agent/fix', 'main']],
-  ])(
-    'a branch listed in git.branch is created by git %s %j, with no change of files and uncommitted changes kept',
-    async (sub, args) => {
-      const { root, run } = start();
-      put(root, 'src/a.txt', 'two\n');
-      const tip = git(root, 'rev-parse', 'HEAD');
-      const report = await run({ sub, args });
-      expect(resultOf(report)).toMatchObject({ exit: 0, branch: 'agent/fix', created: true });
-      expect(report.effects).toEqual([
-        { path: 'refs/heads/agent/fix', op: 'ref', after: tip },
-        { path: 'HEAD', op: 'ref', before: tip, after: tip },
-      ]);
-      expect(head(root)).toBe('refs/heads/agent/fix');
-      expect(git(root, 'status', '--short')).toBe('M src/a.txt');
-      expect(git(root, 'reflog', '-1', '--format=%gs')).toBe('checkout: moving from main to agent/fix');
-    },
-  );
+  ])('is created by git %s %j, with no change of files and uncommitted changes kept', async (sub, args) => {
+    const { root, run } = start();
+    put(root, 'src/a.txt', 'two\n');
+    const tip = git(root, 'rev-parse', 'HEAD');
+    const report = await run({ sub, args });
+    expect(resultOf(report)).toMatchObject({ exit: 0, branch: 'agent/fix', created: true });
+    expect(report.effects).toEqual([
+      { path: 'refs/heads/agent/fix', op: 'ref', after: tip },
+      { path: 'HEAD', op: 'ref', before: tip, after: tip },
+    ]);
+    expect(head(root)).toBe('refs/heads/agent/fix');
+    expect(git(root, 'status', '--short')).toBe('M src/a.txt');
+    expect(git(root, 'reflog', '-1', '--format=%gs')).toBe('checkout: moving from main to agent/fix');
+  });
 
-  test('a branch listed in git.branch is created by git branch, and a switch to it is possible only at the same commit', async () => {
+  test('is created by git branch, and a switch to it is possible only at the same commit', async () => {
     const { root, run } = start();
     expect(resultOf(await run({ sub: 'branch agent/fix' }))).toMatchObject({ exit: 0, created: true });
     expect(head(root)).toBe('refs/heads/main');
@@ -51,7 +48,7 @@ describe('a branch listed in git.branch', () => {
     expect(head(root)).toBe('refs/heads/agent/fix');
   });
 
-  test('a branch listed in git.branch is pushed with -u, and its upstream is recorded', async () => {
+  test('is pushed with -u, and its upstream is recorded', async () => {
     const { root, remote, run } = start();
     resultOf(await run({ sub: 'switch -c agent/fix' }));
     put(root, 'src/a.txt', 'two\n');
@@ -82,7 +79,7 @@ describe('a branch listed in git.branch', () => {
     ['push', ['origin', 'agent/*']],
     ['push', ['origin', 'main:agent/x']],
     ['push', ['-u', 'evil', 'main']],
-  ])('a branch listed in git.branch is not created by git %s %j, and no ref moves', async (sub, args) => {
+  ])('is not created by git %s %j, and no ref moves', async (sub, args) => {
     const { root, remote, run } = start();
     git(root, 'branch', 'elsewhere');
     put(root, 'src/b.txt', 'b\n');
@@ -100,12 +97,12 @@ describe('a branch listed in git.branch', () => {
     [{ git: { remote: 'origin', branch: 'main' } }, 'switch -c agent/x'],
     [{ git: { remote: 'origin', branch: ['agent/*'] } }, 'push'],
     [{ git: { remote: 'origin', branch: ['agent/*'] } }, 'push origin HEAD'],
-  ])('a branch that the configuration %j does not list is refused to git %s, with the remedy', async (config, sub) => {
+  ])('is refused to git %s with a remedy if the list is %j', async (config, sub) => {
     const { outcome } = await start(config).run({ sub });
     expect(outcome).toMatchObject({ status: 'refused', code: 'out-of-scope', remedy: expect.stringMatching(/branch/) });
   });
 
-  test('a branch listed in git.branch is created without running a hook of the repository', async () => {
+  test('is created without running a hook of the repository', async () => {
     const { root, run } = start();
     for (const hook of ['post-checkout', 'reference-transaction', 'pre-push', 'post-commit'])
       put(root, `.git/hooks/${hook}`, `#!/bin/sh\ntouch ${join(root, 'ran')}\n`, 0o755);

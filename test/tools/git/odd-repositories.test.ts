@@ -26,7 +26,7 @@ function merging() {
 }
 
 describe('bash-git during a merge', () => {
-  test('bash-git during a merge does not stage a file with conflict markers', async () => {
+  test('does not stage a file with conflict markers', async () => {
     const { root, run } = merging();
     for (const sub of ['add .', 'add src/a.txt', 'commit -am x'])
       expect((await run({ sub })).outcome, sub).toMatchObject({
@@ -37,18 +37,15 @@ describe('bash-git during a merge', () => {
     expect(git(root, 'status', '--short')).toContain('UU src/a.txt');
   });
 
-  test.runIf(isDeep)(
-    'bash-git during a merge commits a merge without conflicts, and names the merged commits',
-    async () => {
-      const { root, run } = merging();
-      put(root, 'src/a.txt', 'both\n');
-      expect(await shown(run, 'commit -am merged')).toMatchObject({
-        committed: true,
-        paths: ['src/a.txt', 'theirs.txt'],
-      });
-      expect(git(root, 'log', '-1', '--format=%P').split(' ')).toHaveLength(2);
-    },
-  );
+  test.runIf(isDeep)('commits a merge without conflicts, and names the merged commits', async () => {
+    const { root, run } = merging();
+    put(root, 'src/a.txt', 'both\n');
+    expect(await shown(run, 'commit -am merged')).toMatchObject({
+      committed: true,
+      paths: ['src/a.txt', 'theirs.txt'],
+    });
+    expect(git(root, 'log', '-1', '--format=%P').split(' ')).toHaveLength(2);
+  });
 });
 
 test('bash-git can unstage before the first commit', async () => {
@@ -155,7 +152,7 @@ describe('a masked file in the git history', () => {
     return { root, run: runner(sandbox, root) };
   }
 
-  test('a masked file in the git history is not shown by a log that follows another file’s renames', async () => {
+  test('is not shown by a log that follows another file’s renames', async () => {
     const { root, run } = history();
     for (const sub of [
       'log -p --follow settings.txt',
@@ -173,7 +170,7 @@ describe('a masked file in the git history', () => {
     expect((await shown(run, 'log -p --follow README.md'))['stdout']).toContain('+read me');
   });
 
-  test('a masked file in the git history is left out of the log while its commits stay, and the result says so', async () => {
+  test('is left out of the log while its commits stay, and the result says so', async () => {
     const { run } = history();
     expect(await shown(run, 'show HEAD~2')).toMatchObject({
       stdout: expect.stringContaining('only a secret'),
@@ -187,7 +184,7 @@ describe('a masked file in the git history', () => {
     expect(await shown(run, 'log -p src')).not.toHaveProperty('masked');
   });
 
-  test('a masked file in the git history of a submodule is not shown, whatever the configuration says', async () => {
+  test('of a submodule is not shown, whatever the configuration says', async () => {
     const { root, remote } = repository();
     git(root, 'submodule', '--quiet', 'add', remote, 'sub');
     git(root, 'commit', '-qm', 'submodule');

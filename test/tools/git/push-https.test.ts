@@ -48,7 +48,7 @@ const PLACES = [
 ] as const;
 
 describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
-  test('git push over https shows the configured token to a private remote', async () => {
+  test('shows the configured token to a private remote', async () => {
     const { root, remote, tip, push, arrived, server } = await ahead();
     vi.stubEnv('PUSH_TOKEN', PASSWORD);
     const before = git(remote, 'rev-parse', 'main');
@@ -64,7 +64,7 @@ describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
     expectHidden(report);
   });
 
-  test('git push over https goes through the operator’s proxy, whose password nothing shows', async () => {
+  test('goes through the operator’s proxy, whose password nothing shows', async () => {
     const { server, push, arrived } = await ahead();
     const { port } = new URL(server.origin);
     const login = `Basic ${Buffer.from('me:p@ss-word').toString('base64')}`;
@@ -93,7 +93,7 @@ describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
     expect(company.asked).toHaveLength(before);
   });
 
-  test('git push over https reads the token from a file, or from a helper of the operator', async () => {
+  test('reads the token from a file, or from a helper of the operator', async () => {
     const folder = temporaryFolder();
     const file = join(folder, 'token');
     writeFileSync(file, `${PASSWORD}\nsecond line\n`);
@@ -116,7 +116,7 @@ describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
     expect(readFileSync(seen, 'utf8')).toBe(`--flag get\nprotocol=https\nhost=${host}\npath=remote.git\n\n`);
   });
 
-  test('git push over https names the remedy for a wrong credential, and prompts nobody', async () => {
+  test('names the remedy for a wrong credential, and prompts nobody', async () => {
     const { folder, root, url, push, arrived } = await ahead();
     const expectFailure = async (more: Partial<GitConfig>, code: string, message: RegExp | string) => {
       const report = await push(more, box);
@@ -167,7 +167,7 @@ describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
     expect(arrived()).toBe(false);
   });
 
-  test('git push over https trusts only the system’s certificates, or those of git.ca', async () => {
+  test('trusts only the system’s certificates, or those of git.ca', async () => {
     const { root, url, server, arrived } = await ahead({});
     const run = runner(box, root, { unsafeNoSandbox: true });
     const git_ = { remote: 'origin', branch: 'main', url };
@@ -182,7 +182,7 @@ describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
     });
   });
 
-  test('git push over https says that the remote can be read but not pushed to', async () => {
+  test('says that the remote can be read but not pushed to', async () => {
     const { push, arrived } = await ahead({ password: PASSWORD, publicToRead: true });
     expect(await push({}, box)).toMatchObject({
       outcome: { status: 'failed', code: 'no-credential' },
@@ -197,7 +197,7 @@ describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
 });
 
 describe('git push over https', () => {
-  test('git push over https follows no redirect', async () => {
+  test('follows no redirect', async () => {
     const elsewhere = await serveRepositories(temporaryFolder(), { password: PASSWORD });
     for (const status of [301, 302, 307]) {
       const { push, server } = await ahead({
@@ -217,7 +217,7 @@ describe('git push over https', () => {
     expect(elsewhere.authorizations).toEqual([]);
   });
 
-  test('git push over https removes the password from the remote’s output', async () => {
+  test('removes the password from the remote’s output', async () => {
     const { remote, push } = await ahead();
     put(
       remote,
@@ -235,7 +235,7 @@ describe('git push over https', () => {
     expectHidden(report);
   });
 
-  test('git push over https shows the password in no command line, environment or file', async () => {
+  test('shows the password in no command line, environment or file', async () => {
     const { folder, push } = await ahead();
     const [seen, token] = [join(folder, 'seen'), join(folder, 'token')];
     // A hook of the remote runs while git still waits, and searches as any process of this machine could.
@@ -262,7 +262,7 @@ exit 0
     for (const form of formsOf(PASSWORD)) expect(around.includes(form)).toBe(false);
   });
 
-  test('git push over https goes to the git.url of hopgate.yaml, whatever the repository’s configuration says', async () => {
+  test('goes to the git.url of hopgate.yaml, whatever the repository’s configuration says', async () => {
     const { folder, root, remote, push, arrived } = await ahead();
     const elsewhere = await serveRepositories(temporaryFolder(), { password: PASSWORD });
     const mark = join(folder, 'ran');
@@ -319,7 +319,7 @@ exit 0
     expect(arrived()).toBe(false);
   });
 
-  test('git push over https uses a password in the repository’s remote address without showing it', async () => {
+  test('uses a password in the repository’s remote address without showing it', async () => {
     const { root, server, url, push, arrived } = await ahead();
     const withPassword = (password: string) => url.replace('https://', `https://me:${encodeURIComponent(password)}@`);
     const plain = { remote: 'origin', branch: 'main', ca: server.ca };
@@ -336,7 +336,7 @@ exit 0
     expect((await push({ url: `${server.origin}/none.git` })).outcome).toMatchObject({ status: 'failed' });
   });
 
-  test('git push over https ends if the call is aborted while a credential helper runs', async () => {
+  test('ends if the call is aborted while a credential helper runs', async () => {
     const { folder, root, url } = await ahead();
     const helper = join(folder, 'helper');
     writeFileSync(helper, '#!/bin/sh\nsleep 1000\n', { mode: 0o755 });

@@ -37,7 +37,7 @@ const PLACES = [
 ] as const;
 
 describe.skipIf(noSshd !== null)('git push over ssh', () => {
-  test.each(sample(PLACES, 2))('git push over ssh shows the configured key %s', async (_, box) => {
+  test.each(sample(PLACES, 2))('shows the configured key %s', async (_, box) => {
     const { root, server, tip, withKey, push, arrived } = await ahead();
     const report = await push(withKey, box);
     expect(resultOf(report)).toMatchObject({ pushed: true, sha: tip, network: true });
@@ -51,7 +51,7 @@ describe.skipIf(noSshd !== null)('git push over ssh', () => {
     expect(JSON.stringify(report)).not.toContain(secret);
   });
 
-  test.each(sample(PLACES, 2))('git push over ssh uses the operator’s ssh agent %s', async (_, box) => {
+  test.each(sample(PLACES, 2))('uses the operator’s ssh agent %s', async (_, box) => {
     const { server, push, arrived } = await ahead();
     const agent = { kind: 'agent', knownHosts: server.knownHosts } as const;
     vi.stubEnv('SSH_AUTH_SOCK', undefined);
@@ -65,7 +65,7 @@ describe.skipIf(noSshd !== null)('git push over ssh', () => {
     expect(arrived()).toBe(true);
   });
 
-  test('git push over ssh names the remedy for a wrong key, and prompts nobody', async () => {
+  test('names the remedy for a wrong key, and prompts nobody', async () => {
     const { folder, root, url, server, withKey, push, arrived } = await ahead();
     const expectFailure = async (
       credential: GitCredential | null,
@@ -120,7 +120,7 @@ describe.skipIf(noSshd !== null)('git push over ssh', () => {
     expect(arrived()).toBe(false);
   });
 
-  test('git push over ssh runs no program that the repository names, and connects to no other host', async () => {
+  test('runs no program that the repository names, and connects to no other host', async () => {
     const { folder, root, withKey, push, arrived } = await ahead();
     const mark = join(folder, 'ran');
     const program = join(folder, 'program');

@@ -29,7 +29,7 @@ function diverge(folder: string, remote: string): string {
 }
 
 describe('git push', () => {
-  test('git push reports the remote’s rejection, and the remote keeps its commits', async () => {
+  test('reports the remote’s rejection, and the remote keeps its commits', async () => {
     const { folder, remote, run } = ahead();
     const theirs = diverge(folder, remote);
     const report = await run({ sub: 'push' });
@@ -38,7 +38,7 @@ describe('git push', () => {
     expect(git(remote, 'rev-parse', 'main')).toBe(theirs);
   });
 
-  test('git push is fast-forward only, even if the configuration asks for force', async () => {
+  test('is fast-forward only, even if the configuration asks for force', async () => {
     const { folder, root, remote, run } = ahead();
     const theirs = diverge(folder, remote);
     git(root, 'config', '--add', 'remote.origin.push', '+refs/heads/*:refs/heads/*');
@@ -50,7 +50,7 @@ describe('git push', () => {
     expect(git(remote, 'rev-parse', 'main')).toBe(theirs);
   });
 
-  test('git push sends the commit that was compared, even if the branch moves meanwhile', async () => {
+  test('sends the commit that was compared, even if the branch moves meanwhile', async () => {
     const { root, remote, tip } = ahead();
     const moving: typeof sandbox = {
       ...sandbox,
@@ -66,7 +66,7 @@ describe('git push', () => {
     expect(git(root, 'rev-parse', 'origin/main')).toBe(tip);
   });
 
-  test('git push creates a branch that is missing on the remote', async () => {
+  test('creates a branch that is missing on the remote', async () => {
     const { root, remote, tip } = ahead();
     git(root, 'checkout', '-qb', 'topic/x');
     const run = runner(sandbox, root, { config: { git: { remote: 'origin', branch: 'topic/x' } } });
@@ -76,7 +76,7 @@ describe('git push', () => {
     expect(git(remote, 'rev-parse', 'topic/x')).toBe(tip);
   });
 
-  test('git push goes only to the configured branch of the configured remote', async () => {
+  test('goes only to the configured branch of the configured remote', async () => {
     const { folder, root, remote, run } = ahead();
     git(root, 'remote', 'add', 'evil', join(folder, 'evil.git'));
     git(folder, 'init', '-q', '--bare', join(folder, 'evil.git'));
@@ -101,7 +101,7 @@ describe('git push', () => {
     expect(git(remote, 'log', '-1', '--format=%s', 'main')).toBe('first');
   });
 
-  test('git push is refused without a configuration, and names the key', async () => {
+  test('is refused without a configuration, and names the key', async () => {
     const { run } = ahead();
     expect((await run({ sub: 'push' }, { config: { git: null } })).outcome).toMatchObject({
       status: 'refused',
@@ -110,7 +110,7 @@ describe('git push', () => {
     });
   });
 
-  test('git push is refused if the repository’s configuration redirects it', async () => {
+  test('is refused if the repository’s configuration redirects it', async () => {
     const { folder, root, remote, run } = ahead();
     const elsewhere = join(folder, 'elsewhere.git');
     git(folder, 'init', '-q', '--bare', elsewhere);
@@ -141,7 +141,7 @@ describe('git push', () => {
     expect(resultOf(await run({ sub: 'push' }))).toMatchObject({ pushed: true });
   });
 
-  test('git push accepts a relative address of the remote, and reports a missing remote', async () => {
+  test('accepts a relative address of the remote, and reports a missing remote', async () => {
     const { root, run } = ahead();
     git(root, 'remote', 'set-url', 'origin', '../remote.git');
     expect(resultOf(await run({ sub: 'push' }))).toMatchObject({ pushed: true });
@@ -151,7 +151,7 @@ describe('git push', () => {
     expect((await run({ sub: 'push' })).outcome).toMatchObject({ status: 'failed', code: 'no-such-remote' });
   });
 
-  test('git push runs the hook of a local remote, in the sandbox', async () => {
+  test('runs the hook of a local remote, in the sandbox', async () => {
     const { folder, remote, run } = ahead();
     const mark = join(folder, 'outside');
     mkdirSync(join(remote, 'hooks'), { recursive: true });
@@ -164,7 +164,7 @@ describe('git push', () => {
     expect(existsSync(mark)).toBe(false);
   });
 
-  test('git push has neither the work tree nor the network if the remote is local', async () => {
+  test('has neither the work tree nor the network if the remote is local', async () => {
     const { root, remote } = ahead();
     const layout = gitLayout(
       { root, gitDir: join(root, '.git'), commonDir: join(root, '.git') },

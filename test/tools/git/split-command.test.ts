@@ -23,7 +23,7 @@ describe('splitCommand', () => {
     [`add ''`, ['add', '']],
     ['a \\', ['a', '\\']],
     ['npm run a#b', ['npm', 'run', 'a#b']],
-  ])('splitCommand splits %j', (text, words) => {
+  ])('splits %j', (text, words) => {
     expect(splitCommand(text)).toEqual({ ok: true, words });
   });
 
@@ -89,17 +89,17 @@ describe('splitCommand', () => {
     '[[ a ]]',
     '((1))',
     'coproc a',
-  ])('splitCommand refuses %j', (text) => {
+  ])('refuses %j', (text) => {
     const split = splitCommand(text);
     expect(split.ok, JSON.stringify(split)).toBe(false);
     if (!split.ok) expect(split.reason).not.toBe('');
   });
 
-  test.each(['a && b', 'a || b', 'a; b'])('splitCommand says how to run %j', (text) =>
+  test.each(['a && b', 'a || b', 'a; b'])('says how to run %j', (text) =>
     expect(splitCommand(text)).toMatchObject({ reason: expect.stringContaining('run each in a call of its own') }),
   );
 
-  test('splitCommand returns every quoted word', () => {
+  test('returns every quoted word', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(word, fc.boolean()), { minLength: 1 }), (words) => {
         const text = words.map(([value, inDouble]) => (inDouble ? double(value) : single(value))).join(' ');
@@ -108,7 +108,7 @@ describe('splitCommand', () => {
     );
   });
 
-  test('splitCommand refuses any text with an unquoted operator', () => {
+  test('refuses any text with an unquoted operator', () => {
     const operator = fc.constantFrom(
       ';',
       '&',
@@ -135,7 +135,7 @@ describe('splitCommand', () => {
     );
   });
 
-  test('splitCommand agrees with bash on every text that it accepts', () => {
+  test('agrees with bash on every text that it accepts', () => {
     const folder = mkdtempSync(join(tmpdir(), 'hopgate-split-'));
     const piece = fc.constantFrom(
       'a',

@@ -67,7 +67,7 @@ describe.each([
     expect(again.effects).toEqual([]);
   });
 
-  test('bash-git says that there is nothing to commit', async () => {
+  test('says that there is nothing to commit', async () => {
     const { root } = repository();
     const report = await runner(box, root, defaults)({ sub: 'commit', args: ['-m', 'empty'] });
     expect(resultOf(report)).toMatchObject({ exit: 1, committed: false, sha: null, paths: [] });
@@ -78,7 +78,7 @@ describe.each([
 describe('bash-git', () => {
   const run = (root: string, options = {}) => runner(sandbox, root, options);
 
-  test('bash-git accepts a whole command line, and stages tracked files only with -a', async () => {
+  test('accepts a whole command line, and stages tracked files only with -a', async () => {
     const { root } = repository();
     put(root, 'src/a.txt', 'two\n');
     put(root, 'src/new.txt', 'new\n');
@@ -90,14 +90,14 @@ describe('bash-git', () => {
     expect(git(root, 'status', '--short')).toBe('?? src/new.txt');
   });
 
-  test('bash-git lists branches, and marks the current one', async () => {
+  test('lists branches, and marks the current one', async () => {
     const { root } = repository();
     const branch = git(root, 'branch', '--show-current');
     expect(resultOf(await run(root)({ sub: 'branch --show-current' }))['stdout']).toBe(`${branch}\n`);
     expect(resultOf(await run(root)({ sub: 'branch', args: ['--all'] }))['stdout']).toContain(branch);
   });
 
-  test('bash-git commits a first line of 300,000 characters', async () => {
+  test('commits a first line of 300,000 characters', async () => {
     const { root } = repository();
     put(root, 'src/a.txt', 'two\n');
     const long = 'x'.repeat(300_000);
@@ -105,7 +105,7 @@ describe('bash-git', () => {
     expect(git(root, 'log', '-1', '--format=%s')).toBe(long);
   });
 
-  test('bash-git commits with the repository’s own user if it names one', async () => {
+  test('commits with the repository’s own user if it names one', async () => {
     const { root } = repository();
     git(root, 'config', 'user.name', 'Team Bot');
     git(root, 'config', 'user.email', 'bot@example.com');
@@ -114,7 +114,7 @@ describe('bash-git', () => {
     expect(git(root, 'log', '-1', '--format=%an %ae %cn')).toBe('Team Bot bot@example.com Team Bot');
   });
 
-  test('bash-git stages deleted, renamed, linked and executable files, and odd names', async () => {
+  test('stages deleted, renamed, linked and executable files, and odd names', async () => {
     const { root } = repository();
     unlinkSync(join(root, 'README.md'));
     symlinkSync('/etc/passwd', join(root, 'link'));
@@ -130,7 +130,7 @@ describe('bash-git', () => {
     ).toEqual(['-n', ':(top) *odd\n"name"', 'README.md', 'link', 'src/a.txt']);
   });
 
-  test('bash-git stages no masked or protected file, and refuses one by name', async () => {
+  test('stages no masked or protected file, and refuses one by name', async () => {
     const { root } = repository();
     for (const path of ['.env', 'deep/.env', '.npmrc', 'hopgate.yaml', '.claude/settings.json', 'src/ok.txt'])
       put(root, path, 'x\n');
@@ -154,7 +154,7 @@ describe('bash-git', () => {
     expect(git(root, 'diff', '--cached', '--name-only')).toBe('src/ok.txt');
   });
 
-  test('bash-git stages only files that edit may change if the configuration says so', async () => {
+  test('stages only files that edit may change if the configuration says so', async () => {
     const { root } = repository();
     put(root, 'src/b.txt', 'b\n');
     put(root, 'source/c.txt', 'c\n');
@@ -169,7 +169,7 @@ describe('bash-git', () => {
     });
   });
 
-  test('bash-git commits no change of a masked file, although git commit -a would', async () => {
+  test('commits no change of a masked file, although git commit -a would', async () => {
     const { root } = repository();
     put(root, '.env', 'TOKEN=1\n');
     git(root, 'add', '-f', '.env');
@@ -184,7 +184,7 @@ describe('bash-git', () => {
     expect(git(root, 'show', 'HEAD:.env')).toBe('TOKEN=1');
   });
 
-  test('bash-git never shows the content of a masked file, not even an older one', async () => {
+  test('never shows the content of a masked file, not even an older one', async () => {
     const { root } = repository();
     for (const [path, text] of [
       ['.env', 'SECRET-1'],
@@ -220,7 +220,7 @@ describe('bash-git', () => {
       });
   });
 
-  test('bash-git shows no blob by its id', async () => {
+  test('shows no blob by its id', async () => {
     const { root } = repository();
     put(root, '.env', 'SECRET\n');
     const blob = git(root, 'hash-object', '-w', '.env');
@@ -230,7 +230,7 @@ describe('bash-git', () => {
     expect(resultOf(await run(root)({ sub: 'show', args: ['HEAD'] }))).toMatchObject({ exit: 0 });
   });
 
-  test('bash-git unstages files', async () => {
+  test('unstages files', async () => {
     const { root } = repository();
     put(root, 'src/a.txt', 'two\n');
     git(root, 'add', '.');
@@ -243,7 +243,7 @@ describe('bash-git', () => {
     });
   });
 
-  test('bash-git works before the first commit and on a detached HEAD', async () => {
+  test('works before the first commit and on a detached HEAD', async () => {
     const fresh = temporaryFolder();
     git(fresh, 'init', '-q', '-b', 'main');
     put(fresh, 'a', 'a\n');
@@ -263,7 +263,7 @@ describe('bash-git', () => {
     expect(git(fresh, 'rev-parse', 'main')).toBe(sha);
   });
 
-  test('bash-git works in a linked work tree and in a submodule', async () => {
+  test('works in a linked work tree and in a submodule', async () => {
     const { folder, root, remote } = repository();
     const linked = join(folder, 'linked');
     git(root, 'worktree', 'add', '-q', '-b', 'side', linked);
@@ -287,7 +287,7 @@ describe('bash-git', () => {
     expect(resultOf(await run(root)({ sub: 'status --short' }))['stdout']).toBe('A  .gitmodules\nAM sub\n');
   });
 
-  test('bash-git fails in a folder that is not the work tree of a repository', async () => {
+  test('fails in a folder that is not the work tree of a repository', async () => {
     const folder = temporaryFolder();
     const bare = join(folder, 'bare');
     git(folder, 'init', '-q', '--bare', bare);
@@ -306,7 +306,7 @@ describe('bash-git', () => {
     expect((await run(thief)({ sub: 'status' })).outcome).toMatchObject({ status: 'failed', code: 'not-a-repository' });
   });
 
-  test('bash-git refuses without a sandbox', async () => {
+  test('refuses without a sandbox', async () => {
     const { root } = repository();
     for (const sub of ['status', 'commit -m x', 'push'])
       expect((await runner(noSandbox, root)({ sub })).outcome).toMatchObject({
@@ -315,7 +315,7 @@ describe('bash-git', () => {
       });
   });
 
-  test('bash-git cuts long output and says so', async () => {
+  test('cuts long output and says so', async () => {
     const { root } = repository();
     put(root, 'src/a.txt', 'line\n'.repeat(50_000));
     const shown = resultOf(await run(root, { outputBytes: 4096 })({ sub: 'diff' }));
@@ -323,13 +323,13 @@ describe('bash-git', () => {
     expect(String(shown['stdout']).length).toBeLessThan(10_000);
   });
 
-  test('bash-git ends git if the call is aborted', async () => {
+  test('ends git if the call is aborted', async () => {
     const { root } = repository();
     const report = await run(root, { signal: AbortSignal.abort() })({ sub: 'status' });
     expect(report.outcome).toMatchObject({ status: 'failed', code: 'aborted' });
   });
 
-  test('bash-git reports unknown effects for a call that was ended early', async () => {
+  test('reports unknown effects for a call that was ended early', async () => {
     for (const [sub, verb] of [
       ['commit -am x', 'commit-tree'],
       ['push', 'push'],
@@ -351,7 +351,7 @@ describe('bash-git', () => {
     }
   });
 
-  test('bash-git does not store content that a filter would have changed', async () => {
+  test('does not store content that a filter would have changed', async () => {
     const { root } = repository();
     writeFileSync(join(root, '.gitattributes'), '*.bin filter=lfs\n');
     put(root, 'src/x.bin', 'raw');

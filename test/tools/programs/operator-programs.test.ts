@@ -44,7 +44,7 @@ const line = (text: string, root?: string, config: Partial<ProjectConfig> = {}) 
   tested(['sh', '-c', text], root, config);
 
 describe('a test command', () => {
-  test('a test command finds the operator’s programs with their installation, and with the programs that they start', async () => {
+  test('finds the operator’s programs with their installation, and with the programs that they start', async () => {
     const home = homeWith(
       {
         '.nvm/versions/node/v22.3.0/bin/python3': '#!/bin/sh\ncat "$(dirname "$0")/../lib/version"\n',
@@ -74,7 +74,7 @@ describe('a test command', () => {
         `.cache/pypoetry/virtualenvs/shop-${createHash('sha256').update(root).digest('base64url').slice(0, 8)}-py3.11`,
     ],
   ])(
-    'a test command finds a program with the virtual environment that %s keeps in the home folder, as if it were active',
+    'finds a program with the virtual environment that %s keeps in the home folder, as if it were active',
     async (_, files, place) => {
       const root = scratch(files);
       const other = `${place('/another')}-other`;
@@ -96,7 +96,7 @@ describe('a test command', () => {
     },
   );
 
-  test('a test command finds a program alone if it is among other files of the operator', async () => {
+  test('finds a program alone if it is among other files of the operator', async () => {
     const home = homeWith(
       {
         '.local/bin/uv': says('uv 0.9'),
@@ -113,7 +113,7 @@ describe('a test command', () => {
     expect(await line('private')).toMatchObject({ verdict: 'error', exit: 127 });
   });
 
-  test('a test command finds a program through links, and with the interpreter of its first line', async () => {
+  test('finds a program through links, and with the interpreter of its first line', async () => {
     homeWith(
       {
         '.local/bin/pt': '-> ../share/pipx/venvs/pt/bin/pt',
@@ -130,7 +130,7 @@ describe('a test command', () => {
     expect(await tested(['pt'])).toMatchObject({ verdict: 'pass', stdout: '3.12.4' });
   });
 
-  test('a test command finds programs with the variables for their location and version', async () => {
+  test('finds programs with the variables for their location and version', async () => {
     const home = homeWith(
       {
         '.sdkman/java/current': '-> 21',
@@ -144,7 +144,7 @@ describe('a test command', () => {
     expect(await tested([`${home}/.sdkman/java/current/bin/java`])).toMatchObject({ stdout: '21 1.2\n' });
   });
 
-  test('a test command finds a program with the packages that only the operator has installed', async () => {
+  test('finds a program with the packages that only the operator has installed', async () => {
     const home = homeWith(
       {
         '.local/bin/tool': '#!/usr/bin/env python3\nimport mine\n',
@@ -173,7 +173,7 @@ describe('a test command', () => {
     expect((await line(`ls -A ${home} 2>&1; true`)).stdout).not.toContain('gem');
   });
 
-  test('a test command finds the subcommands of a program that are separate programs', async () => {
+  test('finds the subcommands of a program that are separate programs', async () => {
     homeWith(
       { 'b/cargo': '#!/bin/sh\nexec cargo-nextest "$@"\n', 'b/cargo-nextest': says('nextest'), 'b/cargo-x': says('x') },
       ['b'],
@@ -182,7 +182,7 @@ describe('a test command', () => {
     expect(await tested(['sh', '-c', 'cargo-x'])).toMatchObject({ verdict: 'error', exit: 127 });
   });
 
-  test('a test command finds no snaps, which start only through their service', async () => {
+  test('finds no snaps, which start only through their service', async () => {
     homeWith({ 'usr/snap': '#!/bin/sh\necho started by snap\n', 'snap/bin/python3': '-> ../../usr/snap' }, [
       'snap/bin',
     ]);
@@ -190,7 +190,7 @@ describe('a test command', () => {
     expect([verdict, stderr]).toEqual(['error', expect.stringContaining('a snap starts only through its service')]);
   });
 
-  test('a test command finds a program without possible secrets of its installation', async () => {
+  test('finds a program without possible secrets of its installation', async () => {
     const home = homeWith(
       {
         'brew/bin/tool': says('brew'),
@@ -206,7 +206,7 @@ describe('a test command', () => {
     ).toMatchObject({ stdout: 'brew\nx' });
   });
 
-  test('a test command finds a program without the other repositories of a workspace around it', async () => {
+  test('finds a program without the other repositories of a workspace around it', async () => {
     const home = homeWith(
       { 'work/bin/tool': says('mine'), 'work/lib/x': '', 'work/private/.git/HEAD': '', 'work/private/a': 'SECRET' },
       ['work/bin'],
@@ -229,7 +229,7 @@ describe('a version manager’s shim', () => {
     '.goenv/versions/1.23/lib/x': '',
   };
 
-  test('a version manager’s shim leads to the program that the version manager selects for the repository', async () => {
+  test('leads to the program that the version manager selects for the repository', async () => {
     homeWith(goenv, ['.goenv/shims']);
     const root = scratch();
     expect(await line('cat', root)).toMatchObject({ verdict: 'pass', stdout: '1.22\n' });
@@ -238,14 +238,14 @@ describe('a version manager’s shim', () => {
     expect(await tested(['cat'], root)).toMatchObject({ stdout: '1.23\n' });
   });
 
-  test('a version manager’s shim is an error if its version manager selects no program, although the system has one of that name', async () => {
+  test('is an error if its version manager selects no program, although the system has one of that name', async () => {
     homeWith(goenv, ['.goenv/shims']);
     const result = await line('cat /dev/null', scratch({ '.go-version': '1.9' }));
     expect(result).toMatchObject({ verdict: 'error', exit: 127 });
     expect(result.stderr).toContain('goenv: goenv: version 1.9 is not installed');
   });
 
-  test('a version manager’s shim may be one binary that serves all program names', async () => {
+  test('may be one binary that serves all program names', async () => {
     homeWith(
       {
         '.volta/bin/npm': '-> volta-shim',
@@ -262,7 +262,7 @@ describe('a version manager’s shim', () => {
 });
 
 describe('a repository’s influence on programs', () => {
-  test('a repository’s influence on programs is its .venv at the front of PATH, with the Python that it was made with', async () => {
+  test('is its .venv at the front of PATH, with the Python that it was made with', async () => {
     const home = homeWith(
       {
         '.uv/cpython/bin/python3.12': 'elf',
@@ -279,7 +279,7 @@ describe('a repository’s influence on programs', () => {
     });
   });
 
-  test('a repository’s influence on programs cannot show files of the operator by links or by the first lines of scripts', async () => {
+  test('cannot show files of the operator by links or by the first lines of scripts', async () => {
     const home = homeWith(
       {
         'private/bin/python3.12': 'elf',
@@ -304,7 +304,7 @@ describe('a repository’s influence on programs', () => {
     }
   });
 
-  test('a repository’s influence on programs never includes the repository or hopgate’s folder in an installation', async () => {
+  test('never includes the repository or hopgate’s folder in an installation', async () => {
     const root = scratch({ 'repo/a': '', 'bin/tool': says('x'), 'lib/x': '', secret: 'SECRET' });
     chmodSync(join(root, 'bin/tool'), 0o755);
     homeWith(

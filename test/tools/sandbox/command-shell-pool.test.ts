@@ -41,7 +41,7 @@ const options = { seconds: 60, outputBytes: 1 << 20, signal: new AbortController
 const COMMAND = { env: {}, cpuSeconds: 60 };
 
 describe('a reused sandbox process', () => {
-  test('a reused sandbox process serves the next command with the same layout, and no other', async () => {
+  test('serves the next command with the same layout, and no other', async () => {
     const layout = open();
     const pid = (of: SandboxLayout) => shells.use(of, null, async (shell) => shell.process.pid);
     const first = await pid(layout);
@@ -52,7 +52,7 @@ describe('a reused sandbox process', () => {
     expect(await pid(layout)).toBe(first);
   });
 
-  test('a reused sandbox process runs one command at a time', async () => {
+  test('runs one command at a time', async () => {
     const layout = open();
     const pids = await Promise.all(
       [1, 2, 3].map(() =>
@@ -65,7 +65,7 @@ describe('a reused sandbox process', () => {
     expect(new Set(pids).size).toBe(3);
   });
 
-  test('a reused sandbox process is not used again after it was killed', async () => {
+  test('is not used again after it was killed', async () => {
     const layout = open();
     const first = await shells.use(layout, null, async (shell) => {
       shell.kill();
@@ -74,7 +74,7 @@ describe('a reused sandbox process', () => {
     expect(await shells.use(layout, null, async (shell) => shell.process.pid)).not.toBe(first);
   });
 
-  test.runIf(asRoot)('a reused sandbox process joins its control groups before it receives a command', async () => {
+  test.runIf(asRoot)('joins its control groups before it receives a command', async () => {
     if (probeCgroups() === null) return;
     const layout = open();
     await shells.use({ ...layout, limits: { ...layout.limits, processes: 55 } }, null, async (shell) => {
@@ -82,7 +82,7 @@ describe('a reused sandbox process', () => {
     });
   });
 
-  test('a reused sandbox process starts no command if hopgate has ended at any stage of the start', async () => {
+  test('starts no command if hopgate has ended at any stage of the start', async () => {
     const layout = open();
     const message = commandMessage(host, layout, ['touch', join(layout.root, 'mark')], COMMAND);
     await shells.use(layout, null, async (shell) => {
@@ -94,7 +94,7 @@ describe('a reused sandbox process', () => {
     expect(existsSync(join(layout.root, 'mark'))).toBe(false);
   });
 
-  test('a reused sandbox process runs no command whose message is truncated', async () => {
+  test('runs no command whose message is truncated', async () => {
     const layout = open();
     const message = commandMessage(host, layout, ['touch', join(layout.root, 'mark')], COMMAND);
     const isMarked = async (text: string) => {

@@ -51,14 +51,11 @@ const run = (layout: SandboxLayout, command: string, options: Partial<CommandOpt
   });
 
 describe('a sandbox layout', () => {
-  test.each(['/', '/etc', '/home', '/usr', '/tmp', homedir()])(
-    'a sandbox layout is refused for the root %s',
-    (root) => {
-      expect(() => makeBaseLayout('x', { root })).toThrow(LayoutError);
-    },
-  );
+  test.each(['/', '/etc', '/home', '/usr', '/tmp', homedir()])('is refused for the root %s', (root) => {
+    expect(() => makeBaseLayout('x', { root })).toThrow(LayoutError);
+  });
 
-  test('a sandbox layout is refused for a root that is a link, relative or missing', () => {
+  test('is refused for a root that is a link, relative or missing', () => {
     const root = scratch();
     symlinkSync('.', join(root, 'link'));
     for (const wrong of [join(root, 'link'), 'src', join(root, 'missing'), `${root}/.`])
@@ -66,13 +63,13 @@ describe('a sandbox layout', () => {
   });
 
   test.each(['/', '/etc', '/root/', '/home', '/var/', homedir(), 'relative', '/no/such/folder'])(
-    'a sandbox layout is refused with the toolchain %s',
+    'is refused with the toolchain %s',
     (folder) => {
       expect(() => makeBaseLayout('x', { root: scratch(), toolchains: [folder] })).toThrow(LayoutError);
     },
   );
 
-  test('a sandbox layout may have a toolchain in the home folder, written with ~', () => {
+  test('may have a toolchain in the home folder, written with ~', () => {
     const home = scratch({ 'tools/bin/node': '' });
     vi.stubEnv('HOME', home);
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -81,7 +78,7 @@ describe('a sandbox layout', () => {
     expect(layout.mounts).toEqual([{ kind: 'read-only', source: `${home}/tools`, target: `${home}/tools` }]);
   });
 
-  test('a sandbox layout is refused for a tree that is too large to search for masked files', () => {
+  test('is refused for a tree that is too large to search for masked files', () => {
     const root = scratch({ a: '', b: '', 'node_modules/c': '', 'node_modules/d': '' });
     expect(() => scanTree(root, [], 2)).toThrow(/smaller folder/);
     expect(() => scanTree(root, [], 3)).not.toThrow();
@@ -89,21 +86,21 @@ describe('a sandbox layout', () => {
 });
 
 describe('a command in the sandbox', () => {
-  test('a command in the sandbox sees only the system and what was mounted', async () => {
+  test('sees only the system and what was mounted', async () => {
     const root = scratch({ a: 'x' });
     const { stdout } = await run(bare({ root, toolchains: [] }), 'ls -A / | tr "\\n" " "; ls -A /home /tmp');
     expect(stdout).toMatch(/^bin dev etc home lib (lib32 )?(lib64 )?(libx32 )?proc sbin (sys )?tmp usr /);
     expect(stdout).toContain('agent');
   });
 
-  test('a command in the sandbox reads the facts of the processors and cannot change them', async () => {
+  test('reads the facts of the processors and cannot change them', async () => {
     const file = '/sys/devices/system/cpu/possible';
     const command = `cat ${file}; ls /sys /sys/devices/system; grep -c ' /sys/devices/system/cpu sysfs ro,' /proc/self/mounts`;
     const { stdout } = await run(bare({ root: scratch(), toolchains: [] }), command);
     expect(stdout).toBe(`${readFileSync(file, 'utf8')}/sys:\ndevices\n\n/sys/devices/system:\ncpu\n1\n`);
   });
 
-  test('a command in the sandbox has a configured toolchain outside /usr, read-only and first on PATH', async () => {
+  test('has a configured toolchain outside /usr, read-only and first on PATH', async () => {
     const root = scratch();
     const tools = scratch({ 'bin/node': '#!/bin/sh\necho toolchain' });
     chmodSync(join(tools, 'bin/node'), 0o755);
@@ -116,7 +113,7 @@ describe('a command in the sandbox', () => {
     expect(without.exit).toBe(2);
   });
 
-  test('a command in the sandbox has its mounts in their order, and optional ones only if they exist', async () => {
+  test('has its mounts in their order, and optional ones only if they exist', async () => {
     const root = scratch({ 'git/config': 'c', 'git/objects/x': '', 'w/x': '' });
     const at = (path: string) => join(root, path);
     const mounts: SandboxMount[] = [
@@ -133,7 +130,7 @@ describe('a command in the sandbox', () => {
     expect(stdout).toBe('git/objects/y\nw/y\nfull\n');
   });
 
-  test('a command in the sandbox works in roots with odd names', async () => {
+  test('works in roots with odd names', async () => {
     const root = join(scratch(), `a b,c:d'"\\ü`);
     mkdirSync(root);
     writeFileSync(join(root, 'f'), 'x');
@@ -147,7 +144,7 @@ describe('a command in the sandbox', () => {
     expect(seen).toMatch(/^\/proc\/\d+\/root\//);
   });
 
-  test('a command in the sandbox has none of hopgate’s descriptors', async () => {
+  test('has none of hopgate’s descriptors', async () => {
     const root = scratch({ other: 'other' });
     const fd = openSync(join(root, 'other'), 'r');
     onTestFinished(() => closeSync(fd));
@@ -155,18 +152,18 @@ describe('a command in the sandbox', () => {
     expect(stdout).toBe('0\n');
   });
 
-  test('a command in the sandbox gets the given stdin', async () => {
+  test('gets the given stdin', async () => {
     const { stdout } = await run(bare({ root: scratch() }), 'wc -c', { stdin: 'ä'.repeat(100_000) });
     expect(stdout).toBe('200000\n');
   });
 
-  test('a command in the sandbox has only its own environment', async () => {
+  test('has only its own environment', async () => {
     const layout = bare({ root: scratch(), env: { A: '1' } });
     const { stdout } = await run(layout, 'env | cut -d= -f1 | sort | tr "\\n" " "', { env: { B: '2' } });
     expect(stdout).toBe('A B HOME LANG LOGNAME OLDPWD PATH PWD SHELL SHLVL TERM TMPDIR USER _ '.replace('OLDPWD ', ''));
   });
 
-  test('a command in the sandbox has the host’s network only if the layout says so', async () => {
+  test('has the host’s network only if the layout says so', async () => {
     const layout = bare({ root: scratch() });
     const interfaces = 'tail -n +3 /proc/net/dev | wc -l';
     expect((await run(layout, interfaces)).stdout).toBe('1\n');
@@ -175,7 +172,7 @@ describe('a command in the sandbox', () => {
 });
 
 describe('the limits of the sandbox', () => {
-  test('the limits of the sandbox bound the memory in /tmp and in an overlay', async () => {
+  test('bound the memory in /tmp and in an overlay', async () => {
     const root = scratch();
     const layout = addMountsToLayout(makeBaseLayout('x', { root, limits: { tmpBytes: 1 << 20 } }), [
       { kind: 'overlay', source: root, target: root, bytes: 1 << 20 },
@@ -187,7 +184,7 @@ describe('the limits of the sandbox', () => {
     expect(stdout).toBe('full\nfull\n');
   });
 
-  test('the limits of the sandbox bound the number of processes', async () => {
+  test('bound the number of processes', async () => {
     const toolchains = [dirname(realpathSync(process.execPath))];
     const spawnMany = `let up = 0, left = 80;
       const done = () => { if (--left === 0) { console.log(up); process.exit(); } };
@@ -200,7 +197,7 @@ describe('the limits of the sandbox', () => {
     expect(await count(40)).toBeLessThan(40);
   });
 
-  test('the limits of the sandbox bound the size of a file', async () => {
+  test('bound the size of a file', async () => {
     const layout = bare({ root: scratch(), limits: { fileBytes: 1000 } });
     const { exit } = await run(layout, 'head -c 5000 /dev/zero > /tmp/x');
     expect(exit).not.toBe(0);
@@ -208,13 +205,13 @@ describe('the limits of the sandbox', () => {
 });
 
 describe('an unusable sandbox', () => {
-  test('an unusable sandbox is reported with the reason and the remedy', async () => {
+  test('is reported with the reason and the remedy', async () => {
     const none = await detectSandbox({ bwrap: '/nowhere/bwrap' });
     expect(none.availability).toMatchObject({ ok: false, reason: expect.stringMatching(/not installed/) });
     await expect(none.run(bare({ root: scratch() }), ['true'], {} as CommandOptions)).rejects.toThrow(/apt-get/);
   });
 
-  test('an unusable sandbox is reported with the file that hopgate may not execute', async () => {
+  test('is reported with the file that hopgate may not execute', async () => {
     const fake = join(scratch(), 'bwrap');
     writeFileSync(fake, '#!/bin/sh\n', { mode: 0o644 });
     const { availability } = await detectSandbox({ bwrap: fake });
@@ -225,7 +222,7 @@ describe('an unusable sandbox', () => {
     });
   });
 
-  test('an unusable sandbox is one whose bubblewrap does not isolate', async () => {
+  test('is one whose bubblewrap does not isolate', async () => {
     const fake = join(scratch(), 'bwrap');
     // Replaces bubblewrap: prints bubblewrap's reports, and runs the command without isolation.
     writeFileSync(
@@ -240,7 +237,7 @@ describe('an unusable sandbox', () => {
     });
   });
 
-  test('an unusable sandbox is reported with its output if bubblewrap fails to start', async () => {
+  test('is reported with its output if bubblewrap fails to start', async () => {
     const fake = join(scratch(), 'bwrap');
     writeFileSync(
       fake,
@@ -251,7 +248,7 @@ describe('an unusable sandbox', () => {
     expect(availability).toMatchObject({ ok: false, reason: expect.stringMatching(/no permission to unshare/) });
   });
 
-  test('an unusable sandbox is not reported if Ctrl-C ended the first try', async () => {
+  test('is not reported if Ctrl-C ended the first try', async () => {
     const fake = join(scratch(), 'bwrap');
     const first = `${fake}-first`;
     writeFileSync(
@@ -262,7 +259,7 @@ describe('an unusable sandbox', () => {
     expect((await detectSandbox({ bwrap: fake })).availability).toMatchObject({ ok: true });
   });
 
-  test('an unusable sandbox with a failed mount does not run the command', async () => {
+  test('with a failed mount does not run the command', async () => {
     const root = scratch();
     const layout = addMountsToLayout(makeBaseLayout('x', { root }), [
       { kind: 'read-only', source: join(root, 'no'), target: '/no' },

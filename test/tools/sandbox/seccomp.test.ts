@@ -98,16 +98,16 @@ describe.each([
     ['socketpair', [1, 0x80802, 0], 'errno 13'],
     ['socketpair', [1, 3, 0], 'errno 13'],
     ['socketpair', [30, 1, 0], 'errno 13'],
-  ])('the system-call filter answers the call %s with the arguments %j by: %s', (name, args, verdict) => {
+  ])('answers the call %s with the arguments %j by: %s', (name, args, verdict) => {
     expect(call(name, ...args)).toBe(verdict);
   });
 
-  test('the system-call filter allows the calls that programs need', () => {
+  test('allows the calls that programs need', () => {
     const read = arch === 'x64' ? 0 : 63;
     expect(judge(filter, audit, read, [])).toBe(ALLOW);
   });
 
-  test('the system-call filter can allow unix sockets and nothing else', () => {
+  test('can allow unix sockets and nothing else', () => {
     const open = seccompFilter({ arch, unixSockets: true });
     expect(judge(open, audit, SYSCALLS['socket']![column]!, [1, 1, 0])).toBe(ALLOW);
     expect(judge(open, audit, SYSCALLS['socketpair']![column]!, [1, 2, 0])).toBe(ALLOW);
@@ -115,7 +115,7 @@ describe.each([
     expect(judge(open, audit, SYSCALLS['socketpair']![column]!, [30, 1, 0])).toBe('errno 13');
   });
 
-  test('the system-call filter kills calls of another architecture', () => {
+  test('kills calls of another architecture', () => {
     expect(judge(filter, 0x40000003, 1, [])).toBe('kill');
     if (arch === 'x64') expect(judge(filter, audit, 0x40000001, [])).toBe('kill');
   });

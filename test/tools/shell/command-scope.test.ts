@@ -22,7 +22,7 @@ describe('a scope for listed commands', () => {
     ['bash-test', 'deploy'],
     ['bash-deploy', 'contained'],
     ['bash-deploy', 'test'],
-  ] as const)('a scope for listed commands refuses %s if it allows only the commands %s', async (tool, command) => {
+  ] as const)('refuses %s if it allows only the commands %s', async (tool, command) => {
     const args: { [name: string]: string } =
       tool === 'bash-test' ? {} : tool === 'bash-deploy' ? { name: 'out' } : { command: 'true' };
     const { outcome, effects } = await run(scratch(), tool, args, { config, envelope: scope(command, ['src/']) });
@@ -41,7 +41,7 @@ describe('a scope for listed commands', () => {
     ['bash-test', 'contained'],
     ['bash-test', 'test'],
     ['bash-deploy', 'deploy'],
-  ] as const)('a scope for listed commands runs %s if it allows the commands %s', async (tool, command) => {
+  ] as const)('runs %s if it allows the commands %s', async (tool, command) => {
     const { result } = await ok(scratch(), tool, tool === 'bash-deploy' ? { name: 'out' } : {}, {
       config,
       envelope: scope(command),

@@ -45,7 +45,7 @@ test.each([
 });
 
 describe('bash with masked files in the tree', () => {
-  test('bash with masked files in the tree can delete and recreate a folder of packages with masked files', async () => {
+  test('can delete and recreate a folder of packages with masked files', async () => {
     const pem = 'node_modules/dep/test/key.pem';
     const root = scratch({ [pem]: 'SECRET', 'node_modules/dep/.env': 'SECRET', 'src/a': 'a' });
     const { result } = await shell(
@@ -57,21 +57,18 @@ describe('bash with masked files in the tree', () => {
     expect(read(root, pem)).toBe('SECRET');
   });
 
-  test.runIf(isDeep)(
-    'bash with masked files in the tree works with more masked files than can be mounted',
-    async () => {
-      const names = Array.from({ length: 4000 }, (_, i) => `certs/${i % 50}/${i}.pem`);
-      const root = scratch(Object.fromEntries(names.map((name) => [name, 'SECRET'])));
-      for (const tool of ['bash', 'bash-readonly']) {
-        const command = 'cat certs/*/* && find certs -type f -size 0 | wc -l && touch x';
-        const { result } = await ok(root, tool, { command });
-        expect(result).toMatchObject({ stdout: '4000\n', exit: 0 });
-      }
-      expect(existsSync(join(root, 'x'))).toBe(false);
-    },
-  );
+  test.runIf(isDeep)('works with more masked files than can be mounted', async () => {
+    const names = Array.from({ length: 4000 }, (_, i) => `certs/${i % 50}/${i}.pem`);
+    const root = scratch(Object.fromEntries(names.map((name) => [name, 'SECRET'])));
+    for (const tool of ['bash', 'bash-readonly']) {
+      const command = 'cat certs/*/* && find certs -type f -size 0 | wc -l && touch x';
+      const { result } = await ok(root, tool, { command });
+      expect(result).toMatchObject({ stdout: '4000\n', exit: 0 });
+    }
+    expect(existsSync(join(root, 'x'))).toBe(false);
+  });
 
-  test('bash with masked files in the tree shows the folder of a masked file as it is outside', async () => {
+  test('shows the folder of a masked file as it is outside', async () => {
     const root = scratch({ 'src/shut/a.pem': 'SECRET', 'src/shut/b': 'b' });
     chmodSync(join(root, 'src/shut'), 0o2751);
     const { result } = await shell(root, 'stat -c %a src/shut; touch src/shut/b; ls src/shut');
@@ -80,7 +77,7 @@ describe('bash with masked files in the tree', () => {
     expect((await shell(root, 'stat -c %a src/shut')).result).toMatchObject({ stdout: '750\n', dropped: [] });
   });
 
-  test('bash with masked files in the tree covers a masked file as soon as it exists', async () => {
+  test('covers a masked file as soon as it exists', async () => {
     const root = scratch({ 'src/.env': 'SECRET' });
     for (const path of ['src/a.pem', 'lib/deep/b.pem']) {
       mkdirSync(join(root, path, '..'), { recursive: true });
@@ -89,7 +86,7 @@ describe('bash with masked files in the tree', () => {
     }
   });
 
-  test('bash with masked files in the tree shows only the format settings of a repository inside the tree', async () => {
+  test('shows only the format settings of a repository inside the tree', async () => {
     const root = scratch({
       'sub/.git/config': '[core]\n\tbare = false\n[remote "o"]\n\turl = https://me:SECRET@example.com/\n',
       'sub/.git/HEAD': 'ref: refs/heads/main\n',
@@ -103,7 +100,7 @@ describe('bash with masked files in the tree', () => {
 
 describe('the hint of bash about masked files', () => {
   test.each(sample(['bash', 'bash-readonly', 'bash-test'], 2))(
-    'the hint of bash about masked files names the masked files in a failed command line: %s',
+    'names the masked files in a failed command line: %s',
     async (tool) => {
       const root = scratch({
         'test/tls/server.pem': 'SECRET',
@@ -125,7 +122,7 @@ describe('the hint of bash about masked files', () => {
   );
 
   test.each(sample(['bash', 'bash-readonly', 'bash-test'], 2))(
-    'the hint of bash about masked files names exactly the masked files that a failed command read: %s',
+    'names exactly the masked files that a failed command read: %s',
     async (tool) => {
       const root = scratch({
         ...Object.fromEntries(
@@ -147,7 +144,7 @@ describe('the hint of bash about masked files', () => {
     },
   );
 
-  test('the hint of bash about masked files names a masked file in the line of a successful command', async () => {
+  test('names a masked file in the line of a successful command', async () => {
     const { result } = await shell(scratch({ 'server.pem': 'SECRET', 'b.txt': 'b' }), 'cat ./server.pem | wc -c');
     expect(result).toMatchObject({ exit: 0, masked: expect.stringContaining('masked: server.pem.') });
     expect((await shell(scratch({ 'server.pem': 'SECRET' }), 'ls')).result).not.toHaveProperty('masked');
@@ -155,7 +152,7 @@ describe('the hint of bash about masked files', () => {
 });
 
 describe('bash within the scope', () => {
-  test('bash within the scope keeps new, changed and deleted files, and reports their hashes', async () => {
+  test('keeps new, changed and deleted files, and reports their hashes', async () => {
     const root = scratch({ 'src/a.txt': 'a', 'src/b.txt': 'b', 'src/same.txt': 's' });
     const { result, effects } = await shell(
       root,
@@ -172,7 +169,7 @@ describe('bash within the scope', () => {
     ]);
   });
 
-  test('bash within the scope keeps the files that globs grant and exclusions omit, also new files in new folders', async () => {
+  test('keeps the files that globs grant and exclusions omit, also new files in new folders', async () => {
     const root = scratch({ 'main.go': 'a', 'packages/a/src/x': 'x', 'packages/a/readme': 'r', 'vendor/v.go': 'v' });
     const change = (write: string[]) =>
       ok(
@@ -202,7 +199,7 @@ describe('bash within the scope', () => {
     expect(read(root, 'packages/b/z')).toBe(read(root, 'main.go'));
   });
 
-  test('bash within the scope reports the exact differences of a folder that was removed and made again', async () => {
+  test('reports the exact differences of a folder that was removed and made again', async () => {
     const root = scratch({ 'src/d/a': '1', 'src/d/b': '2', 'src/d/e/c': '3', 'src/other': 'o' });
     const { effects } = await shell(root, 'rm -rf src/d && mkdir src/d && echo -n 1 > src/d/a && echo -n 9 > src/d/b');
     expect(effects).toEqual([
@@ -212,7 +209,7 @@ describe('bash within the scope', () => {
     expect(readdirSync(join(root, 'src/d')).sort()).toEqual(['a', 'b']);
   });
 
-  test('bash within the scope keeps the moves of files and folders', async () => {
+  test('keeps the moves of files and folders', async () => {
     const root = scratch({ 'src/d/a': '1', 'src/d/b': '2' });
     const { result } = await shell(root, 'mv src/d src/moved');
     expect(result).toMatchObject({ exit: 0, dropped: [] });
@@ -220,14 +217,14 @@ describe('bash within the scope', () => {
     expect(read(root, 'src/moved/b')).toBe('2');
   });
 
-  test('bash within the scope keeps a file that becomes a folder, and a folder that becomes a file', async () => {
+  test('keeps a file that becomes a folder, and a folder that becomes a file', async () => {
     const root = scratch({ 'src/a': 'file', 'src/b/x': 'x' });
     await shell(root, 'rm src/a && mkdir src/a && echo 1 > src/a/y; rm -r src/b && echo 2 > src/b');
     expect(read(root, 'src/a/y')).toBe('1\n');
     expect(read(root, 'src/b')).toBe('2\n');
   });
 
-  test('bash within the scope keeps permissions', async () => {
+  test('keeps permissions', async () => {
     const root = scratch({ 'src/run.sh': '#!/bin/sh\n' });
     const { effects } = await shell(root, 'chmod 755 src/run.sh; printf x > src/new.sh; chmod 700 src/new.sh');
     expect(lstatSync(join(root, 'src/run.sh')).mode & 0o777).toBe(0o755);
@@ -241,7 +238,7 @@ describe('bash within the scope', () => {
     });
   });
 
-  test('bash within the scope leaves no traces if nothing changed', async () => {
+  test('leaves no traces if nothing changed', async () => {
     const root = scratch({ 'src/a': 'a' });
     const { result, effects } = await shell(root, 'cat src/a; echo y > /tmp/y');
     expect(result).toMatchObject({ exit: 0, stdout: 'a', changed: [], dropped: [] });
@@ -250,7 +247,7 @@ describe('bash within the scope', () => {
     expect(readdirSync(root)).toEqual(['src']);
   });
 
-  test('bash within the scope keeps the changes of a command that failed', async () => {
+  test('keeps the changes of a command that failed', async () => {
     const root = scratch({ 'src/a': 'a' });
     const { result } = await shell(root, 'echo half > src/a; exit 7');
     expect(result.exit).toBe(7);
@@ -259,7 +256,7 @@ describe('bash within the scope', () => {
 });
 
 describe('the check of the changes by bash', () => {
-  test('the check of the changes by bash names files that git ignores once and without a warning, unless the command only deleted them', async () => {
+  test('names files that git ignores once and without a warning, unless the command only deleted them', async () => {
     const root = scratch({ 'src/a': 'a', 'dist/1': 'x', 'out/kept': 'k', '.gitignore': 'dist/\nout/\n*.o\n' });
     execFileSync('git', ['init', '-q'], { cwd: root });
     execFileSync('git', ['add', '-f', 'out/kept'], { cwd: root });
@@ -278,7 +275,7 @@ describe('the check of the changes by bash', () => {
     ]);
   });
 
-  test('the check of the changes by bash names each cache of a tool once, and without a warning', async () => {
+  test('names each cache of a tool once, and without a warning', async () => {
     const root = scratch({
       'src/a': 'a',
       'tests/a.py': '',
@@ -301,7 +298,7 @@ describe('the check of the changes by bash', () => {
     expect(both.droppedOutputs).toEqual(['node_modules/.vite']);
   });
 
-  test('the check of the changes by bash drops writes outside the scope', async () => {
+  test('drops writes outside the scope', async () => {
     const root = scratch({ 'src/a': 'a', 'package.json': '{}', 'src-evil/a': 'x' });
     const { result, effects } = await shell(
       root,
@@ -314,7 +311,7 @@ describe('the check of the changes by bash', () => {
     expect(effects).toHaveLength(1);
   });
 
-  test('the check of the changes by bash drops deletions outside the scope, and restores protected or masked files of a deleted folder', async () => {
+  test('drops deletions outside the scope, and restores protected or masked files of a deleted folder', async () => {
     const root = scratch({ 'src/a': 'a', 'README.md': 'r', 'src/keep/.env': 'SECRET', 'src/keep/b': 'b' });
     const { result } = await shell(root, 'rm README.md; rm -rf src/keep');
     expect(read(root, 'README.md')).toBe('r');
@@ -324,7 +321,7 @@ describe('the check of the changes by bash', () => {
     expect(why(result, 'src/keep/.env')).toMatch(/masked/);
   });
 
-  test('the check of the changes by bash drops more than 1 GiB, holes included, and keeps the holes of smaller files', async () => {
+  test('drops more than 1 GiB, holes included, and keeps the holes of smaller files', async () => {
     const root = scratch({ 'src/a': '' });
     const { result } = await shell(root, 'echo one > src/a; truncate -s 400M src/a src/b src/c; echo two >> src/b');
     expect(lstatSync(join(root, 'src/a')).size).toBe(400 << 20);
@@ -334,7 +331,7 @@ describe('the check of the changes by bash', () => {
     expect(why(result, 'src/c')).toMatch(/exceed 1 GiB in total/);
   });
 
-  test.runIf(isDeep)('the check of the changes by bash drops files that are deeper than the longest path', async () => {
+  test.runIf(isDeep)('drops files that are deeper than the longest path', async () => {
     const root = scratch({ 'src/a': '', 'docs/a': '' });
     const nest = (folder: string) =>
       `import os; os.chdir("${folder}")\nfor i in range(500): os.mkdir("deeper" * 3); os.chdir("deeper" * 3)`;
@@ -355,7 +352,7 @@ describe('the check of the changes by bash', () => {
     execFileSync('rm', ['-r', join(root, 'docs')]);
   });
 
-  test('the check of the changes by bash drops a masked file that was changed, moved or made readable', async () => {
+  test('drops a masked file that was changed, moved or made readable', async () => {
     const root = scratch({ 'src/.env': 'SECRET', 'src/sub/b.pem': 'SECRET', 'src/c.pem': 'SECRET' });
     const { result } = await shell(
       root,
@@ -368,7 +365,7 @@ describe('the check of the changes by bash', () => {
       expect(why(result, path), path).toMatch(/masked/);
   });
 
-  test('the check of the changes by bash drops changes of git’s own folder and other files that control tools', async () => {
+  test('drops changes of git’s own folder and other files that control tools', async () => {
     const root = scratch({ 'src/a': 'a', '.git/config': 'c', '.git/hooks/x': 'x', 'src/.vscode/tasks.json': '{}' });
     const { result } = await shell(
       root,
@@ -383,7 +380,7 @@ describe('the check of the changes by bash', () => {
     expect(why(result, 'src/n/.git')).toMatch(/controls git/);
   });
 
-  test('the check of the changes by bash keeps weakened tests and names them', async () => {
+  test('keeps weakened tests and names them', async () => {
     const root = scratch({ 'src/package.json': '{"scripts":{"test":"vitest run"}}', 'src/a.test.ts': "it('a', x);" });
     const { result, effects } = await shell(
       root,
@@ -398,7 +395,7 @@ describe('the check of the changes by bash', () => {
     expect(effects).toContainEqual(expect.objectContaining({ path: 'src/package.json', finding: script }));
   });
 
-  test('the check of the changes by bash drops instructions that import a masked file', async () => {
+  test('drops instructions that import a masked file', async () => {
     const root = scratch({ 'src/a': 'a', '.env': 'KEY=1' });
     const { result } = await shell(root, 'printf "See @../.%s" env > src/CLAUDE.md; echo "@a" > src/AGENTS.md');
     expect(existsSync(join(root, 'src/CLAUDE.md'))).toBe(false);
@@ -406,14 +403,14 @@ describe('the check of the changes by bash', () => {
     expect(read(root, 'src/AGENTS.md')).toBe('@a\n');
   });
 
-  test('the check of the changes by bash drops new files with a masked name', async () => {
+  test('drops new files with a masked name', async () => {
     const root = scratch({ 'src/a': 'a' });
     const { result } = await shell(root, 'echo x > src/new.pem');
     expect(existsSync(join(root, 'src/new.pem'))).toBe(false);
     expect(why(result, 'src/new.pem')).toMatch(/masked/);
   });
 
-  test('the check of the changes by bash keeps links within the scope, and judges a write through a link by the link’s target', async () => {
+  test('keeps links within the scope, and judges a write through a link by the link’s target', async () => {
     const root = scratch({ 'src/a': 'a', 'src/v1/x': 'x', 'src/old': 'o', 'docs/b.md': 'b', 'package.json': '{}' });
     symlinkSync('gone', join(root, 'src/was'));
     const kept = await shell(
@@ -451,7 +448,7 @@ describe('the check of the changes by bash', () => {
     ['a', 'src/CLAUDE.md'],
     ['a', 'src/key.pem'],
     ['src/a', 'x'],
-  ])('the check of the changes by bash drops a link to %s at %s', async (target, path) => {
+  ])('drops a link to %s at %s', async (target, path) => {
     const root = scratch({ 'src/a': 'a', 'src/v1/x': 'x', 'package.json': '{}', '.git/config': '' });
     const { result, effects } = await shell(root, `ln -s ${target} ${path}`);
     expect(why(result, path)).toBeDefined();
@@ -459,7 +456,7 @@ describe('the check of the changes by bash', () => {
     expect(effects).toEqual([]);
   });
 
-  test('the check of the changes by bash drops links out of the scope, FIFOs, sockets and hard links', async () => {
+  test('drops links out of the scope, FIFOs, sockets and hard links', async () => {
     const root = scratch({ 'src/a': 'a' });
     const { result } = await shell(
       root,
@@ -469,7 +466,7 @@ describe('the check of the changes by bash', () => {
     for (const path of ['src/out', 'src/fifo', 'src/hard', 'src/folder']) expect(why(result, path), path).toBeDefined();
   });
 
-  test('the check of the changes by bash drops a write through an existing link', async () => {
+  test('drops a write through an existing link', async () => {
     const root = scratch({ 'src/a': 'a', 'package.json': '{}' });
     symlinkSync('../package.json', join(root, 'src/link'));
     mkdirSync(join(root, 'lib'));
@@ -480,7 +477,7 @@ describe('the check of the changes by bash', () => {
     expect(result.dropped.map((drop: { path: string }) => drop.path)).toEqual(['lib/x', 'package.json']);
   });
 
-  test('the check of the changes by bash drops a write through an existing hard link', async () => {
+  test('drops a write through an existing hard link', async () => {
     const outside = scratch({ victim: 'v' });
     const root = scratch({ 'src/a': 'a' });
     linkSync(join(outside, 'victim'), join(root, 'src/hard'));
@@ -489,7 +486,7 @@ describe('the check of the changes by bash', () => {
     expect(why(result, 'src/hard')).toMatch(/hard links/);
   });
 
-  test('the check of the changes by bash drops setuid files, including existing ones', async () => {
+  test('drops setuid files, including existing ones', async () => {
     const root = scratch({ 'src/suid': 'x' });
     chmodSync(join(root, 'src/suid'), 0o4755);
     const { result } = await shell(
@@ -500,7 +497,7 @@ describe('the check of the changes by bash', () => {
     expect(result.stderr).toMatch(/Operation not permitted/);
   });
 
-  test('the check of the changes by bash drops every change of a killed command', async () => {
+  test('drops every change of a killed command', async () => {
     const root = scratch({ 'src/a': 'a' });
     const { result, effects } = await ok(
       root,
@@ -513,7 +510,7 @@ describe('the check of the changes by bash', () => {
     expect(read(root, 'src/a')).toBe('a');
   });
 
-  test('the check of the changes by bash drops a change of a file that another program changed meanwhile', async () => {
+  test('drops a change of a file that another program changed meanwhile', async () => {
     const root = scratch({ 'src/a': 'a' });
     const mark = `5${process.pid}`;
     const running = shell(root, `echo agent > src/a; sleep ${mark}; true`);

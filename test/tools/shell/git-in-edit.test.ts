@@ -152,7 +152,7 @@ describe.each(KINDS)('git in $what', ({ make, step }) => {
       'git clean -fdq && git ls-files && git rev-parse --abbrev-ref HEAD',
       'git bisect start HEAD HEAD~1 >/dev/null && git bisect reset 2>&1 | tail -1',
     ]),
-  )('git in a command works as outside: %s', async (command) => {
+  )('works as outside: %s', async (command) => {
     const [inside, outside] = [make(), make()];
     const native = spawnSync('bash', ['--norc', '-c', command], { cwd: outside, env, encoding: 'utf8' });
     const before = stateOf(inside);
@@ -200,7 +200,7 @@ describe.each(KINDS)('git in $what', ({ make, step }) => {
         /moved|a merge under way/,
       ],
     ]),
-  )('git in a command fails without changing a file: %s', async (command, message) => {
+  )('fails without changing a file: %s', async (command, message) => {
     const root = make();
     const before = [stateOf(root), files(root)];
     const report = await run(root, 'bash', { command: `echo lost > src/n.txt; ${command}` });
@@ -209,7 +209,7 @@ describe.each(KINDS)('git in $what', ({ make, step }) => {
     expect([stateOf(root), files(root)]).toEqual(before);
   });
 
-  it('git in a command reports a staged change, but no refreshed index', async () => {
+  it('reports a staged change, but no refreshed index', async () => {
     const root = make();
     const { result } = await ok(root, 'bash', { command: 'git add src/a.txt' });
     expect(result.git).toMatch(/^What was staged is not kept/);
@@ -245,7 +245,7 @@ describe.each(KINDS)('git in $what', ({ make, step }) => {
       ['a file in place of it', 'mv .git src/moved; echo "gitdir: src/moved" > .git'],
       ['a link in place of it', 'cp -r .git src/copy; rm -rf .git; ln -s src/copy .git'],
     ]),
-  )('git in a command does not change the repository by %s', async (_name, command) => {
+  )('does not change the repository by %s', async (_name, command) => {
     const root = make();
     const before = stateOf(root);
     const { outcome } = await run(root, 'bash', { command: `${command}; true` });
@@ -339,7 +339,7 @@ describe('git in a submodule of the root', () => {
   it.each([
     ['cd src/sub && echo x > src/b.txt && git stash', /it left changes in a stash/],
     ['cd src/sub && echo x > src/b.txt && git commit -qam x', /the commits on \S+ of the submodule src\/sub/],
-  ])('git in a submodule of the root warns that the result is not kept after: %s', async (command, message) => {
+  ])('warns that the result is not kept after: %s', async (command, message) => {
     const { root, sub } = withSubmodule();
     const before = state(sub);
     const { outcome } = await run(root, 'bash', { command });
@@ -347,7 +347,7 @@ describe('git in a submodule of the root', () => {
     expect(state(sub)).toBe(before);
   });
 
-  it('git in a submodule of the root shows no masked object, and writes no hook', async () => {
+  it('shows no masked object, and writes no hook', async () => {
     const { root } = withSubmodule();
     const command = `cd src/sub; git log -p --all --reflog -- .env; git add -A; git commit -qam x; git repack -adq
       for o in $(git rev-list --objects --all --reflog | cut -d" " -f1); do git cat-file -p $o; done; find / -xdev -path '*objects*' -type f -exec cat {} + 2>/dev/null

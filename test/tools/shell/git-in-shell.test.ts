@@ -59,13 +59,13 @@ describe.each(sample(KINDS, 2))('git in the shell, in %s', (_, make) => {
   it.each([
     ['bash-readonly', READ, /^first\n/],
     ['bash', `echo two >> src/a.txt; ${READ} && git diff`, /^ M src\/a\.txt\nfirst\n[\s\S]*\+two\n$/],
-  ])('git in the shell reads the repository: %s', async (tool, command, stdout) => {
+  ])('reads the repository: %s', async (tool, command, stdout) => {
     const { result } = await ok(make(), tool, { command });
     expect(result).toMatchObject({ exit: 0, stderr: '' });
     expect(result.stdout).toMatch(stdout);
   });
 
-  it('git in the shell sees no secret of the configuration and cannot change it', async () => {
+  it('sees no secret of the configuration and cannot change it', async () => {
     const command = `git config --list --show-origin; git remote -v
       for place in $(git rev-parse --git-dir) $(git rev-parse --git-common-dir); do
         find "$place" -name 'config*' -exec cat {} +
@@ -227,24 +227,21 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     },
   };
 
-  it.each(sample(Object.entries(STATES), 10))(
-    'a masked file that git tracks is empty wherever git has its content: %s',
-    async (_, change) => {
-      const root = tracking();
-      change(root);
-      const here = git(root, 'rev-parse', 'HEAD:src/open.txt');
-      for (const tool of ['bash-readonly', 'bash']) {
-        const { result } = await ok(root, tool, {
-          command: `git show HEAD:.env HEAD~1:deep/.env; git cat-file -p :.env; git stash show -p; ${ALL}; git fsck --lost-found; git log -p --all --reflog`,
-        });
-        expect(`${result.stdout}${result.stderr}`, tool).not.toMatch(/SECRET|tmp_obj_x/);
-        expect(result.stdout).toContain(here.trim());
-        const open = await ok(root, tool, { command: 'git cat-file -p HEAD:src/open.txt && git log -p -- src' });
-        expect(open.result).toMatchObject({ exit: 0, stderr: '' });
-        expect(open.result.stdout).toMatch(/\+-?(?:new|old)/);
-      }
-    },
-  );
+  it.each(sample(Object.entries(STATES), 10))('is empty wherever git has its content: %s', async (_, change) => {
+    const root = tracking();
+    change(root);
+    const here = git(root, 'rev-parse', 'HEAD:src/open.txt');
+    for (const tool of ['bash-readonly', 'bash']) {
+      const { result } = await ok(root, tool, {
+        command: `git show HEAD:.env HEAD~1:deep/.env; git cat-file -p :.env; git stash show -p; ${ALL}; git fsck --lost-found; git log -p --all --reflog`,
+      });
+      expect(`${result.stdout}${result.stderr}`, tool).not.toMatch(/SECRET|tmp_obj_x/);
+      expect(result.stdout).toContain(here.trim());
+      const open = await ok(root, tool, { command: 'git cat-file -p HEAD:src/open.txt && git log -p -- src' });
+      expect(open.result).toMatchObject({ exit: 0, stderr: '' });
+      expect(open.result.stdout).toMatch(/\+-?(?:new|old)/);
+    }
+  });
 
   const SUBMODULES: { readonly [what: string]: readonly [mask: string, make: (sub: string) => string] } = {
     'one that is called as a folder of git is': [
@@ -284,25 +281,22 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     ],
   };
 
-  it.each(sample(Object.entries(SUBMODULES), 2))(
-    'a masked file that git tracks is empty in a submodule (%s)',
-    async (_, [mask, make]) => {
-      const root = make(tracking());
-      const { result } = await ok(
-        root,
-        'bash-readonly',
-        {
-          command: `for config in $(find .git* ../main/.git -name config); do cat $config
+  it.each(sample(Object.entries(SUBMODULES), 2))('is empty in a submodule (%s)', async (_, [mask, make]) => {
+    const root = make(tracking());
+    const { result } = await ok(
+      root,
+      'bash-readonly',
+      {
+        command: `for config in $(find .git* ../main/.git -name config); do cat $config
           git --git-dir=$(dirname $config) cat-file --batch-all-objects --batch --unordered | grep -a -e SECRET -e '^-new'; done`,
-        },
-        { config: { mask: [mask, ...MASKED.slice(1)] } },
-      );
-      expect(`${result.stdout}${result.stderr}`).not.toContain('SECRET');
-      expect(result.stdout).toContain('-new');
-    },
-  );
+      },
+      { config: { mask: [mask, ...MASKED.slice(1)] } },
+    );
+    expect(`${result.stdout}${result.stderr}`).not.toContain('SECRET');
+    expect(result.stdout).toContain('-new');
+  });
 
-  it('a masked file that git tracks is empty for a configured test command', async () => {
+  it('is empty for a configured test command', async () => {
     const root = tracking();
     const { result } = await ok(
       root,
@@ -313,7 +307,7 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     expect(`${result.stdout}${result.stderr}`).not.toContain('SECRET');
   });
 
-  it('a masked file that git tracks is empty also in commits and packs that were made meanwhile', async () => {
+  it('is empty also in commits and packs that were made meanwhile', async () => {
     const root = tracking();
     git(root, 'gc', '-q');
     const last = async () => (await ok(root, 'bash-readonly', { command: 'git log -p -1; git show HEAD:.env' })).result;
@@ -329,7 +323,7 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     }
   });
 
-  it('a masked file that git tracks is shown by git if the index has the same content at an open path', async () => {
+  it('is shown by git if the index has the same content at an open path', async () => {
     const root = repository();
     for (const name of ['.env', 'example.txt']) writeFileSync(join(root, name), 'KEY=\n');
     git(root, 'add', '-f', '.env', 'example.txt');
@@ -338,7 +332,7 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     expect(result).toMatchObject({ exit: 0, stdout: 'KEY=\n' });
   });
 
-  it('a masked file that git tracks stays hidden in an unreadable repository, whose objects are not shown, and the result says so', async () => {
+  it('stays hidden in an unreadable repository, whose objects are not shown, and the result says so', async () => {
     const root = tracking();
     const tree = git(root, 'rev-parse', 'HEAD^{tree}').trim();
     const file = join(root, '.git/objects', tree.slice(0, 2), tree.slice(2));
@@ -351,26 +345,23 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     expect(result.objectProblems).toEqual([expect.stringContaining(tree)]);
   });
 
-  it.each(['bash-readonly', 'bash'])(
-    'a masked file that git tracks is empty for a comparison by git: %s',
-    async (tool) => {
-      const root = tracking();
-      for (const command of [
-        'git diff',
-        'git diff HEAD~3',
-        'git log -p',
-        'git show HEAD~2',
-        'git grep -h -e SECRET HEAD',
-        'git stash show -p HEAD',
-      ]) {
-        const { result } = await ok(root, tool, { command });
-        expect(`${result.stdout}${result.stderr}`, command).not.toContain('SECRET');
-      }
-      const { result } = await ok(root, tool, {
-        command: 'git log -p -- src && git config --global user.name x && cat ~/.gitconfig',
-      });
-      expect(result).toMatchObject({ exit: 0 });
-      expect(result.stdout).toContain('+-new');
-    },
-  );
+  it.each(['bash-readonly', 'bash'])('is empty for a comparison by git: %s', async (tool) => {
+    const root = tracking();
+    for (const command of [
+      'git diff',
+      'git diff HEAD~3',
+      'git log -p',
+      'git show HEAD~2',
+      'git grep -h -e SECRET HEAD',
+      'git stash show -p HEAD',
+    ]) {
+      const { result } = await ok(root, tool, { command });
+      expect(`${result.stdout}${result.stderr}`, command).not.toContain('SECRET');
+    }
+    const { result } = await ok(root, tool, {
+      command: 'git log -p -- src && git config --global user.name x && cat ~/.gitconfig',
+    });
+    expect(result).toMatchObject({ exit: 0 });
+    expect(result.stdout).toContain('+-new');
+  });
 });

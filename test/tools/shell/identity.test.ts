@@ -36,7 +36,7 @@ function owned(files: { readonly [path: string]: string }): string {
 }
 
 describe.runIf(asRoot)('hopgate as root in another user’s repository', () => {
-  test('hopgate as root in another user’s repository runs commands as the owner, who also owns the kept changes', async () => {
+  test('runs commands as the owner, who also owns the kept changes', async () => {
     const root = owned({ 'src/a': 'a', 'src/private': 'p' });
     chmodSync(join(root, 'src/private'), 0o600);
     const { result } = await ok(root, 'bash', {
@@ -47,7 +47,7 @@ describe.runIf(asRoot)('hopgate as root in another user’s repository', () => {
     for (const path of ['src/a', 'src/n', 'src/n/c']) expect(lstatSync(join(root, path)).uid, path).toBe(SOMEONE);
   });
 
-  test('hopgate as root in another user’s repository runs commands as root if the owner cannot reach the folder', async () => {
+  test('runs commands as root if the owner cannot reach the folder', async () => {
     const root = owned({ 'in/src/a': 'a' });
     chownSync(root, 0, 0);
     chmodSync(root, 0o700);
@@ -57,7 +57,7 @@ describe.runIf(asRoot)('hopgate as root in another user’s repository', () => {
 });
 
 describe.runIf(asRoot)('hopgate without privileges', () => {
-  test('hopgate without privileges isolates commands and keeps changes within the scope', async () => {
+  test('isolates commands and keeps changes within the scope', async () => {
     const root = owned({ 'src/a': 'a', 'src/d/x': 'x', '.env': 'SECRET' });
     const command = 'cat .env; rm -r src/d && mkdir src/d && echo y > src/d/y; echo b > src/a; echo bad > out';
     const child = engine(root, 'bash', command, [
@@ -79,7 +79,7 @@ describe.runIf(asRoot)('hopgate without privileges', () => {
 });
 
 describe.runIf(asRoot)('hopgate without write permission for the root', () => {
-  test('hopgate without write permission for the root drops the changes of a command and says why', async () => {
+  test('drops the changes of a command and says why', async () => {
     const root = owned({ 'src/a': 'a', 'src/gone': 'x' });
     chmodSync(root, 0o555);
     const prefix = ['setpriv', `--reuid=${SOMEONE}`, `--regid=${SOMEONE}`, '--clear-groups'];
@@ -95,30 +95,27 @@ describe.runIf(asRoot)('hopgate without write permission for the root', () => {
 });
 
 describe.runIf(asRoot)('a folder that hopgate cannot list', () => {
-  test.each(sample(['bash-readonly', 'bash'], 2))(
-    'a folder that hopgate cannot list is not visible to %s either, under any name',
-    async (tool) => {
-      const root = owned({
-        'src/a': 'a',
-        'shut/.env': 'SECRET',
-        'node_modules/x/.env': 'SECRET',
-        'none/.env': 'SECRET',
-        'half/.env': 'SECRET',
-      });
-      for (const [path, mode] of [
-        ['shut', 0o111],
-        ['node_modules/x', 0o311],
-        ['none', 0],
-        ['half', 0o444],
-      ] as const)
-        chmodSync(join(root, path), mode);
-      const folders = 'shut node_modules/x none half';
-      const command = `for f in ${folders}; do cat $f/.env; chmod 755 $f; cat $f/.env; mv $f new; cat new/.env; done; cat src/a`;
-      const prefix = ['setpriv', `--reuid=${SOMEONE}`, `--regid=${SOMEONE}`, '--clear-groups'];
-      const { outcome } = JSON.parse(await outputOf(engine(root, tool, command, prefix)));
-      expect(outcome.result).toMatchObject({ exit: 0, stdout: 'a' });
-    },
-  );
+  test.each(sample(['bash-readonly', 'bash'], 2))('is not visible to %s either, under any name', async (tool) => {
+    const root = owned({
+      'src/a': 'a',
+      'shut/.env': 'SECRET',
+      'node_modules/x/.env': 'SECRET',
+      'none/.env': 'SECRET',
+      'half/.env': 'SECRET',
+    });
+    for (const [path, mode] of [
+      ['shut', 0o111],
+      ['node_modules/x', 0o311],
+      ['none', 0],
+      ['half', 0o444],
+    ] as const)
+      chmodSync(join(root, path), mode);
+    const folders = 'shut node_modules/x none half';
+    const command = `for f in ${folders}; do cat $f/.env; chmod 755 $f; cat $f/.env; mv $f new; cat new/.env; done; cat src/a`;
+    const prefix = ['setpriv', `--reuid=${SOMEONE}`, `--regid=${SOMEONE}`, '--clear-groups'];
+    const { outcome } = JSON.parse(await outputOf(engine(root, tool, command, prefix)));
+    expect(outcome.result).toMatchObject({ exit: 0, stdout: 'a' });
+  });
 });
 
 test('hopgate’s open descriptors are not inherited by commands', async () => {
@@ -135,7 +132,7 @@ test('hopgate’s open descriptors are not inherited by commands', async () => {
 });
 
 describe('a killed hopgate process', () => {
-  test.each(sample(['bash-readonly', 'bash'], 2))('a killed hopgate process ends every process of %s', async (tool) => {
+  test.each(sample(['bash-readonly', 'bash'], 2))('ends every process of %s', async (tool) => {
     const root = scratch({ 'src/a': 'a' });
     const mark = `6${process.pid}${tool.length}`;
     const command = `trap '' TERM HUP; setsid sleep ${mark} & (setsid sleep ${mark} &); sleep ${mark}`;

@@ -45,16 +45,13 @@ const LATE: { readonly [how: string]: (root: string) => void } = {
 };
 
 describe('a masked file that appears while a command runs', () => {
-  it.each(Object.entries(LATE))(
-    'a masked file that appears while a command runs is noticed %s, however short the command',
-    async (_, appear) => {
-      const { root, check } = await watched();
-      appear(root);
-      expect(check).toThrow(/appeared while the command ran/);
-    },
-  );
+  it.each(Object.entries(LATE))('is noticed %s, however short the command', async (_, appear) => {
+    const { root, check } = await watched();
+    appear(root);
+    expect(check).toThrow(/appeared while the command ran/);
+  });
 
-  it('a masked file that appears while a command runs is noticed even if it appears directly after another change', () => {
+  it('is noticed even if it appears directly after another change', () => {
     const root = scratch({ 'src/a': 'a' });
     const scan = scanTree(root, masks);
     const check = watchCoveredFiles({ root, masks, scan }, makeReadOnlyLayout({ root, masks, scan }));
@@ -62,7 +59,7 @@ describe('a masked file that appears while a command runs', () => {
     expect(check).toThrow(/src\/\.env is masked, and appeared/);
   });
 
-  it('a masked file that appears while a command runs is searched only in changed folders', async () => {
+  it('is searched only in changed folders', async () => {
     const { check } = await watched();
     const before = vi.mocked(readFolder.readFolder).mock.calls.length;
     check();

@@ -238,24 +238,21 @@ describe.skipIf(noSshd !== null)('a deploy over ssh', () => {
     ['tar and ssh', 'tar c site | ssh -p PORT USER@localhost tar x -C TARGET'],
     ...(existsSync('/usr/bin/rsync') ? [['rsync', 'rsync -a -e "ssh -p PORT" site USER@localhost:TARGET/']] : []),
   ];
-  test.each(sample(WAYS, 2))(
-    'a deploy over ssh by %s releases to a listed host with the configured key',
-    async (_, line) => {
-      const target = scratch();
-      const { origin, key, knownHosts } = await serveSsh(scratch());
-      const { port, username } = new URL(origin);
-      const filled = line!.replaceAll('PORT', port).replaceAll('USER', username).replaceAll('TARGET', target);
-      const reach = { hosts: [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`], ssh: { key, knownHosts } };
-      const report = await deploy(`${filled}; code=$?; cat ${key}; exit $code`, reach, files);
-      expect(report.result).toMatchObject({ exit: 0, stderr: '' });
-      expect(readFileSync(join(target, 'site/index.html'), 'utf8')).toBe(files['site/index.html']);
-      expect(report.effects).toEqual([{ path: `localhost:${port}`, op: 'connect' }]);
-      for (const part of readFileSync(key, 'utf8').split('\n').slice(1, -2))
-        expect(JSON.stringify(report)).not.toContain(part);
-    },
-  );
+  test.each(sample(WAYS, 2))('by %s releases to a listed host with the configured key', async (_, line) => {
+    const target = scratch();
+    const { origin, key, knownHosts } = await serveSsh(scratch());
+    const { port, username } = new URL(origin);
+    const filled = line!.replaceAll('PORT', port).replaceAll('USER', username).replaceAll('TARGET', target);
+    const reach = { hosts: [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`], ssh: { key, knownHosts } };
+    const report = await deploy(`${filled}; code=$?; cat ${key}; exit $code`, reach, files);
+    expect(report.result).toMatchObject({ exit: 0, stderr: '' });
+    expect(readFileSync(join(target, 'site/index.html'), 'utf8')).toBe(files['site/index.html']);
+    expect(report.effects).toEqual([{ path: `localhost:${port}`, op: 'connect' }]);
+    for (const part of readFileSync(key, 'utf8').split('\n').slice(1, -2))
+      expect(JSON.stringify(report)).not.toContain(part);
+  });
 
-  test('a deploy over ssh to an unlisted host is refused', async () => {
+  test('to an unlisted host is refused', async () => {
     const { origin, key, knownHosts } = await serveSsh(scratch());
     const { port, username } = new URL(origin);
     const reach = { hosts: ['elsewhere.example:22'], ssh: { key, knownHosts } };
@@ -265,7 +262,7 @@ describe.skipIf(noSshd !== null)('a deploy over ssh', () => {
     expect(result.refusedHosts).toHaveLength(1);
   });
 
-  test('a deploy over ssh with a key in the repository is refused', async () => {
+  test('with a key in the repository is refused', async () => {
     const root = scratch({ key: 'x', known: 'x' });
     const ship = { run: ['true'], network: false, ssh: { key: join(root, 'key'), knownHosts: join(root, 'known') } };
     const { outcome } = await run(root, 'bash-deploy', { name: 'ship' }, { config: { deploy: { ship } } });

@@ -41,14 +41,14 @@ describe('bash-readonly', () => {
     ],
   ] as const;
 
-  test.each(sample(COMMANDS, 2))('bash-readonly runs commands with %s', async (_name, command, stdout) => {
+  test.each(sample(COMMANDS, 2))('runs commands with %s', async (_name, command, stdout) => {
     const root = scratch({ 'src/ä.txt': '1', 'src/b.txt': '2', 'dir with space/ünïcode.txt': 'grüße\n' });
     const { result, effects } = await shell(root, command);
     expect(result).toMatchObject({ exit: 0, stdout, truncated: false, timedOut: false });
     expect(effects).toEqual([]);
   });
 
-  test('bash-readonly names a program that only the operator has, with the setting that shows it', async () => {
+  test('names a program that only the operator has, with the setting that shows it', async () => {
     const [root, bin] = [scratch(), scratch({ 'mine-only': '#!/bin/sh\n' })];
     chmodSync(join(bin, 'mine-only'), 0o755);
     vi.stubEnv('PATH', `${process.env['PATH']}:${bin}`);
@@ -60,7 +60,7 @@ describe('bash-readonly', () => {
     expect((await shell(root, 'nobodys-program')).result).not.toHaveProperty('notShown');
   });
 
-  test('bash-readonly explains how to install if pnpm lacks its store', async () => {
+  test('explains how to install if pnpm lacks its store', async () => {
     const command = 'echo "ERR_PNPM_UNEXPECTED_STORE  Unexpected store location"; exit 1';
     expect((await shell(scratch(), command)).result).toMatchObject({
       notShown: expect.stringMatching(/^pnpm's store.*not shown here\. .*install: in hopgate\.yaml/),
@@ -68,7 +68,7 @@ describe('bash-readonly', () => {
     expect((await shell(scratch(), 'echo pnpm; exit 1')).result).not.toHaveProperty('notShown');
   });
 
-  test('bash-readonly names a package that is a link out of the repository, with the remedy', async () => {
+  test('names a package that is a link out of the repository, with the remedy', async () => {
     const [root, outside] = [scratch({ 'a.mjs': 'import "@my/lib";' }), scratch({ 'index.js': '' })];
     mkdirSync(join(root, 'node_modules/@my'), { recursive: true });
     symlinkSync(outside, join(root, 'node_modules/@my/lib'));
@@ -79,7 +79,7 @@ describe('bash-readonly', () => {
     expect((await shell(root, 'echo other; exit 1')).result).not.toHaveProperty('linkedOutside');
   });
 
-  test('bash-readonly runs git log and other reads of the history', async () => {
+  test('runs git log and other reads of the history', async () => {
     const root = scratch({ 'a.txt': 'a' });
     const git = (...args: string[]) =>
       execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { cwd: root });
@@ -93,7 +93,7 @@ describe('bash-readonly', () => {
     expect(result.stdout).toContain(' M a.txt');
   });
 
-  test('bash-readonly adds the remedy if a program prints that it has no network, and exits with 0', async () => {
+  test('adds the remedy if a program prints that it has no network, and exits with 0', async () => {
     expect((await shell(scratch(), 'curl -sS http://example.com/ || true')).result).toMatchObject({
       exit: 0,
       noNetwork: expect.stringContaining('no network'),
@@ -103,23 +103,23 @@ describe('bash-readonly', () => {
     );
   });
 
-  test('bash-readonly makes npm fail at once without a network, also if npm runs within pnpm', async () => {
+  test('makes npm fail at once without a network, also if npm runs within pnpm', async () => {
     const line = 'npm_config_fetch_retries= npm config ls -l | grep -E "^fetch-retry-m(in|ax)timeout"';
     const { result } = await shell(scratch(), line);
     expect(result.stdout).toMatch(/fetch-retry-maxtimeout = 1\b[\s\S]*fetch-retry-mintimeout = 1\b/);
   });
 
-  test('bash-readonly runs the installed pnpm without a network, whatever version package.json names', async () => {
+  test('runs the installed pnpm without a network, whatever version package.json names', async () => {
     const { result } = await shell(scratch(), 'cat ~/.config/pnpm/rc; echo "$pnpm_config_pm_on_fail"');
     expect(result.stdout).toBe('manage-package-manager-versions=false\nignore\n');
   });
 
-  test('bash-readonly has a home folder in which Java finds its preferences', async () => {
+  test('has a home folder in which Java finds its preferences', async () => {
     const { result } = await shell(scratch(), 'stat -c %a ~/.java/.userPrefs && touch ~/.java/.userPrefs/x');
     expect(result).toMatchObject({ exit: 0, stdout: '700\n' });
   });
 
-  test('bash-readonly returns a failure with its exit status', async () => {
+  test('returns a failure with its exit status', async () => {
     const { result } = await shell(scratch(), 'echo out; echo err >&2; exit 3');
     expect(result).toMatchObject({ exit: 3, stdout: 'out\n', stderr: 'err\n' });
   });
@@ -146,24 +146,21 @@ describe('a change of the tree by bash-readonly', () => {
     ['nothing of the home folder', 'mkdir ~/.cache && touch ~/.cache/x /tmp/y', []],
   ] as const;
 
-  test.each(sample(CHANGES, 2))(
-    'a change of the tree by bash-readonly is discarded and reported: %s',
-    async (_name, command, dropped) => {
-      const root = scratch({ 'src/a': 'a\nb\n', '.gitignore': 'dist\nout/\n' });
-      git(root, 'init', '-q');
-      git(root, 'add', '.');
-      const before = tree(root);
-      const { result, effects } = await shell(root, command);
-      expect(result.exit, result.stderr).toBe(0);
-      expect((result.dropped ?? []).map(({ path }: { path: string }) => path)).toEqual(dropped);
-      // The warning comes first, before the exit status.
-      expect(Object.keys(result)[0] === 'warning').toBe(dropped.length > 0);
-      if (dropped.length > 0) expect(result.warning).toContain(`Not kept: ${dropped[0]}`);
-      expect(effects).toEqual([]);
-      expect(tree(root)).toBe(before);
-      expect((await shell(root, 'ls new dist .eslintcache 2>/dev/null')).result.stdout).toBe('');
-    },
-  );
+  test.each(sample(CHANGES, 2))('is discarded and reported: %s', async (_name, command, dropped) => {
+    const root = scratch({ 'src/a': 'a\nb\n', '.gitignore': 'dist\nout/\n' });
+    git(root, 'init', '-q');
+    git(root, 'add', '.');
+    const before = tree(root);
+    const { result, effects } = await shell(root, command);
+    expect(result.exit, result.stderr).toBe(0);
+    expect((result.dropped ?? []).map(({ path }: { path: string }) => path)).toEqual(dropped);
+    // The warning comes first, before the exit status.
+    expect(Object.keys(result)[0] === 'warning').toBe(dropped.length > 0);
+    if (dropped.length > 0) expect(result.warning).toContain(`Not kept: ${dropped[0]}`);
+    expect(effects).toEqual([]);
+    expect(tree(root)).toBe(before);
+    expect((await shell(root, 'ls new dist .eslintcache 2>/dev/null')).result.stdout).toBe('');
+  });
 });
 
 test('an overlay also works if hopgate was started in the root', async () => {
@@ -190,7 +187,7 @@ describe('a command of bash-readonly', () => {
     ['tracing', `python3 -c 'import ctypes,sys; sys.exit(0 if ctypes.CDLL(None).ptrace(0,0,0,0)==0 else 1)'`],
   ] as const;
 
-  test.each(sample(FORBIDDEN, 2))('a command of bash-readonly is prevented from %s', async (_name, command) => {
+  test.each(sample(FORBIDDEN, 2))('is prevented from %s', async (_name, command) => {
     const root = scratch({ 'src/a': 'a\n', '.git/hooks/.keep': '' });
     symlinkSync('/etc/shadow', join(root, 'outside'));
     const before = tree(root);
@@ -199,7 +196,7 @@ describe('a command of bash-readonly', () => {
     expect(tree(root)).toBe(before);
   });
 
-  test('a command of bash-readonly sees no masked content, also through links and in folders', async () => {
+  test('sees no masked content, also through links and in folders', async () => {
     const root = scratch({
       '.env': 'SECRET1',
       'deploy/key.pem': 'SECRET2',
@@ -219,7 +216,7 @@ describe('a command of bash-readonly', () => {
     expect(result.stdout).toBe('done\n');
   });
 
-  test('a command of bash-readonly is not disturbed by broken or external links with masked names', async () => {
+  test('is not disturbed by broken or external links with masked names', async () => {
     const root = scratch({ a: 'a' });
     symlinkSync('missing', join(root, '.env'));
     symlinkSync('/etc/hostname', join(root, 'x.pem'));
@@ -227,7 +224,7 @@ describe('a command of bash-readonly', () => {
     expect((await shell(root, 'cat a')).result).toMatchObject({ exit: 0, stdout: 'a' });
   });
 
-  test('a command of bash-readonly has no access to the network and the host’s unix sockets', async () => {
+  test('has no access to the network and the host’s unix sockets', async () => {
     const root = scratch();
     const connections: string[] = [];
     const listen = async (where: object | string, name: string) => {
@@ -249,7 +246,7 @@ describe('a command of bash-readonly', () => {
     expect(connections).toEqual([]);
   });
 
-  test('a command of bash-readonly does not see hopgate’s processes and environment', async () => {
+  test('does not see hopgate’s processes and environment', async () => {
     process.env['HOPGATE_TEST_SECRET'] = 'SECRET';
     onTestFinished(() => void delete process.env['HOPGATE_TEST_SECRET']);
     const { result } = await shell(
@@ -265,7 +262,7 @@ describe('a command of bash-readonly', () => {
 });
 
 describe('the limits of bash-readonly', () => {
-  test('the limits of bash-readonly end a command with all its processes after its time', async () => {
+  test('end a command with all its processes after its time', async () => {
     const mark = `7${Date.now()}`.slice(0, 12);
     const { result } = await ok(
       scratch(),
@@ -286,7 +283,7 @@ describe('the limits of bash-readonly', () => {
     ['PASS  Waiting for file changes...\n', false, null],
     ['compiling\n', true, null],
   ])(
-    'the limits of bash-readonly end a command that watches files, with the remedy if its output says so: %j, at the time limit: %s',
+    'end a command that watches files, with the remedy if its output says so: %j, at the time limit: %s',
     (stdout, timedOut, remedy) => {
       const context = { contained: false, emptyFiles: new Set(), call: { envelope: { config: {} } } };
       const ran = { exit: null, signal: null, stdout, stderr: '', truncated: false, timedOut, aborted: false };
@@ -297,7 +294,7 @@ describe('the limits of bash-readonly', () => {
     },
   );
 
-  test('the limits of bash-readonly end background processes at the end of the command', async () => {
+  test('end background processes at the end of the command', async () => {
     const mark = `8${Date.now()}`.slice(0, 12);
     const { result } = await shell(
       scratch(),
@@ -307,14 +304,14 @@ describe('the limits of bash-readonly', () => {
     expect(sleepers(mark)).toEqual([]);
   });
 
-  test('the limits of bash-readonly end a command whose caller aborts', async () => {
+  test('end a command whose caller aborts', async () => {
     const controller = new AbortController();
     setTimeout(() => controller.abort(), 200);
     const { outcome } = await run(scratch(), 'bash-readonly', { command: 'sleep 60' }, { signal: controller.signal });
     expect(outcome).toMatchObject({ status: 'failed', code: 'aborted' });
   });
 
-  test('the limits of bash-readonly stop a fork bomb by the number of processes', async () => {
+  test('stop a fork bomb by the number of processes', async () => {
     const { result } = await ok(
       scratch(),
       'bash-readonly',
@@ -325,7 +322,7 @@ describe('the limits of bash-readonly', () => {
     expect((await shell(scratch(), 'echo alive')).result.stdout).toBe('alive\n');
   });
 
-  test('the limits of bash-readonly cut a long output to its head and tail in whole characters', async () => {
+  test('cut a long output to its head and tail in whole characters', async () => {
     const { result } = await ok(
       scratch(),
       'bash-readonly',
@@ -338,7 +335,7 @@ describe('the limits of bash-readonly', () => {
     expect(Buffer.byteLength(result.stdout)).toBeLessThan(1100);
   });
 
-  test('the limits of bash-readonly cut endless output', async () => {
+  test('cut endless output', async () => {
     const { result } = await ok(scratch(), 'bash-readonly', { command: 'yes' }, { outputBytes: 1000 });
     expect(result).toMatchObject({ exit: null, timedOut: false, flooded: true, truncated: true });
   }, 60_000);
@@ -412,16 +409,13 @@ describe('a masked file that another program changes during a command', () => {
   test.each([
     ['bash', 'src/new.pem', 'SECRET-NEW\n'],
     ['bash-readonly', 'src/new.pem', 'SECRET-NEW'],
-  ])(
-    'a masked file that another program changes during a command ends %s without output and changes if it is the new file %s',
-    async (tool, path, text) => {
-      const { root, outcome, effects } = await replacing(tool, path, text);
-      expect(outcome).toMatchObject({ status: 'failed', code: 'masked-file-uncovered' });
-      expect(JSON.stringify(outcome)).not.toContain('SECRET');
-      expect(effects).toEqual([]);
-      expect(existsSync(join(root, 'src/b'))).toBe(false);
-    },
-  );
+  ])('ends %s without output and changes if it is the new file %s', async (tool, path, text) => {
+    const { root, outcome, effects } = await replacing(tool, path, text);
+    expect(outcome).toMatchObject({ status: 'failed', code: 'masked-file-uncovered' });
+    expect(JSON.stringify(outcome)).not.toContain('SECRET');
+    expect(effects).toEqual([]);
+    expect(existsSync(join(root, 'src/b'))).toBe(false);
+  });
 
   test.each([
     ['bash-readonly', 'src/.env', 'SECRET-NEW'],
@@ -431,14 +425,11 @@ describe('a masked file that another program changes during a command', () => {
     ['bash', '.git/config', CONFIG],
     ['bash', '../main/.git/config', CONFIG],
     ['bash-readonly', '../main/.git/config', CONFIG],
-  ])(
-    'a masked file that another program changes during a command stays hidden from %s with its new content: %s',
-    async (tool, path, text) => {
-      const { outcome } = await replacing(tool, path, text);
-      expect(outcome).toMatchObject({ status: 'ok', result: { timedOut: false } });
-      expect(JSON.stringify(outcome)).not.toContain('SECRET');
-    },
-  );
+  ])('stays hidden from %s with its new content: %s', async (tool, path, text) => {
+    const { outcome } = await replacing(tool, path, text);
+    expect(outcome).toMatchObject({ status: 'ok', result: { timedOut: false } });
+    expect(JSON.stringify(outcome)).not.toContain('SECRET');
+  });
 });
 
 test('a masked file is covered, whichever of its links a command uses', async () => {

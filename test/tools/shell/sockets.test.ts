@@ -62,7 +62,7 @@ const FOLDERS = ['src', '.git', '.vscode'];
 const FILES = { 'src/a': '', '.git/a': '', '.vscode/a': '' };
 
 describe('a socket of the host', () => {
-  it.each(['bash-readonly', 'bash'])('a socket of the host cannot be reached: %s', async (tool) => {
+  it.each(['bash-readonly', 'bash'])('cannot be reached: %s', async (tool) => {
     const { root, name, reached } = await withServices(FILES, ...FOLDERS);
     const { result } = await ok(root, tool, { command: `python3 try.py ${name} ${FOLDERS.join(' ')}` });
     expect(result).toMatchObject({
@@ -76,7 +76,7 @@ describe('a socket of the host', () => {
     ['bash-test', { test: [{ run: ['python3', 'try.py'], report: 'none' as const }] }, []],
     ['bash-deploy', { deploy: { d: { run: ['python3', 'try.py'], network: false } } }, ['name']],
     ['bash-deploy', { deploy: { d: { run: ['python3', 'try.py'], network: true } } }, ['name']],
-  ])('a socket of the host cannot be reached by %s that is configured as %j', async (tool, config, given) => {
+  ])('cannot be reached by %s that is configured as %j', async (tool, config, given) => {
     const { root, name, reached } = await withServices(FILES, ...FOLDERS);
     const words = [name, ...FOLDERS];
     const changed = JSON.parse(
@@ -88,7 +88,7 @@ describe('a socket of the host', () => {
     expect(reached()).toBe('');
   });
 
-  it('a socket of the host cannot be reached even if it is made while a command runs', async () => {
+  it('cannot be reached even if it is made while a command runs', async () => {
     const { root, name, reached } = await withServices({ ...FILES, 'later/a': '' }, 'src');
     const running = ok(root, 'bash-readonly', {
       command: `until grep -q ready later/a; do sleep 0.05; done; python3 try.py ${name}2 later`,
@@ -120,7 +120,7 @@ describe('the command’s own sockets', () => {
     ['bash-readonly', { command: 'python3 own.py /tmp/own' }, '[2, 4]\n[1]\n/tmp/own\n'],
     ['bash', { command: 'python3 own.py /tmp/own src/own' }, '[2, 4]\n[1]\n/tmp/own\nsrc/own\n'],
     ['bash-test', {}, '[2, 4]\n[1]\nout/own\n'],
-  ])('the command’s own sockets work for %s', async (tool, args, stdout) => {
+  ])('work for %s', async (tool, args, stdout) => {
     expect((await sandbox()).availability).toMatchObject({ unixSockets: true });
     const root = scratch({ 'own.py': OWN, 'src/a': '', 'out/a': '' });
     const config = { test: [{ run: ['python3', 'own.py', 'out/own'], report: 'none' as const }] };

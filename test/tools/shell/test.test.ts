@@ -23,7 +23,7 @@ describe('bash-test with a configured command', () => {
     scripts: { test: 'mkdir -p build && echo built > build/out && node --test --test-reporter=tap' },
   });
 
-  test('bash-test with a configured command runs npm test with build output, and the tree stays unchanged', async () => {
+  test('runs npm test with build output, and the tree stays unchanged', async () => {
     const root = scratch({
       'package.json': PACKAGE,
       'a.test.js': `require('node:test').test('reads build', () => require('node:assert').equal(require('fs').readFileSync('build/out','utf8'), 'built\\n'));`,
@@ -41,12 +41,12 @@ describe('bash-test with a configured command', () => {
     expect(readdirSync(root)).toEqual(before);
   });
 
-  test('bash-test with a configured command lets tests decide about colours, and takes these out of the output', async () => {
+  test('lets tests decide about colours, and takes these out of the output', async () => {
     const result = await verdict(scratch({}), script('test -z "$NO_COLOR" && printf "\\033[31mred\\033[0m $CI"'));
     expect(result).toMatchObject({ verdict: 'pass', stdout: 'red 1' });
   });
 
-  test('bash-test with a configured command names packages that were never installed, if a program or package is missing', async () => {
+  test('names packages that were never installed, if a program or package is missing', async () => {
     const files = { 'package.json': '{"devDependencies":{"ava":"1"},"scripts":{"test":"exit 127"}}' };
     const notFound = script('echo "sh: ava: not found"; exit 127');
     const hint = /^node_modules is missing: the packages of package\.json are not installed\. Ask the operator/;
@@ -68,14 +68,14 @@ describe('bash-test with a configured command', () => {
       expect(await verdict(root, tests)).not.toHaveProperty('notShown');
   });
 
-  test('bash-test with a configured command refuses a command line that is longer than the system allows', async () => {
+  test('refuses a command line that is longer than the system allows', async () => {
     const tests: Tests = [{ run: ['node', '--test', '{args}'], report: 'none' }];
     const command = ['node', '--test', 'x'.repeat(200_000)];
     const { outcome } = await run(scratch({}), 'bash-test', { command }, changes(tests));
     expect(outcome).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'command' });
   });
 
-  test('bash-test with a configured command reports a failing test with name and message, although the output mentions 0 failures', async () => {
+  test('reports a failing test with name and message, although the output mentions 0 failures', async () => {
     const root = scratch({
       'a.test.js': `const {test}=require('node:test'); test('good',()=>{console.log('0 failures')}); test('bad',()=>{throw new Error('broken thing')});`,
     });
@@ -87,7 +87,7 @@ describe('bash-test with a configured command', () => {
     });
   });
 
-  test('bash-test with a configured command reads the JUnit file that the run wrote', async () => {
+  test('reads the JUnit file that the run wrote', async () => {
     const root = scratch({
       'a.test.js': `const {test}=require('node:test'); test('good',()=>{}); test.skip('later',()=>{});`,
     });
@@ -105,7 +105,7 @@ describe('bash-test with a configured command', () => {
 describe('bash-test without a command', () => {
   const all = (...texts: string[]): Tests => texts.map((text) => ({ run: ['bash', '-c', text], report: 'none' }));
 
-  test('bash-test without a command runs all configured commands in order, each on its own tree, and reports each result', async () => {
+  test('runs all configured commands in order, each on its own tree, and reports each result', async () => {
     const result = await verdict(scratch(), all('echo one; touch made', 'echo two; test ! -e made'));
     expect(result).toMatchObject({
       verdict: 'pass',
@@ -122,11 +122,11 @@ describe('bash-test without a command', () => {
   test.each([
     ['a failure', ['true', 'exit 3', 'no-such-program'], 'fail', 3],
     ['an error', ['true', 'no-such-program'], 'error', 127],
-  ])('bash-test without a command passes only if all pass, with %s of one', async (_, texts, expected, exit) => {
+  ])('passes only if all pass, with %s of one', async (_, texts, expected, exit) => {
     expect(await verdict(scratch(), all(...texts))).toMatchObject({ verdict: expected, exit });
   });
 
-  test('bash-test without a command names the commands that did not run, and says if only a part of the tests ran', async () => {
+  test('names the commands that did not run, and says if only a part of the tests ran', async () => {
     const tests: Tests = [
       { run: ['true', '{args}'], report: 'none' },
       { run: ['echo', 'two'], report: 'none' },
@@ -211,7 +211,7 @@ describe('the verdict of a test run', () => {
       script('cp old.xml r.xml', { junit: './r.xml' }),
       { verdict: 'pass', report: { total: 1 } },
     ],
-  ])('the verdict of a test run is right for the case: %s', async (_name, tests, expected) => {
+  ])('is right for the case: %s', async (_name, tests, expected) => {
     expect(await verdict(scratch({ 'old.xml': OLD }), tests)).toMatchObject(expected);
   });
 
@@ -219,7 +219,7 @@ describe('the verdict of a test run', () => {
     const FAKE = '<testsuites><testcase name="fake"/></testsuites>';
     const junit = { junit: 'out/all.xml' };
 
-    test('the verdict of a test run is not affected by a test that writes to every report in the tree', async () => {
+    test('is not affected by a test that writes to every report in the tree', async () => {
       const fake = `const fs=require('fs'); for (const f of fs.readdirSync('.',{recursive:true})) if (/[.]xml$/.test(f)) fs.writeFileSync(f,'${FAKE}')`;
       const root = scratch({
         'a.test.js': `const {test}=require('node:test'); test('bad',()=>{ throw new Error() }); process.on('exit', () => { ${fake}; process.exitCode = 0; });`,
@@ -241,17 +241,14 @@ describe('the verdict of a test run', () => {
         ['sh', '-c', `echo "$0" >&2; mkdir -p ".\${0%/*}"; echo '${FAKE}' > ".$0"`, 'out/all.xml'],
         {},
       ],
-    ])(
-      'the report of a test run is read from a new path outside the tree if the command gets the path as %s',
-      async (_, run, more) => {
-        const result = await verdict(scratch(), [{ run, report: junit, ...more }]);
-        expect(result).toMatchObject({ verdict: 'pass', report: { total: 1 } });
-        expect(result.stderr).toMatch(/^\/var\/report-[-\w]{36}\/all\.xml$/m);
-      },
-    );
+    ])('is read from a new path outside the tree if the command gets the path as %s', async (_, run, more) => {
+      const result = await verdict(scratch(), [{ run, report: junit, ...more }]);
+      expect(result).toMatchObject({ verdict: 'pass', report: { total: 1 } });
+      expect(result.stderr).toMatch(/^\/var\/report-[-\w]{36}\/all\.xml$/m);
+    });
   });
 
-  test('the verdict of a test run includes a message about fewer tests than before, in the session and after it', async () => {
+  test('includes a message about fewer tests than before, in the session and after it', async () => {
     vi.stubEnv('XDG_STATE_HOME', scratch());
     const root = scratch();
     const count = async (sessionId: string, tests: number, exit = 0) => {
@@ -271,7 +268,7 @@ describe('the verdict of a test run', () => {
     expect(await count('s3', 6)).toBeNull();
   });
 
-  test('the verdict of a test run is an error at the time limit', async () => {
+  test('is an error at the time limit', async () => {
     const { result } = await ok(
       scratch(),
       'bash-test',
@@ -281,7 +278,7 @@ describe('the verdict of a test run', () => {
     expect(result).toMatchObject({ timedOut: true, verdict: 'error', remedy: expect.stringContaining('minutes') });
   });
 
-  test('the verdict of a test run uses a report that is longer than the shown output', async () => {
+  test('uses a report that is longer than the shown output', async () => {
     const { result } = await ok(
       scratch(),
       'bash-test',
@@ -323,7 +320,7 @@ describe('a test command that changes files', () => {
       ],
       2,
     ),
-  )('a test command that changes files does not pass if it changed %s', async (_, command, changed) => {
+  )('does not pass if it changed %s', async (_, command, changed) => {
     for (const [text, report] of [
       [command, 'none'],
       [`${command}; printf '1..1\\nok 1\\n'`, 'tap'],
@@ -335,14 +332,14 @@ describe('a test command that changes files', () => {
     expect(await verdict(repository(), script(`${command}; exit 1`))).toMatchObject({ verdict: 'fail' });
   });
 
-  test('a test command that changes files may write its report', async () => {
+  test('may write its report', async () => {
     const root = repository();
     writeFileSync(join(root, 'r.xml'), 'old');
     const text = `echo '<testsuites><testcase name="one"/></testsuites>' > r.xml`;
     expect(await verdict(root, script(text, { junit: './r.xml' }))).toMatchObject({ verdict: 'pass' });
   });
 
-  test('a test command that changes files may write new and ignored files, and rewrite files unchanged', async () => {
+  test('may write new and ignored files, and rewrite files unchanged', async () => {
     const command =
       'echo x > dist/out; mkdir build; echo x > build/out; echo x > src/a.o; echo x > run.log; touch src/a; cp src/a t; cp t src/a; chmod +x src/b/c';
     const result = await verdict(repository(), script(command));
@@ -350,7 +347,7 @@ describe('a test command that changes files', () => {
     expect(result).not.toHaveProperty('changedCode');
   });
 
-  test('a test command that changes files does not change the repository and its git folder', async () => {
+  test('does not change the repository and its git folder', async () => {
     const root = scratch({ 'src/a': 'a' });
     execFileSync('git', ['init', '-q'], { cwd: root });
     const result = await verdict(
@@ -363,7 +360,7 @@ describe('a test command that changes files', () => {
     expect(existsSync(join(root, '.git/hooks/pre-commit'))).toBe(false);
   });
 
-  test('a test command that changes files sees no secrets and no network', async () => {
+  test('sees no secrets and no network', async () => {
     const root = scratch({ '.env': 'SECRET' });
     symlinkSync('.env', join(root, 'alias'));
     const result = await verdict(
@@ -380,7 +377,7 @@ describe('a configured test command', () => {
     { run: ['bash', '-c', text], report: 'none', ...more },
   ];
 
-  test('a configured test command gets variables, and its output shows no value of the operator', async () => {
+  test('gets variables, and its output shows no value of the operator', async () => {
     vi.stubEnv('SHOP_TOKEN', 'hunter2-hunter2');
     vi.stubEnv('OTHER_TOKEN', 'hunter3-hunter3');
     const env = { MODE: 'test', TOKEN: 'x-${SHOP_TOKEN}', SHOP_TOKEN: '${SHOP_TOKEN}', UNSET: '${NO_SUCH_VARIABLE}' };
@@ -394,7 +391,7 @@ describe('a configured test command', () => {
     expect(JSON.stringify(result)).not.toContain('hunter');
   });
 
-  test('a configured test command has its own minutes, more or fewer than the tool’s', async () => {
+  test('has its own minutes, more or fewer than the tool’s', async () => {
     expect(await verdict(scratch(), one('sleep 60', { minutes: 0.02 }))).toMatchObject({
       verdict: 'error',
       timedOut: true,
@@ -408,7 +405,7 @@ describe('a configured test command', () => {
     expect(result).toMatchObject({ verdict: 'pass' });
   });
 
-  test('a configured test command has folders that only the runs of one session share', async () => {
+  test('has folders that only the runs of one session share', async () => {
     const home = scratch({ '.npmcache/module': 'of mine' });
     vi.stubEnv('HOME', home);
     vi.stubEnv('XDG_CACHE_HOME', join(home, 'caches'));
@@ -469,7 +466,7 @@ describe('the command line of bash-test', () => {
     ['echo end', ['echo', 'end'], false],
     ['node --test -- "a b.test.js" -x', ['node', '--test', '--', 'a b.test.js', '-x'], true],
     ['echo a --b end', ['echo', 'a', '--b', 'end'], true],
-  ])('the command line of bash-test may be %j', async (command, argv, narrowed) => {
+  ])('may be %j', async (command, argv, narrowed) => {
     const { outcome } = await attempt(command);
     expect(outcome).toMatchObject({ status: 'ok', result: { command: argv, narrowed } });
   });
@@ -482,7 +479,7 @@ describe('the command line of bash-test', () => {
     [['node', '-e', '0', '']],
     ['echo a'],
     ['{args}'],
-  ])('the command line of bash-test is refused by the scope if it is %j', async (command) => {
+  ])('is refused by the scope if it is %j', async (command) => {
     const { outcome } = await attempt(command);
     expect(outcome).toMatchObject({ status: 'refused', code: 'out-of-scope', argument: 'command' });
     expect(outcome).toHaveProperty('remedy', expect.stringContaining('node --test -- {args}'));
@@ -502,12 +499,12 @@ describe('the command line of bash-test', () => {
     [[]],
     [[1]],
     [7],
-  ])('the command line of bash-test is invalid if it is %j', async (command) => {
+  ])('is invalid if it is %j', async (command) => {
     const { outcome } = await attempt(command);
     expect(outcome).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'command' });
   });
 
-  test('the command line of bash-test is refused without a configuration', async () => {
+  test('is refused without a configuration', async () => {
     const { outcome } = await attempt(undefined, []);
     expect(outcome).toMatchObject({ status: 'refused', code: 'invalid-action' });
     expect(outcome).toHaveProperty('remedy', expect.stringContaining('hopgate init'));

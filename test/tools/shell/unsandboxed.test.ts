@@ -17,8 +17,8 @@ const config = {
   deploy: { d: { run: ['touch', 'mark'], network: false } },
 };
 
-describe('without a sandbox', () => {
-  test.each(CALLS)('%s is refused with a remedy, and nothing runs', async (tool, args) => {
+describe('a command without a sandbox', () => {
+  test.each(CALLS)('is refused with a remedy: %s', async (tool, args) => {
     const root = scratch();
     const { outcome, effects } = await (await backend()).run(toolCall(root, tool, args, { config }));
     expect(outcome).toMatchObject({ status: 'refused', code: 'sandbox-unavailable' });
@@ -27,7 +27,7 @@ describe('without a sandbox', () => {
     expect(existsSync(join(root, 'mark'))).toBe(false);
   });
 
-  test.each(CALLS)('%s runs directly if the operator allowed it, and says so', async (tool, args) => {
+  test.each(CALLS)('runs directly if the operator allowed it, and says so: %s', async (tool, args) => {
     const root = scratch();
     const call = toolCall(root, tool, args, { config, envelope: { unsafeNoSandbox: true } });
     const { outcome, effects } = await (await backend()).run(call);
@@ -36,7 +36,7 @@ describe('without a sandbox', () => {
     expect(existsSync(join(root, 'mark'))).toBe(true);
   });
 
-  test('time and output limits still apply', async () => {
+  test('still has its limits of time and output', async () => {
     const call = toolCall(
       scratch(),
       'bash',

@@ -43,13 +43,13 @@ describe('failures outside of test cases', () => {
       '<testsuite failures="NaN" errors="-1"><testcase name="a"/></testsuite>',
       [1, 1, 0],
     ],
-  ])('failures outside of test cases are counted by parseJunit: %s', (_name, text, [total, passed, failed]) => {
+  ])('are counted by parseJunit: %s', (_name, text, [total, passed, failed]) => {
     expect(counts(junit(text))).toEqual({ total, passed, failed, skipped: 0 });
   });
 });
 
 describe('parseTap', () => {
-  test('parseTap reads a real report of node --test: nested suites, skip, todo, failing hooks and parents', () => {
+  test('reads a real report of node --test: nested suites, skip, todo, failing hooks and parents', () => {
     const report = tap(fixture('node.tap'));
     // 11 leaves, and the parent that failed by itself
     expect(counts(report)).toEqual({ total: 12, passed: 5, failed: 4, skipped: 3 });
@@ -62,12 +62,12 @@ describe('parseTap', () => {
     expect(report.failures[0]!.message).toBe('one is not two\nsecond line');
   });
 
-  test('parseTap reads a real report of node --test with a name pattern that leaves files without tests', () => {
+  test('reads a real report of node --test with a name pattern that leaves files without tests', () => {
     expect(counts(tap(fixture('node-some.tap')))).toEqual({ total: 1, passed: 1, failed: 0, skipped: 0 });
     expect(counts(tap(fixture('node-none.tap')))).toEqual({ total: 0, passed: 0, failed: 0, skipped: 0 });
   });
 
-  test('parseTap reads a real report of vitest: buffered subtests and a file that does not load', () => {
+  test('reads a real report of vitest: buffered subtests and a file that does not load', () => {
     const report = tap(fixture('vitest.tap'));
     expect(counts(report)).toEqual({ total: 5, passed: 1, failed: 2, skipped: 2 });
     expect(report.failures[0]!.message).toContain('Cannot find module');
@@ -85,15 +85,15 @@ describe('parseTap', () => {
     ['a plan that was not kept', '1..3\nok 1\nok 2\n', [3, 2, 1, 0]],
     ['no plan', 'ok 1\n', [2, 1, 1, 0]],
     ['a bail-out', '1..3\nok 1\nBail out! database down\n', [2, 1, 1, 0]],
-  ])('parseTap reads a report with %s', (_name, text, [total, passed, failed, skipped]) => {
+  ])('reads a report with %s', (_name, text, [total, passed, failed, skipped]) => {
     expect(counts(tap(text))).toEqual({ total, passed, failed, skipped });
   });
 
-  test.each([[''], ['all 12 tests passed\n'], ['OK (3 tests)\n']])('parseTap finds no tests in %j', (text) => {
+  test.each([[''], ['all 12 tests passed\n'], ['OK (3 tests)\n']])('finds no tests in %j', (text) => {
     expect(parseTap(text)).toHaveProperty('problem');
   });
 
-  test('parseTap counts each leaf test once, however deep it is nested', () => {
+  test('counts each leaf test once, however deep it is nested', () => {
     interface Tree {
       readonly ok: boolean;
       readonly children: readonly Tree[];
@@ -148,14 +148,14 @@ describe('parseJunit', () => {
       'example.com/m/pkg > TestTable/two',
       'table_test.go:11: got <nil>',
     ],
-  ])('parseJunit reads a real report of the runner in %s', (name, expected, failure, message) => {
+  ])('reads a real report of the runner in %s', (name, expected, failure, message) => {
     const report = junit(fixture(name));
     expect(counts(report)).toEqual(expected);
     expect(report.failures[0]!.name).toBe(failure);
     expect(report.failures[0]!.message).toMatch(message);
   });
 
-  test('parseJunit reads a report without tests', () => {
+  test('reads a report without tests', () => {
     expect(counts(junit('<testsuites/>'))).toEqual({ total: 0, passed: 0, failed: 0, skipped: 0 });
   });
 
@@ -168,7 +168,7 @@ describe('parseJunit', () => {
       '<!DOCTYPE x [<!ENTITY a "b">]><testsuites><testcase name="&a;"/></testsuites>',
     ],
     ['nested too deeply', `${'<testsuite>'.repeat(500)}${'</testsuite>'.repeat(500)}`],
-  ])('parseJunit refuses a file that is %s', (_name, xml) => {
+  ])('refuses a file that is %s', (_name, xml) => {
     expect(parseJunit(xml)).toHaveProperty('problem');
   });
 });

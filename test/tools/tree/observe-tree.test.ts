@@ -37,7 +37,7 @@ describe.each([
   ['in the sandbox', false],
   ['without one', true],
 ])('the tree of a repository %s', (_, bare) => {
-  it('the tree of a repository equals the tree that git would commit, and observing it leaves no trace', async () => {
+  it('equals the tree that git would commit, and observing it leaves no trace', async () => {
     const { root } = repository();
     put(root, '.gitignore', 'dist/\n');
     put(root, 'dist/out.txt', 'made\n');
@@ -66,7 +66,7 @@ describe.each([
 });
 
 describe('the tree of a repository', () => {
-  it('the tree of a repository contains the session’s files in the content to commit, and lists the others', async () => {
+  it('contains the session’s files in the content to commit, and lists the others', async () => {
     const { root } = repository();
     const base = git(root, 'rev-parse', 'HEAD');
     put(root, 'README.md', 'unpushed\n');
@@ -80,7 +80,7 @@ describe('the tree of a repository', () => {
     expect(ships!.id).toBe(treeByGit(root, 'other.txt'));
   });
 
-  it('the tree of a repository changes with a file’s content even if its size and time are unchanged', async () => {
+  it('changes with a file’s content even if its size and time are unchanged', async () => {
     const { root } = repository();
     const file = join(root, 'src/a.txt');
     const long = new Date(Date.now() - 60_000);
@@ -94,7 +94,7 @@ describe('the tree of a repository', () => {
     expect(Object.keys(after.changed!)).toEqual(['src/a.txt']);
   });
 
-  it('the tree of a repository names no commit before the first one', async () => {
+  it('names no commit before the first one', async () => {
     const root = temporaryFolder();
     git(root, 'init', '-q', '-b', 'main');
     put(root, 'a.txt', 'a\n');
@@ -104,7 +104,7 @@ describe('the tree of a repository', () => {
     expect(seen.ships).toMatchObject({ id: seen.id, files: ['a.txt'], commits: [], base: null });
   });
 
-  it('the tree of a repository is computed without running configured filters, and a file that needs one is not released', async () => {
+  it('is computed without running configured filters, and a file that needs one is not released', async () => {
     const { root, folder } = repository();
     const mark = join(folder, 'mark');
     git(root, 'config', 'filter.evil.clean', `touch ${mark}; cat`);
@@ -117,7 +117,7 @@ describe('the tree of a repository', () => {
     expect(readdirSync(folder)).not.toContain('mark');
   });
 
-  it('the tree of a repository contains masked files as they were committed', async () => {
+  it('contains masked files as they were committed', async () => {
     const { root } = repository();
     const masks = { config: { mask: ['.env', 'secret.txt'] } };
     put(root, 'secret.txt', 'one\n');
@@ -130,7 +130,7 @@ describe('the tree of a repository', () => {
     expect(before).toMatchObject({ id: git(root, 'rev-parse', 'HEAD^{tree}'), changed: {} });
   });
 
-  it('the tree of a repository contains submodules and nested repositories as commits', async () => {
+  it('contains submodules and nested repositories as commits', async () => {
     const { root, folder } = repository();
     const other = join(folder, 'other');
     git(folder, 'init', '-q', '-b', 'main', other);
@@ -149,7 +149,7 @@ describe('the tree of a repository', () => {
     expect(Object.keys((await treeOf(root)).changed!)).toEqual(['sub']);
   });
 
-  it('the tree of a repository lists the session’s files in a repository inside it as left, because they do not ship from here', async () => {
+  it('lists the session’s files in a repository inside it as left, because they do not ship from here', async () => {
     const { root } = repository();
     put(root, 'vendor/lib/src/x.c', 'one\n');
     git(join(root, 'vendor/lib'), 'init', '-q');
@@ -158,7 +158,7 @@ describe('the tree of a repository', () => {
     expect(ships).toMatchObject({ files: ['src/a.txt'], left: ['vendor/lib/src/x.c'], moreLeft: 0 });
   });
 
-  it('the tree of a repository in a linked work tree contains only the changes made there', async () => {
+  it('in a linked work tree contains only the changes made there', async () => {
     const { root, folder } = repository();
     const linked = join(folder, 'linked');
     git(root, 'worktree', 'add', '-q', linked);
@@ -167,7 +167,7 @@ describe('the tree of a repository', () => {
     expect((await treeOf(root)).changed).toEqual({});
   });
 
-  it('the tree of a repository during the operator’s merge is committed with the merged changes', async () => {
+  it('during the operator’s merge is committed with the merged changes', async () => {
     const { root } = repository();
     git(root, 'checkout', '-qb', 'side');
     put(root, 'README.md', 'side\n');
@@ -180,7 +180,7 @@ describe('the tree of a repository', () => {
     expect(ships!.id).toBe(git(root, 'write-tree'));
   });
 
-  it('the tree of a repository is a problem instead of a tree if it cannot be computed', async () => {
+  it('is a problem instead of a tree if it cannot be computed', async () => {
     const { root } = repository();
     writeFileSync(join(root, '.git/index'), 'no index');
     const place = { root, config: config(), unsafeNoSandbox: false };
@@ -193,7 +193,7 @@ describe('the tree of a repository', () => {
 });
 
 describe('the tree of a folder without a repository', () => {
-  it('the tree of a folder without a repository changes exactly with each file’s content, name and execute permission', async () => {
+  it('changes exactly with each file’s content, name and execute permission', async () => {
     const root = temporaryFolder();
     put(root, 'a/b.txt', 'b\n');
     put(root, 'node_modules/x.js', 'x\n');

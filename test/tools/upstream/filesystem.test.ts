@@ -125,19 +125,19 @@ const step = async (tool: string, args: { readonly [name: string]: Json }) => se
 const text = (result: unknown): string => JSON.stringify(result);
 
 describe('a tool of the real filesystem server', () => {
-  it('a tool of the real filesystem server reads a file by its path in the root, with the argument name of the spec', async () => {
+  it('reads a file by its path in the root, with the argument name of the spec', async () => {
     const read = await step('files-read', { path: 'src/main.ts', first: 2 });
     expect(read).toMatchObject({ ok: true, outcome: 'ok', result: { content: [{ type: 'text', text: 'one\ntwo' }] } });
     expect(read.evidence[0]!.body).toMatchObject({ event: 'step', effects: [{ path: 'src/main.ts', op: 'read' }] });
   });
 
-  it('a tool of the real filesystem server accepts a list of paths, also an absolute one in the root', async () => {
+  it('accepts a list of paths, also an absolute one in the root', async () => {
     const read = await step('files-read-many', { paths: ['src/main.ts', join(root, 'README.md')] });
     expect(text(read)).toContain('read me');
     expect(text(read)).toContain('three');
   });
 
-  it('a tool of the real filesystem server writes in the scope; its other effects count as unobserved, and the written text is compared', async () => {
+  it('writes in the scope; its other effects count as unobserved, and the written text is compared', async () => {
     const written = await step('files-write', { path: './src/deep/../new.ts', content: 'new\n' });
     expect(written).toMatchObject({ ok: true, outcome: 'ok' });
     expect(readFileSync(join(root, 'src/new.ts'), 'utf8')).toBe('new\n');
@@ -178,7 +178,7 @@ describe('a tool of the real filesystem server', () => {
     ['files-read-many', { paths: ['src/main.ts', '.env'] }, 'one masked file in a list'],
     ['files-read-many', { paths: ['src/main.ts', '../beside/secret.txt'] }, 'one path in a list that leads out'],
     ['files-list', { path: '.' }, 'a folder with a masked file beneath it'],
-  ])('a tool of the real filesystem server refuses %s %j: %s', async (tool, args, _what) => {
+  ])('refuses %s %j: %s', async (tool, args, _what) => {
     const before = [existsSync(join(base, 'beside/new.txt')), readFileSync(join(root, 'README.md'), 'utf8')];
     const refused = await step(tool, args as { [name: string]: Json });
     expect(refused).toMatchObject({ ok: false, denial: { remedy: expect.stringMatching(/\S/) } });
@@ -186,7 +186,7 @@ describe('a tool of the real filesystem server', () => {
     expect([existsSync(join(base, 'beside/new.txt')), readFileSync(join(root, 'README.md'), 'utf8')]).toEqual(before);
   });
 
-  it('a tool of the real filesystem server refuses an absolute path outside the root', async () => {
+  it('refuses an absolute path outside the root', async () => {
     const refused = await step('files-read', { path: join(base, 'beside/secret.txt') });
     expect(refused).toMatchObject({ ok: false, denial: { code: 'out-of-scope' } });
   });
@@ -195,7 +195,7 @@ describe('a tool of the real filesystem server', () => {
     ['to a file outside', () => symlinkSync(join(base, 'beside/secret.txt'), join(root, 'src/link'))],
     ['by a folder outside', () => symlinkSync('../../beside/secret.txt', join(root, 'src/link'))],
     ['to a masked file', () => symlinkSync('../.env', join(root, 'src/link'))],
-  ])('a tool of the real filesystem server refuses a link %s for reading and writing', async (_what, make) => {
+  ])('refuses a link %s for reading and writing', async (_what, make) => {
     make();
     try {
       for (const [tool, args] of [
@@ -210,26 +210,26 @@ describe('a tool of the real filesystem server', () => {
     }
   });
 
-  it('a tool of the real filesystem server refuses to write a file with several names', async () => {
+  it('refuses to write a file with several names', async () => {
     linkSync(join(root, 'README.md'), join(root, 'src/hard'));
     expect(await step('files-write', { path: 'src/hard', content: 'x' })).toMatchObject({ ok: false });
     expect(readFileSync(join(root, 'README.md'), 'utf8')).toBe('read me\n');
     rmSync(join(root, 'src/hard'));
   });
 
-  it('a tool of the real filesystem server follows a link within the root to its target', async () => {
+  it('follows a link within the root to its target', async () => {
     symlinkSync('main.ts', join(root, 'src/inside'));
     const read = await step('files-read', { path: 'src/inside' });
     expect(read.evidence[0]!.body).toMatchObject({ effects: [{ path: 'src/main.ts', op: 'read' }] });
     rmSync(join(root, 'src/inside'));
   });
 
-  it('a tool of the real filesystem server lists a folder without masked files, and any folder if the spec says that it shows only names', async () => {
+  it('lists a folder without masked files, and any folder if the spec says that it shows only names', async () => {
     expect(text(await step('files-list', { path: 'src' }))).toContain('main.ts');
     expect(text(await step('files-tree', { path: '.' }))).toContain('README.md');
   });
 
-  it('a tool of the real filesystem server fails with the server’s own message', async () => {
+  it('fails with the server’s own message', async () => {
     expect(await step('files-read', { path: 'src/no-such.ts' })).toMatchObject({
       ok: true,
       outcome: 'failed',
@@ -239,11 +239,11 @@ describe('a tool of the real filesystem server', () => {
     expect(await step('files-gone', {})).toMatchObject({ error: { code: 'upstream-tool-missing' } });
   });
 
-  it('a tool of the real filesystem server is unavailable if the spec does not name it', async () => {
+  it('is unavailable if the spec does not name it', async () => {
     expect(await step('directory_tree', { path: '.' })).toMatchObject({ ok: false, denial: { code: 'unknown-tool' } });
   });
 
-  it('a tool of the real filesystem server is served by the pinned configuration when the session is resumed', async () => {
+  it('is served by the pinned configuration when the session is resumed', async () => {
     const other = await openSession({ root, agent: 'a', store, specs, config: session.config });
     await other.start('work');
     await other.detach();
@@ -252,7 +252,7 @@ describe('a tool of the real filesystem server', () => {
     await resumed.detach();
   });
 
-  it('a tool of the real filesystem server is a gap in the audit after it acted, but no violation', async () => {
+  it('is a gap in the audit after it acted, but no violation', async () => {
     await step('files-write', { path: 'src/audited.ts', content: 'x' });
     const verdict = await verifySession(session.id, { specs, config: session.config }, store.entries(session.id));
     expect(verdict).toMatchObject({ ok: true, audit: { violations: [] } });

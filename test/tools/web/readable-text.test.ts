@@ -10,13 +10,13 @@ const read = (source: string | Buffer, type = HTML, signal = never) =>
   readableText(Buffer.from(source as never), type, 'https://docs.example.com/a/', signal);
 
 describe('readable text', () => {
-  it('readable text reads HTML as text: headings, lists, links; no scripts and styles', async () => {
+  it('reads HTML as text: headings, lists, links; no scripts and styles', async () => {
     expect(
       await read('<title>T &amp; t</title><style>.x{}</style><h1>Head</h1><ul><li>one</ul><a href="../b">b</a>'),
     ).toEqual({ title: 'T & t', text: 'Head\n\n * one\n\nb [https://docs.example.com/b]' });
   });
 
-  it('readable text leaves other content unchanged', async () => {
+  it('leaves other content unchanged', async () => {
     expect(await read('<b>x</b>', 'text/plain')).toEqual({ title: null, text: '<b>x</b>' });
   });
 
@@ -26,7 +26,7 @@ describe('readable text', () => {
     ['cells that span thousands', `<table>${'<tr><td colspan=9999 rowspan=9999>x'.repeat(100_000)}</table>`],
     ['numerals of millions of letters', `<ol type="i" start="999999999">${'<li>x'.repeat(100_000)}`],
     ['titles that never end', '<title '.repeat(1_000_000)],
-  ])('readable text falls back to the source after unusual HTML made of %s', async (_, html) => {
+  ])('falls back to the source after unusual HTML made of %s', async (_, html) => {
     let ticks = 0;
     const ticking = setInterval(() => (ticks += 1), 5);
     const { text, raw } = await read(html, HTML, AbortSignal.timeout(500));
@@ -37,12 +37,12 @@ describe('readable text', () => {
     else expect(html).toContain('<title');
   });
 
-  it.each(['99999999', '&#57;9999999', '1e8'])('readable text accepts cells that span %s others', async (span) => {
+  it.each(['99999999', '&#57;9999999', '1e8'])('accepts cells that span %s others', async (span) => {
     const cells = `<table><tr><td colspan="${span}" rowspan="${span}">x`;
     expect((await read(`<table><tr><td>${cells}</table><td>y</table>`)).text).toMatch(/^x\s+y$/);
   });
 
-  it('readable text is the page’s source if the time limit is reached', async () => {
+  it('is the page’s source if the time limit is reached', async () => {
     expect(await read('<p>x</p>', HTML, AbortSignal.abort())).toEqual({ title: null, text: '<p>x</p>', raw: true });
   });
 
@@ -59,7 +59,7 @@ describe('readable text', () => {
     ['nothing', Buffer.from('é'), 'text/plain', 'é'],
     ['what nobody knows', Buffer.from('é'), 'text/plain; charset=x-none', 'é'],
     ['a content type against its meta', Buffer.from('<meta charset=latin1><p>é'), 'text/html; charset=utf-8', 'é'],
-  ])('readable text is decoded by %s', async (_, bytes, type, text) => {
+  ])('is decoded by %s', async (_, bytes, type, text) => {
     expect((await read(bytes, type)).text).toBe(text);
   });
 });

@@ -76,25 +76,22 @@ describe('web-fetch through the operator’s proxy', () => {
   test.each([
     ['https', true],
     ['http', false],
-  ])(
-    'web-fetch through the operator’s proxy gets a page over %s whose name only the proxy knows',
-    async (kind, tls) => {
-      const { port, at } = await serve((_, response) => response.end('found'), tls);
-      const company = await companyProxy(port);
-      const env = { [`${kind}_proxy`]: `http://me:word@127.0.0.1:${company.port}` };
-      const network = local({ env, resolve: unknown, tls: { ca: CERTIFICATE, checkServerIdentity: () => undefined } });
-      const { run } = webBackend({ network });
-      const { outcome, effects } = await run(call(at('/a?b'), { allow: allowed(port) }));
-      expect(outcome).toMatchObject({ status: 'ok', result: { text: 'found' } });
-      expect(effects).toEqual([{ path: 'docs.example.com', op: 'connect' }]);
-      const place = `docs.example.com:${port}`;
-      const login = `Basic ${Buffer.from('me:word').toString('base64')}`;
-      expect(company.asked).toEqual([{ line: tls ? `CONNECT ${place}` : `GET http://${place}/a?b`, login }]);
-      expect(JSON.stringify(outcome)).not.toContain('word');
-    },
-  );
+  ])('gets a page over %s whose name only the proxy knows', async (kind, tls) => {
+    const { port, at } = await serve((_, response) => response.end('found'), tls);
+    const company = await companyProxy(port);
+    const env = { [`${kind}_proxy`]: `http://me:word@127.0.0.1:${company.port}` };
+    const network = local({ env, resolve: unknown, tls: { ca: CERTIFICATE, checkServerIdentity: () => undefined } });
+    const { run } = webBackend({ network });
+    const { outcome, effects } = await run(call(at('/a?b'), { allow: allowed(port) }));
+    expect(outcome).toMatchObject({ status: 'ok', result: { text: 'found' } });
+    expect(effects).toEqual([{ path: 'docs.example.com', op: 'connect' }]);
+    const place = `docs.example.com:${port}`;
+    const login = `Basic ${Buffer.from('me:word').toString('base64')}`;
+    expect(company.asked).toEqual([{ line: tls ? `CONNECT ${place}` : `GET http://${place}/a?b`, login }]);
+    expect(JSON.stringify(outcome)).not.toContain('word');
+  });
 
-  test('web-fetch through the operator’s proxy reaches no private address, and uses neither a SOCKS proxy nor one for a host in no_proxy', async () => {
+  test('reaches no private address, and uses neither a SOCKS proxy nor one for a host in no_proxy', async () => {
     const { port, at } = await serve((_, response) => response.end('direct'));
     const company = await companyProxy(port, 502);
     const http_proxy = `http://127.0.0.1:${company.port}`;
@@ -111,7 +108,7 @@ describe('web-fetch through the operator’s proxy', () => {
     expect(company.asked).toEqual([]);
   });
 
-  test('web-fetch through the operator’s proxy reports a proxy that refuses', async () => {
+  test('reports a proxy that refuses', async () => {
     const { port, at } = await serve((_, response) => response.end('x'), true);
     const company = await companyProxy(port, 407);
     const env = { https_proxy: `http://127.0.0.1:${company.port}` };
@@ -121,7 +118,7 @@ describe('web-fetch through the operator’s proxy', () => {
 });
 
 describe('web-fetch', () => {
-  test('web-fetch shows a page as readable text', async () => {
+  test('shows a page as readable text', async () => {
     const seen: http.IncomingMessage[] = [];
     const { port, at } = await serve((request, response) => {
       seen.push(request);
@@ -155,7 +152,7 @@ describe('web-fetch', () => {
     expect(seen[0]!.headers).not.toHaveProperty('cookie');
   });
 
-  test('web-fetch checks the certificate against the name, although it connects to an address', async () => {
+  test('checks the certificate against the name, although it connects to an address', async () => {
     const { port, at } = await serve(
       (_, response) => response.setHeader('content-type', 'text/plain').end('safe'),
       true,
@@ -174,7 +171,7 @@ describe('web-fetch', () => {
     });
   });
 
-  test('web-fetch refuses every host if none is listed, and names the key', async () => {
+  test('refuses every host if none is listed, and names the key', async () => {
     const { outcome, effects } = await webBackend().run(call('https://example.com/', { allow: [] }));
     expect(outcome).toMatchObject({
       status: 'refused',
@@ -184,7 +181,7 @@ describe('web-fetch', () => {
     expect(effects).toEqual([]);
   });
 
-  test('web-fetch does not connect if one address of the name is not public', async () => {
+  test('does not connect if one address of the name is not public', async () => {
     let connected = 0;
     const { port, at } = await serve((_, response) => {
       connected++;
@@ -208,7 +205,7 @@ describe('web-fetch', () => {
     expect(connected).toBe(0);
   });
 
-  test('web-fetch resolves a name once, so that a second answer cannot change the address', async () => {
+  test('resolves a name once, so that a second answer cannot change the address', async () => {
     const { port, at } = await serve((_, response) => response.setHeader('content-type', 'text/plain').end('here'));
     let asked = 0;
     const network = local({ resolve: async () => (asked++ === 0 ? ['127.0.0.1'] : ['127.0.0.99']) });
@@ -217,7 +214,7 @@ describe('web-fetch', () => {
     expect(asked).toBe(1);
   });
 
-  test('web-fetch checks every redirect: host, port, protocol and address', async () => {
+  test('checks every redirect: host, port, protocol and address', async () => {
     const { port, at } = await serve((request, response) => {
       const to = decodeURIComponent(request.url!.slice(2));
       response.writeHead(302, { location: to }).end();
@@ -241,7 +238,7 @@ describe('web-fetch', () => {
     expect((await redirect(`/?${encodeURIComponent('/?/loop')}`)).effects.length).toBeGreaterThan(1);
   });
 
-  test('web-fetch follows at most five redirects', async () => {
+  test('follows at most five redirects', async () => {
     const { port, at } = await serve((request, response) => {
       const left = Number(request.url!.slice(1));
       if (left > 0) response.writeHead(301, { location: `/${left - 1}` }).end();
@@ -258,7 +255,7 @@ describe('web-fetch', () => {
     expect((await run(6)).outcome).toMatchObject({ status: 'failed', code: 'too-many-redirects' });
   });
 
-  test('web-fetch cuts a long answer, also one that expands when unpacked', async () => {
+  test('cuts a long answer, also one that expands when unpacked', async () => {
     const { port, at } = await serve((request, response) => {
       response.setHeader('content-type', 'text/plain');
       if (request.url === '/bomb') response.setHeader('content-encoding', 'gzip').end(gzipSync('é'.repeat(20_000_000)));
@@ -273,7 +270,7 @@ describe('web-fetch', () => {
       });
   });
 
-  test('web-fetch does not read binary content', async () => {
+  test('does not read binary content', async () => {
     const { port, at } = await serve((_, response) => response.setHeader('content-type', 'image/png').end('x'));
     expect((await webBackend({ network: local() }).run(call(at(), { allow: allowed(port) }))).outcome).toMatchObject({
       status: 'failed',
@@ -291,7 +288,7 @@ describe('web-fetch', () => {
     ['of no declared type', { 'content-type': undefined }, Buffer.from('found'), 'found'],
     ['HTML of no declared type', { 'content-type': undefined }, Buffer.from('<!DOCTYPE html><p>found'), 'found'],
   ];
-  test.each(ANSWERS)('web-fetch shows an answer that is %s', async (_, headers, body, text) => {
+  test.each(ANSWERS)('shows an answer that is %s', async (_, headers, body, text) => {
     const { port, at } = await serve((_, response) => {
       response.setHeader('content-type', 'text/plain');
       for (const [name, value] of Object.entries(headers))
@@ -303,7 +300,7 @@ describe('web-fetch', () => {
     expect(outcome).toMatchObject({ status: 'ok', result: { text, truncated: false } });
   });
 
-  test('web-fetch fails for bytes without a text type, and for an empty answer', async () => {
+  test('fails for bytes without a text type, and for an empty answer', async () => {
     const { port, at } = await serve((request, response) =>
       request.url === '/none' ? response.writeHead(204).end() : response.end(Buffer.from([1, 0, 2])),
     );
@@ -313,7 +310,7 @@ describe('web-fetch', () => {
     expect(await get('/none')).toMatchObject({ status: 'ok', result: { status: 204, text: '' } });
   });
 
-  test('web-fetch shows the status of a missing page', async () => {
+  test('shows the status of a missing page', async () => {
     const { port, at } = await serve((_, response) =>
       response.writeHead(404, { 'content-type': 'application/json' }).end('{"a":1}'),
     );
@@ -321,7 +318,7 @@ describe('web-fetch', () => {
     expect(outcome).toMatchObject({ status: 'ok', result: { status: 404, text: '{"a":1}', title: null } });
   });
 
-  test('web-fetch ends if the call is aborted, and at its time limit', async () => {
+  test('ends if the call is aborted, and at its time limit', async () => {
     const { port, at } = await serve(() => {});
     const run = (options: Partial<Options>) =>
       webBackend({ network: local() }).run(call(at(), { allow: allowed(port), ...options }));
@@ -329,7 +326,7 @@ describe('web-fetch', () => {
     expect((await run({ seconds: 0.2 })).outcome).toMatchObject({ status: 'failed', code: 'timed-out' });
   });
 
-  test('web-fetch reports a name without an address, and a host that does not answer', async () => {
+  test('reports a name without an address, and a host that does not answer', async () => {
     const backend = webBackend({ network: local({ resolve: async () => Promise.reject(new Error('ENOTFOUND')) }) });
     expect(
       (await backend.run(call('https://docs.example.com/', { allow: ['docs.example.com'] }))).outcome,
@@ -353,7 +350,7 @@ describe('judgeUrl', () => {
     ['https://api.example.com:8443/', 'https://api.example.com:8443/', 8443],
     ['https://bücher.example/', 'https://xn--bcher-kva.example/', 443],
     ['https://[2606:4700:0::1111]/', 'https://[2606:4700::1111]/', 443],
-  ])('judgeUrl accepts %s', (text, href, port) => {
+  ])('accepts %s', (text, href, port) => {
     const verdict = judgeUrl(text, allow);
     expect(verdict).toMatchObject({ ok: true, judged: { port } });
     if (verdict.ok) expect(verdict.judged.url.href).toBe(href);
@@ -369,7 +366,7 @@ describe('judgeUrl', () => {
     'https://evil.net/example.com',
     'https://evil.net/?https://example.com',
     'https://evil.net#@example.com',
-  ])('judgeUrl refuses %s', (text) => expect(judgeUrl(text, allow)).toMatchObject({ ok: false, code: 'out-of-scope' }));
+  ])('refuses %s', (text) => expect(judgeUrl(text, allow)).toMatchObject({ ok: false, code: 'out-of-scope' }));
 
   test.each([
     'example.com',
@@ -394,11 +391,9 @@ describe('judgeUrl', () => {
     'https:\\\\example.com\\x',
     'https://example.com:99999/',
     `https://example.com/${'x'.repeat(5000)}`,
-  ])('judgeUrl cannot read %j', (text) =>
-    expect(judgeUrl(text, allow)).toMatchObject({ ok: false, code: 'invalid-action' }),
-  );
+  ])('cannot read %j', (text) => expect(judgeUrl(text, allow)).toMatchObject({ ok: false, code: 'invalid-action' }));
 
-  test('judgeUrl accepts only listed hosts for any text', () => {
+  test('accepts only listed hosts for any text', () => {
     const piece = fc.constantFrom(
       'https://',
       'http://',
@@ -446,7 +441,7 @@ describe('isPublicAddress', () => {
     '223.255.255.255',
     '2606:4700::1111',
     '2a00:1450:4001::1',
-  ])('isPublicAddress accepts %s', (address) => expect(isPublicAddress(address)).toBe(true));
+  ])('accepts %s', (address) => expect(isPublicAddress(address)).toBe(true));
   test.each(
     [
       '0.0.0.0',
@@ -490,5 +485,5 @@ describe('isPublicAddress', () => {
       ],
       ['fe80::1%lo', 'localhost', '', '127.1', '0x7f000001'],
     ),
-  )('isPublicAddress refuses %s', (address) => expect(isPublicAddress(address)).toBe(false));
+  )('refuses %s', (address) => expect(isPublicAddress(address)).toBe(false));
 });

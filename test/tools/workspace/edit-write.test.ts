@@ -7,12 +7,12 @@ import { PROTECTED_FILE_NAMES } from '../../../src/spec/policy/protected-names.t
 import { sha256Hex } from '../../../src/tools/content-effect.ts';
 import { freshWorld, makeWorld } from './root-with-sentinels.ts';
 
-describe('edit', () => {
+describe('the tool edit', () => {
   const world = freshWorld();
   const edit = (old: string, text: string, more = {}) =>
     world().run('edit', { path: 'src/a.ts', old, new: text, ...more });
 
-  it('the tool edit replaces exact text and reports both contents', async () => {
+  it('replaces exact text and reports both contents', async () => {
     expect(await edit('two\n', '2\n2b\n')).toEqual({
       outcome: { status: 'ok', result: { path: 'src/a.ts', replacements: 1, lines: 4 } },
       effects: [
@@ -27,12 +27,12 @@ describe('edit', () => {
     expect(world().text('root/src/a.ts')).toBe('one\n2\n2b\nthree\n');
   });
 
-  it('the tool edit treats the new text literally', async () => {
+  it('treats the new text literally', async () => {
     await edit('two', "$& $1 $' \\n");
     expect(world().text('root/src/a.ts')).toBe("one\n$& $1 $' \\n\nthree\n");
   });
 
-  it('the tool edit names a full disk, and leaves the file as it was', async () => {
+  it('names a full disk, and leaves the file as it was', async () => {
     const full = Object.assign(new Error('no space'), { code: 'ENOSPC' });
     const write = vi.spyOn(fs, 'writeSync').mockImplementation(() => {
       throw full;
@@ -47,12 +47,12 @@ describe('edit', () => {
     expect(world().leftovers()).toEqual([]);
   });
 
-  it('edit can delete text', async () => {
+  it('can delete text', async () => {
     expect((await edit('one\ntwo\nthree\n', '')).outcome).toMatchObject({ result: { replacements: 1, lines: 0 } });
     expect(world().text('root/src/a.ts')).toBe('');
   });
 
-  it('the tool edit replaces one occurrence unless all are requested', async () => {
+  it('replaces one occurrence unless all are requested', async () => {
     expect((await edit('o', '0')).outcome).toMatchObject({
       status: 'failed',
       code: 'text-not-unique',
@@ -62,7 +62,7 @@ describe('edit', () => {
     expect(world().text('root/src/a.ts')).toBe('0ne\ntw0\nthree\n');
   });
 
-  it('the tool edit names the most similar lines if the text was not found', async () => {
+  it('names the most similar lines if the text was not found', async () => {
     expect((await edit('two\nfour', 'x')).outcome).toMatchObject({
       status: 'failed',
       code: 'text-not-found',
@@ -74,7 +74,7 @@ describe('edit', () => {
     expect(world().text('root/src/a.ts')).toBe('one\ntwo\nthree\n');
   });
 
-  it('the tool edit keeps CRLF, and says if only line ends differ', async () => {
+  it('keeps CRLF, and says if only line ends differ', async () => {
     world().make({ 'root/src/a.ts': 'one\r\ntwo\r\n' });
     expect((await edit('one\ntwo', 'x')).outcome).toMatchObject({
       code: 'text-not-found',
@@ -89,7 +89,7 @@ describe('edit', () => {
     });
   });
 
-  it('the tool edit refuses meaningless arguments, and changes nothing for equal texts', async () => {
+  it('refuses meaningless arguments, and changes nothing for equal texts', async () => {
     expect((await edit('', 'x')).outcome).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'old' });
     expect((await edit('two', 'two')).outcome).toMatchObject({ status: 'failed', code: 'no-change' });
     expect((await edit('two', '\ud800')).outcome).toMatchObject({ status: 'refused', argument: 'new' });
@@ -97,7 +97,7 @@ describe('edit', () => {
     expect(world().exists('root/src/none.ts')).toBe(false);
   });
 
-  it('the tool edit keeps every other byte in any encoding', async () => {
+  it('keeps every other byte in any encoding', async () => {
     const other = Buffer.from([0xef, 0xbb, 0xbf, 0xe9, 0x0d, 0x0a, 0xff]);
     world().make({ 'root/src/a.ts': Buffer.concat([other, Buffer.from('two'), other]) });
     await edit('two', 'zwei');
@@ -106,17 +106,17 @@ describe('edit', () => {
     );
   });
 
-  it('the tool edit does not edit binary files', async () => {
+  it('does not edit binary files', async () => {
     world().make({ 'root/src/a.ts': 'two\0' });
     expect((await edit('two', '2')).outcome).toMatchObject({ code: 'binary-file' });
   });
 });
 
-describe('write', () => {
+describe('the tool write', () => {
   const world = freshWorld();
   const write = (target: string, content = 'new\n') => world().run('write', { path: target, content });
 
-  it('the tool write creates a file with its missing folders', async () => {
+  it('creates a file with its missing folders', async () => {
     expect(await write('src/new/deep/é.ts', 'é')).toEqual({
       outcome: { status: 'ok', result: { path: 'src/new/deep/é.ts', bytes: 2, created: true } },
       effects: [{ path: 'src/new/deep/é.ts', op: 'create', after: sha256Hex('é') }],
@@ -124,7 +124,7 @@ describe('write', () => {
     expect(world().text('root/src/new/deep/é.ts')).toBe('é');
   });
 
-  it('the tool write replaces a whole file and keeps its mode without set-id bits', async () => {
+  it('replaces a whole file and keeps its mode without set-id bits', async () => {
     fs.chmodSync(path.join(world().root, 'src/a.ts'), 0o4755);
     expect(await write('src/a.ts', '')).toMatchObject({
       outcome: { result: { bytes: 0, created: false } },
@@ -133,14 +133,14 @@ describe('write', () => {
     expect(fs.statSync(path.join(world().root, 'src/a.ts')).mode & 0o7777).toBe(0o755);
   });
 
-  it('write is atomic: a reader of the old file sees the old content to its end', async () => {
+  it('is atomic: a reader of the old file sees the old content to its end', async () => {
     const fd = fs.openSync(path.join(world().root, 'src/a.ts'), 'r');
     await write('src/a.ts', 'x'.repeat(100_000));
     expect(fs.readFileSync(fd, 'utf8')).toBe('one\ntwo\nthree\n');
     fs.closeSync(fd);
   });
 
-  it('the tool write leaves no temporary file and no empty folder behind when it fails', async () => {
+  it('leaves no temporary file and no empty folder behind when it fails', async () => {
     expect((await write(`src/made/${'n'.repeat(256)}`)).outcome).toMatchObject({
       status: 'failed',
       code: 'name-too-long',
@@ -149,7 +149,7 @@ describe('write', () => {
     expect(world().leftovers()).toEqual([]);
   });
 
-  it.each(PROTECTED_FILE_NAMES)('the tool write never writes %s in any scope', async (name) => {
+  it.each(PROTECTED_FILE_NAMES)('never writes %s in any scope', async (name) => {
     const scope = { read: 'root', write: ['.', name, 'src/'], command: 'none', url: 'none' } as const;
     for (const target of [name, `${name}/x`, `src/${name}`, `src/${name}/x/y`, name.toUpperCase(), `src/../${name}`])
       expect(await world().ask('write', { path: target, content: 'x' }, { scope }), target).toMatchObject({
@@ -159,16 +159,16 @@ describe('write', () => {
     expect(fs.readdirSync(world().root).sort()).toEqual(['docs', 'src', 'src-evil']);
   });
 
-  it('the tool write does not read a file of hundreds of megabytes', async () => {
+  it('does not read a file of hundreds of megabytes', async () => {
     fs.truncateSync(path.join(world().root, 'src/a.ts'), 300 * 2 ** 20);
     expect((await write('src/a.ts')).outcome).toMatchObject({ status: 'failed', code: 'too-large' });
   });
 
-  it('the tool write names the git tool for git’s own files', async () => {
+  it('names the git tool for git’s own files', async () => {
     expect((await write('src/.git/config')).outcome).toMatchObject({ remedy: expect.stringContaining('git tool') });
   });
 
-  it('the tool write never writes a file that defines the agent’s limits', async () => {
+  it('never writes a file that defines the agent’s limits', async () => {
     const scope = { read: 'root', write: ['.'], command: 'none', url: 'none' } as const;
     const config = { ...world().call('write', {}).envelope.config, specs: 'my/specs' };
     for (const target of ['hopgate.yaml', 'my/specs/gate.yaml', 'my/specs'])
@@ -194,7 +194,7 @@ describe('write', () => {
       ).toMatchObject({ status: 'refused' });
   });
 
-  it('the tool write accepts a scope of a single file', async () => {
+  it('accepts a scope of a single file', async () => {
     const scope = { read: 'root', write: ['docs/guide.md'], command: 'none', url: 'none' } as const;
     expect(await world().ask('write', { path: 'docs/guide.md', content: '' }, { scope })).toMatchObject({
       status: 'ok',
@@ -204,7 +204,7 @@ describe('write', () => {
     });
   });
 
-  it.each([[1], [null], ['\ud800']])('the tool write refuses %j as content', async (content) => {
+  it.each([[1], [null], ['\ud800']])('refuses %j as content', async (content) => {
     expect(await world().ask('write', { path: 'src/x', content })).toMatchObject({
       status: 'refused',
       argument: 'content',
@@ -213,7 +213,7 @@ describe('write', () => {
 });
 
 describe('edit against a plain model', () => {
-  it('edit against a plain model gives the same result as splitting and joining', async () => {
+  it('gives the same result as splitting and joining', async () => {
     const world = makeWorld();
     const text = fc
       .array(fc.constantFrom('a', 'b', 'ab', 'é', '\n', '\r\n', '$&'), { maxLength: 12 })

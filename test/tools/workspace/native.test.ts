@@ -37,7 +37,7 @@ async function seen(tool: string, args: { [name: string]: string }, act: () => v
 }
 
 describe('the check before another program writes', () => {
-  it('the check before another program writes records the real path and the hash, or that there is no file', async () => {
+  it('records the real path and the hash, or that there is no file', async () => {
     world().link('root/src/other.ts', 'a.ts');
     const hash = sha256Hex('one\ntwo\nthree\n');
     expect(await look('edit', { path: 'src/a.ts' })).toEqual({ before: { path: 'src/a.ts', sha256: hash } });
@@ -55,11 +55,11 @@ describe('the check before another program writes', () => {
     ['a masked file', 'src/secrets/key'],
     ['what belongs to git', 'src/.git/config'],
     ['what steers agents', 'src/.claude/settings.json'],
-  ])('the check before another program writes refuses %s', async (_, name) => {
+  ])('refuses %s', async (_, name) => {
     expect(await refusedFor('write', { path: name, content: 'x' })).toMatchObject({ code: 'out-of-scope' });
   });
 
-  it('the check before another program writes records that a change removed a test', async () => {
+  it('records that a change removed a test', async () => {
     world().make({ 'root/src/a.test.ts': "it('a', x);\nit('b', x);\n" });
     const edit = () => world().make({ 'root/src/a.test.ts': "it('a', x);\n" });
     expect(await seen('edit', { path: 'src/a.test.ts' }, edit)).toMatchObject([
@@ -67,7 +67,7 @@ describe('the check before another program writes', () => {
     ]);
   });
 
-  it('the check before another program writes refuses an import of a masked file, also one that only the edited text contains', async () => {
+  it('refuses an import of a masked file, also one that only the edited text contains', async () => {
     world().make({ 'root/src/CLAUDE.md': 'See @secrets/k' });
     expect(await refusedFor('write', { path: 'src/CLAUDE.md', content: '@secrets/key' })).toMatchObject({
       code: 'out-of-scope',
@@ -78,7 +78,7 @@ describe('the check before another program writes', () => {
   });
 
   it.each(['hopgate/dist/hook.js', 'hopgate', '.bin/hopgate', '@x/y/node_modules/hopgate/package.json'])(
-    'the check before another program writes refuses node_modules/%s, which could answer the next hook',
+    'refuses node_modules/%s, which could answer the next hook',
     async (name) => {
       const refused = await refusedFor('write', { path: `node_modules/${name}`, content: 'x' }, everywhere);
       expect(refused).toMatchObject({ code: 'out-of-scope' });
@@ -88,7 +88,7 @@ describe('the check before another program writes', () => {
     },
   );
 
-  it('the check before another program writes refuses a link out of the root or out of the scope', async () => {
+  it('refuses a link out of the root or out of the scope', async () => {
     world().link('root/src/out.ts', '../../beside/secret.txt');
     world().link('root/src/folder', '../../beside');
     world().link('root/src/guide.md', '../docs/guide.md');
@@ -96,7 +96,7 @@ describe('the check before another program writes', () => {
       expect(await refusedFor('edit', { path: name }), name).toMatchObject({ code: 'out-of-scope', argument: 'path' });
   });
 
-  it('the check before another program writes refuses a hard link, a FIFO, a folder, and a link loop', async () => {
+  it('refuses a hard link, a FIFO, a folder, and a link loop', async () => {
     fs.linkSync(path.join(world().base, 'beside/secret.txt'), path.join(world().root, 'src/hard.ts'));
     execFileSync('mkfifo', [path.join(world().root, 'src/pipe')]);
     world().link('root/src/loop', 'loop');
@@ -108,13 +108,13 @@ describe('the check before another program writes', () => {
 });
 
 describe('the check before another program reads', () => {
-  it('the check before another program reads allows readable and missing files', async () => {
+  it('allows readable and missing files', async () => {
     expect(await refusedFor('read', { path: 'docs/guide.md' })).toBeNull();
     expect(await refusedFor('read', { path: 'docs/none.md' })).toBeNull();
     expect(await refusedFor('read', { path: 'src/a.ts/b' })).toBeNull();
   });
 
-  it('the check before another program reads refuses masked files under any name, links out of the root, and FIFOs, which would block it', async () => {
+  it('refuses masked files under any name, links out of the root, and FIFOs, which would block it', async () => {
     world().make({ 'root/secrets/key': 'OUTSIDE' });
     world().link('root/src/key', '../secrets/key');
     world().link('root/src/out', '../../beside/secret.txt');
@@ -128,7 +128,7 @@ describe('the check before another program searches', () => {
   it.each([
     ['glob', { pattern: '**/*.ts' }],
     ['grep', { pattern: 'two' }],
-  ])('the check before another program searches allows %s if there is no masked file', async (tool, args) => {
+  ])('allows %s if there is no masked file', async (tool, args) => {
     expect(await refusedFor(tool, args)).toBeNull();
   });
 
@@ -136,7 +136,7 @@ describe('the check before another program searches', () => {
     ['glob', { pattern: '**/*.ts' }],
     ['grep', { pattern: 'two' }],
   ])(
-    'the check before another program searches refuses %s with hopgate’s own tool as the remedy if there is a masked file, even an ignored or hidden one',
+    'refuses %s with hopgate’s own tool as the remedy if there is a masked file, even an ignored or hidden one',
     async (tool, args) => {
       world().make({ 'root/docs/.hidden/x.pem': 'OUTSIDE', 'root/.gitignore': '*.pem\n' });
       const refused = await refusedFor(tool, args);
@@ -147,7 +147,7 @@ describe('the check before another program searches', () => {
     },
   );
 
-  it('the check before another program searches refuses a search outside the root', async () => {
+  it('refuses a search outside the root', async () => {
     world().link('root/src/out', '../../beside');
     expect(await refusedFor('glob', { pattern: '/etc/*' })).toMatchObject({ code: 'out-of-scope' });
     expect(await refusedFor('glob', { pattern: '../**' })).toMatchObject({ code: 'out-of-scope' });
@@ -155,33 +155,33 @@ describe('the check before another program searches', () => {
     expect(await refusedFor('grep', { pattern: 'x', path: '/etc' })).toMatchObject({ code: 'out-of-scope' });
   });
 
-  it('the check before another program searches refuses a search if only the files of the session log may be read', async () => {
+  it('refuses a search if only the files of the session log may be read', async () => {
     const scope = { read: 'session-log' as const, write: [], command: 'none' as const, url: 'none' as const };
     expect(await refusedFor('grep', { pattern: 'two' }, { scope, readableFiles: ['src/a.ts'] })).not.toBeNull();
   });
 });
 
 describe('the check after another program', () => {
-  it('the check after another program finds a change by its hashes', async () => {
+  it('finds a change by its hashes', async () => {
     const effects = await seen('edit', { path: 'src/a.ts' }, () => world().make({ 'root/src/a.ts': 'new' }));
     expect(effects).toEqual([
       { path: 'src/a.ts', op: 'modify', before: sha256Hex('one\ntwo\nthree\n'), after: sha256Hex('new') },
     ]);
   });
 
-  it('the check after another program finds a new file, also in new folders', async () => {
+  it('finds a new file, also in new folders', async () => {
     const effects = await seen('write', { path: 'src/x/y.ts' }, () => world().make({ 'root/src/x/y.ts': 'y' }));
     expect(effects).toEqual([{ path: 'src/x/y.ts', op: 'create', after: sha256Hex('y') }]);
   });
 
-  it('the check after another program finds an unchanged file and a deleted one', async () => {
+  it('finds an unchanged file and a deleted one', async () => {
     expect(await seen('edit', { path: 'src/a.ts' }, () => {})).toEqual([]);
     expect(await seen('write', { path: 'src/none.ts' }, () => {})).toEqual([]);
     const gone = await seen('edit', { path: 'src/a.ts' }, () => fs.rmSync(path.join(world().root, 'src/a.ts')));
     expect(gone).toEqual([{ path: 'src/a.ts', op: 'delete', before: sha256Hex('one\ntwo\nthree\n') }]);
   });
 
-  it('the check after another program reports an unobserved effect if a link or a folder has taken the file’s place', async () => {
+  it('reports an unobserved effect if a link or a folder has taken the file’s place', async () => {
     const swapped = await seen('write', { path: 'src/a.ts' }, () => {
       fs.rmSync(path.join(world().root, 'src/a.ts'));
       world().link('root/src/a.ts', '../docs/guide.md');
@@ -191,13 +191,13 @@ describe('the check after another program', () => {
     expect(folder).toBe('unobserved');
   });
 
-  it('the check after another program reports unobserved effects for a ticket that it did not write', async () => {
+  it('reports unobserved effects for a ticket that it did not write', async () => {
     const call = world().call('write', { path: 'src/a.ts' });
     for (const forged of [null, 'x', [], { path: 1 }, { sha256: null }])
       expect(await watch.after(call, forged as never)).toBe('unobserved');
   });
 
-  it('the check after another program reports what was read', async () => {
+  it('reports what was read', async () => {
     expect(await seen('read', { path: 'src/a.ts' }, () => {})).toEqual([{ path: 'src/a.ts', op: 'read' }]);
     expect(await seen('read', { path: 'src/none.ts' }, () => {})).toEqual([]);
     expect(await seen('grep', { pattern: 'two' }, () => {})).toEqual([]);

@@ -38,10 +38,10 @@ describe.each([
     ['C1 controls', 'src/\u0085'],
     ['half a character', 'src/\ud800'],
     ['more than 4096 bytes', `src/${'é'.repeat(2047)}`],
-  ])('the path check refuses %s', async (_what, argument) => refusedEverywhere(argument, 'invalid-action'));
+  ])('refuses %s', async (_what, argument) => refusedEverywhere(argument, 'invalid-action'));
 
   it.each([[1], [null], [['src/a.ts']], [{ path: 'src' }], [true]])(
-    'the path check refuses %j, which is not a string',
+    'refuses %j, which is not a string',
     async (argument) => {
       expect(await world().ask('read', { path: argument })).toMatchObject({
         status: 'refused',
@@ -63,11 +63,9 @@ describe.each([
     '../root-evil/a.ts',
     '../root/src/a.ts',
     'src/../../root/src/a.ts',
-  ])('the path check refuses %s, which is outside the root', async (argument) =>
-    refusedEverywhere(argument, 'out-of-scope'),
-  );
+  ])('refuses %s, which is outside the root', async (argument) => refusedEverywhere(argument, 'out-of-scope'));
 
-  it('the path check compares whole names: root-evil is not root, src-evil is not src', async () => {
+  it('compares whole names: root-evil is not root, src-evil is not src', async () => {
     await refusedEverywhere(`${world().root}-evil/a.ts`, 'out-of-scope');
     expect(await world().ask('read', { path: 'src-evil/a.ts' })).toMatchObject({ status: 'ok' });
     for (const target of ['src-evil/a.ts', 'src-evil/new.ts', 'srcs', 'docs/guide.md'])
@@ -87,7 +85,7 @@ describe.each([
     'nowhere/../src/a.ts',
     'ROOT/src/a.ts',
     'ROOT/docs/../src/a.ts',
-  ])('the path check accepts %s', async (spelling) => {
+  ])('accepts %s', async (spelling) => {
     const argument = spelling.replace('ROOT', world().root);
     expect(await world().ask('read', { path: argument })).toMatchObject({
       status: 'ok',
@@ -99,7 +97,7 @@ describe.each([
     expect(world().text('root/src/a.ts')).toBe('new');
   });
 
-  it('the path check accepts names of any script, and distinguishes composed and decomposed forms', async () => {
+  it('accepts names of any script, and distinguishes composed and decomposed forms', async () => {
     const [composed, decomposed] = ['src/caf\u00e9.ts', 'src/cafe\u0301.ts'];
     world().make({
       [`root/${composed}`]: 'composed',
@@ -115,7 +113,7 @@ describe.each([
     expect(await world().ask('read', { path: 'src/日本 語.ts' })).toMatchObject({ status: 'ok' });
   });
 
-  it('the path check names the kind of file that is in the way', async () => {
+  it('names the kind of file that is in the way', async () => {
     expect(await world().ask('read', { path: 'src' })).toMatchObject({
       status: 'failed',
       code: 'is-a-folder',
@@ -130,7 +128,7 @@ describe.each([
     });
   });
 
-  it('the path check follows a link within the root, and names its target', async () => {
+  it('follows a link within the root, and names its target', async () => {
     world().link('root/src/near', 'a.ts');
     world().link('root/docs/far', '../src/near');
     world().link('root/folder', 'src');
@@ -145,7 +143,7 @@ describe.each([
     });
   });
 
-  it('the path check refuses a link out of the root at any place', async () => {
+  it('refuses a link out of the root at any place', async () => {
     world().link('root/src/file', '../../beside/secret.txt');
     world().link('root/src/folder', path.join(world().base, 'beside'));
     world().link('root/src/twice', 'folder/secret.txt');
@@ -166,7 +164,7 @@ describe.each([
       await refusedEverywhere(`src/${name}`, 'out-of-scope');
   });
 
-  it('the path check refuses loops and dangling links', async () => {
+  it('refuses loops and dangling links', async () => {
     world().link('root/src/loop', 'loop');
     world().link('root/src/ping', 'pong');
     world().link('root/src/pong', 'ping');
@@ -179,7 +177,7 @@ describe.each([
     expect(await world().ask('read', { path: 'src/dangling' })).toMatchObject({ status: 'failed', code: 'not-found' });
   });
 
-  it('the path check requires that a link’s target is in the scope and unmasked, too', async () => {
+  it('requires that a link’s target is in the scope and unmasked, too', async () => {
     world().make({ 'root/.env': 'KEY=1', 'root/.git/hooks/x': 'hook' });
     world().link('root/src/out-of-scope', '../docs/guide.md');
     world().link('root/src/new-elsewhere', '../docs/new.md');
@@ -199,7 +197,7 @@ describe.each([
     expect(world().exists('root/docs/new.md')).toBe(false);
   });
 
-  it('the path check refuses files that only git writes, also if the root itself is a bare repository', async () => {
+  it('refuses files that only git writes, also if the root itself is a bare repository', async () => {
     for (const bare of ['root/', 'root/src/']) {
       world().make({ [`${bare}HEAD`]: 'ref: refs/heads/main', [`${bare}objects/x`]: '', [`${bare}refs/x`]: '' });
       for (const name of ['hooks/post-update', 'refs/heads/main', 'objects/info/alternates', 'info/attributes'])
@@ -213,7 +211,7 @@ describe.each([
     });
   });
 
-  it('a tool writes through a link in the scope without replacing it', async () => {
+  it('lets a tool write through a link in the scope, and the link is kept', async () => {
     world().link('root/src/near', 'a.ts');
     expect(await world().run('write', { path: 'src/near', content: 'x' })).toMatchObject({
       effects: [{ path: 'src/a.ts' }],
@@ -222,7 +220,7 @@ describe.each([
     expect(world().text('root/src/a.ts')).toBe('x');
   });
 
-  it('the path check refuses FIFOs, sockets and devices without blocking', async () => {
+  it('refuses FIFOs, sockets and devices without blocking', async () => {
     execFileSync('mkfifo', [path.join(world().root, 'src/fifo')]);
     const made = process.getuid?.() === 0 && trySpecial('mknod', [path.join(world().root, 'src/null'), 'c', '1', '3']);
     for (const name of ['fifo', ...(made ? ['null'] : [])]) await refusedEverywhere(`src/${name}`, 'out-of-scope');
@@ -234,7 +232,7 @@ describe.each([
     });
   });
 
-  it('the path check reads a file with several names, but never writes it', async () => {
+  it('reads a file with several names, but never writes it', async () => {
     fs.linkSync(path.join(world().base, 'beside/secret.txt'), path.join(world().root, 'src/hard'));
     for (const [tool, more] of [
       ['write', { content: 'x' }],
@@ -248,7 +246,7 @@ describe.each([
     expect(world().text('root/src/hard')).toBe('OUTSIDE\n');
   });
 
-  it('the path check leaves no descriptor open', async () => {
+  it('leaves no descriptor open', async () => {
     const open = () => fs.readdirSync('/proc/self/fd').length;
     world().link('root/src/loop', 'loop');
     world().link('root/src/out', '../../beside');

@@ -76,7 +76,7 @@ describe('any path of an agent', () => {
       )
       .map(([start, pieces]) => start + pieces.join('/'));
 
-  it('any path of an agent never reads or writes outside the root', async () => {
+  it('never reads or writes outside the root', async () => {
     await withWorld(async (world) => {
       world.link('root/src/in', '../docs');
       world.link('root/src/out', '../../beside');
@@ -122,7 +122,7 @@ describe('any path of an agent', () => {
 describe.each([
   ['by descriptor', descriptorAnchors],
   ['by real path', realPathAnchors],
-])('walking a random tree of links by %s', (_, anchors) => {
+])('a walk in a random tree of links by %s', (_, anchors) => {
   const target = fc.constantFrom(
     '..',
     '../..',
@@ -148,7 +148,7 @@ describe.each([
   });
   const asked = fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 4 });
 
-  it('a walk in a random tree of links ends at the same file as the kernel’s walk, or refuses', async () => {
+  it('ends at the same file as the kernel’s walk, or refuses', async () => {
     await withWorld(async (world) => {
       let run = 0;
       fc.assert(

@@ -43,30 +43,33 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
     fs.renameSync(src('evil'), src('d'));
   };
 
-  it.each(CALLS)('%s %j does not leave the root at whichever step a folder is swapped', async (_id, args, tool) => {
-    for (let step = 1; ; step++) {
-      fs.rmSync(world().root, { recursive: true });
-      prepare();
-      const before = world().outside();
-      let steps = 0;
-      const swapping: Anchors = {
-        root: descriptorAnchors.root,
-        child(folder, name) {
-          const found = descriptorAnchors.child(folder, name);
-          if (++steps === step) swap();
-          return found;
-        },
-      };
-      const report = await attempt(() => tool(world().call(_id, args), swapping));
-      expect(JSON.stringify(report), `swapped at step ${step}`).not.toContain('OUTSIDE');
-      expect(world().outside(), `swapped at step ${step}`).toBe(before);
-      expect(world().leftovers()).toEqual([]);
-      if (steps < step) break;
-      expect(step).toBeLessThan(100);
-    }
-  });
+  it.each(CALLS)(
+    'leads %s %j to no file outside the root, whichever step a folder is swapped at',
+    async (_id, args, tool) => {
+      for (let step = 1; ; step++) {
+        fs.rmSync(world().root, { recursive: true });
+        prepare();
+        const before = world().outside();
+        let steps = 0;
+        const swapping: Anchors = {
+          root: descriptorAnchors.root,
+          child(folder, name) {
+            const found = descriptorAnchors.child(folder, name);
+            if (++steps === step) swap();
+            return found;
+          },
+        };
+        const report = await attempt(() => tool(world().call(_id, args), swapping));
+        expect(JSON.stringify(report), `swapped at step ${step}`).not.toContain('OUTSIDE');
+        expect(world().outside(), `swapped at step ${step}`).toBe(before);
+        expect(world().leftovers()).toEqual([]);
+        if (steps < step) break;
+        expect(step).toBeLessThan(100);
+      }
+    },
+  );
 
-  it('a tree that changes during a tool call grep drops lines that ripgrep read in another file', async () => {
+  it('makes grep drop lines that ripgrep read in another file', async () => {
     prepare();
     let swapped = false;
     const swapBeforeSearch: Anchors = {
@@ -100,14 +103,14 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
   const matches = (anchors: Anchors) =>
     runGrepTool(world().call('grep', { pattern: 'inside', path: 'src/d' }), anchors);
 
-  it('a tree that changes during a tool call grep drops lines that are not at that offset of the file', async () => {
+  it('makes grep drop lines that are not at that offset of the file', async () => {
     prepare();
     expect(await matches(descriptorAnchors)).toMatchObject({ outcome: { result: { matches: [{ text: 'inside' }] } } });
     const rewrite = afterSearch(() => fs.writeFileSync(src('d/a.ts'), 'changed\n'));
     expect(await matches(rewrite)).toMatchObject({ outcome: { result: { matches: [] } } });
   });
 
-  it('a tree that changes during a tool call grep and glob drop names that now lead to masked files', async () => {
+  it('makes grep and glob drop names that now lead to masked files', async () => {
     for (const [tool, args] of [
       [runGrepTool, { pattern: 'inside', path: 'src' }],
       [runGlobTool, { pattern: 'd/*', path: 'src' }],
@@ -123,7 +126,7 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
     }
   });
 
-  it('a link that replaces a new folder is not followed', () => {
+  it('is not followed through a link that replaces a new folder', () => {
     prepare();
     const before = world().outside();
     const relink: Anchors = {
@@ -154,7 +157,7 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
     expect(() => d.check()).toThrow(AnchorMovedError);
   });
 
-  it('an edit does not overwrite a change of another program', () => {
+  it('keeps the change of another program from being overwritten by an edit', () => {
     prepare();
     const meddling: Anchors = {
       root: descriptorAnchors.root,
@@ -177,7 +180,7 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
     expect(world().leftovers()).toEqual([]);
   });
 
-  it('a tree that changes during a tool call many random swaps never lead outside the root', {
+  it('never leads outside the root, by many random swaps', {
     timeout: STORM + 20_000,
   }, async () => {
     prepare();

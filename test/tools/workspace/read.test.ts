@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { freshWorld, makeWorld, resultOf } from './root-with-sentinels.ts';
 
-describe('read', () => {
+describe('the tool read', () => {
   const world = freshWorld();
   const read = async (args: { [name: string]: number | string }, more = {}) =>
     world().ask('read', { path: 'src/f', ...args }, {}, more);
 
-  it('the tool read returns lines from 1 with their own line ends, and the total', async () => {
+  it('returns lines from 1 with their own line ends, and the total', async () => {
     world().make({ 'root/src/f': 'a\r\nb\n\nlast' });
     expect(await read({})).toEqual({
       status: 'ok',
@@ -27,7 +27,7 @@ describe('read', () => {
     expect(await read({})).toMatchObject({ result: { text: '', from: 1, to: 0, lines: 0, truncated: false } });
   });
 
-  it.each([0, -1, 1.5, 'x'])('the tool read refuses %j as a line number', async (offset) => {
+  it.each([0, -1, 1.5, 'x'])('refuses %j as a line number', async (offset) => {
     world().make({ 'root/src/f': 'a' });
     expect(await read({ offset })).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'offset' });
     expect(await read({ limit: offset })).toMatchObject({
@@ -37,7 +37,7 @@ describe('read', () => {
     });
   });
 
-  it('the tool read finds ranges in 100,000 lines across its read blocks', async () => {
+  it('finds ranges in 100,000 lines across its read blocks', async () => {
     const line = (n: number) => `line ${n} ${'é'.repeat(n % 40)}\n`;
     const all = Array.from({ length: 100_000 }, (_, i) => line(i + 1));
     world().make({ 'root/src/f': all.join('') });
@@ -60,7 +60,7 @@ describe('read', () => {
     }
   });
 
-  it('the tool read cuts a long output after a whole line, so that the next call continues there', async () => {
+  it('cuts a long output after a whole line, so that the next call continues there', async () => {
     world().make({ 'root/src/f': 'aaaa\nbbbb\ncccc\ndddd\n' });
     const more = { limits: { outputBytes: 12 } };
     expect(await read({}, more)).toMatchObject({
@@ -71,7 +71,7 @@ describe('read', () => {
     });
   });
 
-  it('the tool read cuts a line that is longer than the output between characters', async () => {
+  it('cuts a line that is longer than the output between characters', async () => {
     world().make({ 'root/src/f': '日本語\n' });
     for (const [outputBytes, text] of [
       [8, '日本'],
@@ -85,7 +85,7 @@ describe('read', () => {
       });
   });
 
-  it('the tool read reports a binary file, and marks other encodings as lossy', async () => {
+  it('reports a binary file, and marks other encodings as lossy', async () => {
     world().make({
       'root/src/f': Buffer.from([0x50, 0x4b, 0, 1]),
       'root/src/latin': Buffer.from([0x63, 0x61, 0x66, 0xe9, 10]),
@@ -96,7 +96,7 @@ describe('read', () => {
     });
   });
 
-  it('the tool read stops when it is aborted', async () => {
+  it('stops when it is aborted', async () => {
     world().make({ 'root/src/f': 'x\n'.repeat(1_000_000) });
     const control = new AbortController();
     const reading = world().run('read', { path: 'src/f' }, {}, { signal: control.signal });
@@ -107,7 +107,7 @@ describe('read', () => {
     });
   });
 
-  it('the tool read stops at its time limit', async () => {
+  it('stops at its time limit', async () => {
     expect(await world().ask('read', { path: 'src/a.ts' }, {}, { limits: { seconds: 0 } })).toMatchObject({
       status: 'failed',
       code: 'time-limit',
@@ -133,7 +133,7 @@ describe('read', () => {
     });
   });
 
-  it('the tool read refuses masked files and git’s credentials', async () => {
+  it('refuses masked files and git’s credentials', async () => {
     world().make({
       'root/.env': 'K',
       'root/x/.env': 'K',
@@ -148,7 +148,7 @@ describe('read', () => {
 });
 
 describe('reading in pieces', () => {
-  it('reading in pieces yields the whole file for any text and limit', async () => {
+  it('yields the whole file for any text and limit', async () => {
     const world = makeWorld();
     try {
       const text = fc

@@ -5,14 +5,14 @@ import { describe, expect, it } from 'vitest';
 import { runRipgrep } from '../../../src/tools/workspace/ripgrep.ts';
 import { freshWorld, resultOf } from './root-with-sentinels.ts';
 
-describe('glob', () => {
+describe('the tool glob', () => {
   const world = freshWorld();
   const files = async (pattern: string, more = {}, envelope = {}) => {
     const outcome = await world().ask('glob', { pattern, ...more }, envelope);
     return resultOf<{ files: string[] }>(outcome).files;
   };
 
-  it('the tool glob lists matching files in order, including hidden ones', async () => {
+  it('lists matching files in order, including hidden ones', async () => {
     world().make({ 'root/src/z.ts': '', 'root/src/b/c.ts': '', 'root/.hidden/x.ts': '', 'root/top.ts': '' });
     expect(await files('**/*.ts')).toEqual([
       '.hidden/x.ts',
@@ -30,7 +30,7 @@ describe('glob', () => {
     expect(await files('nothing')).toEqual([]);
   });
 
-  it('the tool glob omits ignored files and .git', async () => {
+  it('omits ignored files and .git', async () => {
     execFileSync('git', ['init', '-q', world().root]);
     world().make({
       'root/.gitignore': 'dist/\n*.log\n',
@@ -42,7 +42,7 @@ describe('glob', () => {
     expect(await files('**/*.log', { path: 'src' })).toEqual([]);
   });
 
-  it('the tool glob omits masked and linked files', async () => {
+  it('omits masked and linked files', async () => {
     world().make({ 'root/.env': '', 'root/secrets/x.ts': '', 'root/src/k.pem': '' });
     world().link('root/src/out', '../../beside');
     world().link('root/src/file', '../../beside/secret.txt');
@@ -54,7 +54,7 @@ describe('glob', () => {
     });
   });
 
-  it('the tool glob shows only files of the session log if the scope says so', async () => {
+  it('shows only files of the session log if the scope says so', async () => {
     const scope = { read: 'session-log', write: [], command: 'none', url: 'none' } as const;
     expect(await files('**', {}, { scope, readableFiles: ['src/a.ts'] })).toEqual(['src/a.ts']);
     expect(await world().ask('glob', { pattern: '**' }, { scope: { ...scope, read: 'none' } })).toMatchObject({
@@ -62,7 +62,7 @@ describe('glob', () => {
     });
   });
 
-  it('the tool glob stops at the output limit and says so', async () => {
+  it('stops at the output limit and says so', async () => {
     for (let i = 0; i < 50; i++) world().make({ [`root/many/${String(i).padStart(3, '0')}.txt`]: '' });
     const { outcome } = await world().run('glob', { pattern: 'many/*' }, {}, { limits: { outputBytes: 100 } });
     expect(outcome).toMatchObject({
@@ -73,18 +73,15 @@ describe('glob', () => {
     });
   });
 
-  it.each(['../*', '/etc/*', 'src/../../*', '**/../../x'])(
-    'the tool glob refuses %s, which leads outside',
-    async (pattern) => {
-      expect(await world().ask('glob', { pattern })).toMatchObject({
-        status: 'refused',
-        code: 'out-of-scope',
-        argument: 'pattern',
-      });
-    },
-  );
+  it.each(['../*', '/etc/*', 'src/../../*', '**/../../x'])('refuses %s, which leads outside', async (pattern) => {
+    expect(await world().ask('glob', { pattern })).toMatchObject({
+      status: 'refused',
+      code: 'out-of-scope',
+      argument: 'pattern',
+    });
+  });
   it.each(['', 'a\0b', '*a*a*a*a*a*b', '**/a/**/b/**/c/**/d/**/e', 'x'.repeat(600)])(
-    'the tool glob refuses %j as a pattern',
+    'refuses %j as a pattern',
     async (pattern) => {
       expect(await world().ask('glob', { pattern })).toMatchObject({
         status: 'refused',
@@ -94,19 +91,19 @@ describe('glob', () => {
     },
   );
 
-  it('the tool glob lists names unchanged, except those that no argument can express', async () => {
+  it('lists names unchanged, except those that no argument can express', async () => {
     world().make({ 'root/odd/a b.txt': '', 'root/odd/日本.txt': '', 'root/odd/-e': '', 'root/odd/new\nline': '' });
     fs.writeFileSync(Buffer.concat([Buffer.from(`${world().root}/odd/`), Buffer.from([0xff])]), '');
     expect(await files('odd/*')).toEqual(['odd/-e', 'odd/a b.txt', 'odd/日本.txt']);
   });
 });
 
-describe('grep', () => {
+describe('the tool grep', () => {
   const world = freshWorld();
   const grep = (pattern: string, more = {}, envelope = {}, limits = {}) =>
     world().ask('grep', { pattern, ...more }, envelope, { limits });
 
-  it('the tool grep finds the matching lines with their line numbers', async () => {
+  it('finds the matching lines with their line numbers', async () => {
     expect(await grep('^t')).toEqual({
       status: 'ok',
       result: {
@@ -128,7 +125,7 @@ describe('grep', () => {
     });
   });
 
-  it('the tool grep passes any text as a pattern, not as an option', async () => {
+  it('passes any text as a pattern, not as an option', async () => {
     world().make({ 'root/src/flags': '--pre=touch owned\n-e x\n--files\n' });
     for (const pattern of ['--pre=touch', '-e x', '--files']) {
       expect(await grep(pattern, { path: 'src' })).toMatchObject({ result: { files: ['src/flags'] } });
@@ -137,7 +134,7 @@ describe('grep', () => {
     expect(await grep('dashed', { path: 'src/--pre=touch' })).toMatchObject({ result: { files: ['src/--pre=touch'] } });
   });
 
-  it('the tool grep explains an invalid pattern in ripgrep’s words', async () => {
+  it('explains an invalid pattern in ripgrep’s words', async () => {
     for (const pattern of ['(', '[z-a]', 'a{1000000000}', '\\p{Nonsense}', '(?=look)'])
       expect(await grep(pattern), pattern).toMatchObject({
         status: 'failed',
@@ -148,7 +145,7 @@ describe('grep', () => {
       expect(await grep(pattern)).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'pattern' });
   });
 
-  it('the tool grep searches no masked, ignored or linked file and not .git', async () => {
+  it('searches no masked, ignored or linked file and not .git', async () => {
     execFileSync('git', ['init', '-q', world().root]);
     world().make({
       'root/.env': 'needle\n',
@@ -171,7 +168,7 @@ describe('grep', () => {
     });
   });
 
-  it('the tool grep ignores configuration of the host and of the tree', async () => {
+  it('ignores configuration of the host and of the tree', async () => {
     world().make({
       'root/.ripgreprc': '--pre=touch\n',
       'beside/rc': `--pre\n${world().base}/beside/pre.sh\n`,
@@ -187,7 +184,7 @@ describe('grep', () => {
     expect(world().exists('beside/owned')).toBe(false);
   });
 
-  it('the tool grep cuts long lines and long results, and says so', async () => {
+  it('cuts long lines and long results, and says so', async () => {
     world().make({ 'root/src/long': `${'é'.repeat(5000)}needle\n`, 'root/src/many': 'needle\n'.repeat(1000) });
     expect(await grep('needle', { path: 'src/long' })).toMatchObject({
       result: { matches: [{ text: 'é'.repeat(1000), cut: true }] },
@@ -197,12 +194,12 @@ describe('grep', () => {
     expect(JSON.stringify(resultOf<{ matches: object[] }>(outcome).matches).length).toBeLessThan(550);
   });
 
-  it('the tool grep skips over a line of many megabytes', async () => {
+  it('skips over a line of many megabytes', async () => {
     world().make({ 'root/src/aaa': `needle ${'x'.repeat(9_000_000)}\n`, 'root/src/bbb': 'needle\n' });
     expect(await grep('needle', { path: 'src' })).toMatchObject({ result: { files: ['src/bbb'] } });
   });
 
-  it('the tool grep shows lines that are not UTF-8, and lines with CRLF, as text', async () => {
+  it('shows lines that are not UTF-8, and lines with CRLF, as text', async () => {
     world().make({ 'root/src/latin': Buffer.from([0x63, 0x61, 0x66, 0xe9, 13, 10]) });
     expect(await grep('caf', { path: 'src' })).toMatchObject({ result: { matches: [{ text: 'caf\ufffd', line: 1 }] } });
   });
@@ -215,7 +212,7 @@ describe('the ripgrep process', () => {
     return ['--json', '-e', 'needle'];
   };
 
-  it('the ripgrep process is killed on abort', async () => {
+  it('is killed on abort', async () => {
     const control = new AbortController();
     let records = 0;
     const limits = { seconds: 20, signal: control.signal };
@@ -228,7 +225,7 @@ describe('the ripgrep process', () => {
     expect(records).toBe(1);
   });
 
-  it('the ripgrep process is killed at the time limit', async () => {
+  it('is killed at the time limit', async () => {
     const limits = { seconds: 0.05, signal: new AbortController().signal };
     const until = Date.now() + 200;
     const run = await runRipgrep(world().root, many(), './', '\n', limits, () => {
@@ -238,7 +235,7 @@ describe('the ripgrep process', () => {
     expect(run.end).toBe('time-limit');
   });
 
-  it('the ripgrep process reports the cause if it cannot run', async () => {
+  it('reports the cause if it cannot run', async () => {
     const limits = { seconds: 20, signal: new AbortController().signal };
     expect(await runRipgrep(world().root, ['--no-such-flag'], './', '\n', limits, () => true)).toMatchObject({
       end: 'error',
@@ -262,7 +259,7 @@ describe('a file with a name that no argument can express', () => {
     leftOut: { count: files.length, files, why: expect.stringContaining('rename') },
   });
 
-  it('a file with a name that no argument can express is reported escaped by glob if the pattern matches it', async () => {
+  it('is reported escaped by glob if the pattern matches it', async () => {
     world().make({ [NEWLINE]: 'found', [ESCAPE]: 'found' });
     fs.writeFileSync(notUtf8('src'), 'found');
     const names = ['src/\\u{1b}[2J.txt', 'src/\\xff.txt', 'src/a\\u{a}b.txt'];
@@ -272,7 +269,7 @@ describe('a file with a name that no argument can express', () => {
     expect(resultOf(await world().ask('glob', { pattern: '**/*.ts' }))).not.toHaveProperty('leftOut');
   });
 
-  it('a file with a name that no argument can express is reported by grep if one of its lines matches', async () => {
+  it('is reported by grep if one of its lines matches', async () => {
     world().make({ [NEWLINE]: 'found', [ESCAPE]: 'nothing', 'root/src/c.txt': 'found\n' });
     fs.writeFileSync(notUtf8('src'), 'found');
     const { matches, leftOut } = resultOf<{ matches: { path: string }[]; leftOut: unknown }>(
@@ -282,7 +279,7 @@ describe('a file with a name that no argument can express', () => {
     expect({ leftOut }).toEqual(reportOf(['src/\\xff.txt', 'src/a\\u{a}b.txt']));
   });
 
-  it('a file with a name that no argument can express is reported in a folder with such a name, too', async () => {
+  it('is reported in a folder with such a name, too', async () => {
     world().make({ 'root/a\tb/c.txt': 'found' });
     fs.mkdirSync(notUtf8());
     fs.writeFileSync(Buffer.concat([notUtf8(), Buffer.from('/d.txt')]), 'found');
@@ -295,7 +292,7 @@ describe('a file with a name that no argument can express', () => {
       );
   });
 
-  it('a file with a name that no argument can express is not reported if it is masked, linked or unreadable in the scope', async () => {
+  it('is not reported if it is masked, linked or unreadable in the scope', async () => {
     world().make({ 'root/secrets/a\nb': 'found', 'root/a\nb/.env': 'found' });
     world().link('root/src/c\nd', '../../beside/secret.txt');
     world().link('root/e\nf', '../beside');
@@ -311,7 +308,7 @@ describe('a file with a name that no argument can express', () => {
     ).not.toHaveProperty('leftOut');
   });
 
-  it('a file with a name that no argument can express is counted fully and listed partly', async () => {
+  it('is counted fully and listed partly', async () => {
     world().make(Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`root/many/${i}\n`, ''])));
     const { leftOut } = resultOf<{ leftOut: { count: number; files: string[] } }>(
       await world().ask('glob', { pattern: 'many/*' }),
@@ -319,7 +316,7 @@ describe('a file with a name that no argument can express', () => {
     expect([leftOut.count, leftOut.files.length]).toEqual([30, 20]);
   });
 
-  it('a file with a name that no argument can express is refused by the tools with a path argument', async () => {
+  it('is refused by the tools with a path argument', async () => {
     world().make({ [NEWLINE]: 'found' });
     for (const [tool, args] of [
       ['read', {}],

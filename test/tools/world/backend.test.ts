@@ -45,7 +45,7 @@ const play = async (action: string, task?: string) => {
 const planOf = (id: string) => oraclePlan(generateHouse(houseOptionsFromId(id)!))!;
 
 describe('alfworld-action', () => {
-  it('alfworld-action shows the task first, and the source of each text', async () => {
+  it('shows the task first, and the source of each text', async () => {
     await open({ seed: 3 });
     const first = await play('look');
     const house = generateHouse({ seed: 3 });
@@ -58,7 +58,7 @@ describe('alfworld-action', () => {
     );
   });
 
-  it('alfworld-action is a step with the effect simulate, allowed in DIAGNOSE, with a result for the fruit', async () => {
+  it('is a step with the effect simulate, allowed in DIAGNOSE, with a result for the fruit', async () => {
     await open({ seed: 3 });
     const commands = planOf('seed:3');
     for (const command of commands.slice(0, -1)) expect(await play(command)).toMatchObject({ won: false });
@@ -75,13 +75,13 @@ describe('alfworld-action', () => {
     ['always', true, true],
     ['on-refusal', false, true],
     ['never', false, false],
-  ])('alfworld-action lists the admissible commands %s', async (commands, first, refused) => {
+  ])('lists the admissible commands %s', async (commands, first, refused) => {
     await open({ seed: 3, commands });
     expect(String((await play('look'))['text']).includes('Commands: ')).toBe(first);
     expect(String((await play('fly'))['text']).includes('Commands: ')).toBe(refused);
   });
 
-  it('alfworld-action finds a game by words of its task, or says that there is none', async () => {
+  it('finds a game by words of its task, or says that there is none', async () => {
     await open({});
     expect(await play('look', 'put an apple in the fridge')).toMatchObject({
       observation: expect.stringMatching(/Your task is to: put (a|some) apple (in|on) fridge\.$/),
@@ -94,7 +94,7 @@ describe('alfworld-action', () => {
   it.each([
     ['bell joe "hi"', 'Call the tool bell.'],
     ['hop-out "stuck"', 'Hop to another peripheral.'],
-  ])('alfworld-action does not play %s', async (line, remedy) => {
+  ])('does not play %s', async (line, remedy) => {
     await open({ seed: 3 });
     expect(JSON.stringify(await play(line))).toContain(remedy);
   });
@@ -103,14 +103,14 @@ describe('alfworld-action', () => {
     ['gopher://x', 'is not an address'],
     ['http://example.com:3456', 'The world is on another machine'],
     ['ws://10.0.0.1/', 'The world is on another machine'],
-  ])('alfworld-action refuses the configured server %s', async (server, why) => {
+  ])('refuses the configured server %s', async (server, why) => {
     await open({ 'alfworld-server': server });
     expect(JSON.stringify(await play('look'))).toContain(why);
   });
 });
 
 describe('a game', () => {
-  it('a game continues after chat and reflect, and after the process has ended', async () => {
+  it('continues after chat and reflect, and after the process has ended', async () => {
     const store = memoryStore();
     await open({ seed: 3 }, { store });
     const commands = planOf('seed:3');
@@ -142,7 +142,7 @@ describe('a game', () => {
     beforeEach(serve);
     afterEach(() => server.close());
 
-    it('a game over HTTP continues after the world was killed', async () => {
+    it('continues after the world was killed', async () => {
       await open({ 'alfworld-server': server.address, seed: 6 });
       const commands = planOf('seed:6');
       for (const command of commands.slice(0, -1)) await play(command);
@@ -156,7 +156,7 @@ describe('a game', () => {
       expect(last['text']).toContain(`your ${commands.length - 1} commands had the same answers`);
     });
 
-    it('a game over HTTP is reported as lost if another client moved the world', async () => {
+    it('is reported as lost if another client moved the world', async () => {
       await open({ 'alfworld-server': server.address, seed: 6 });
       await play('look');
       await fetch(`${server.address}/step`, { method: 'POST', body: '{"action":"look"}' });

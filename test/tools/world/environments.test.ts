@@ -82,7 +82,7 @@ describe('a client of a world', () => {
     ['{"observation": 1}', 'invalid-answer', 'observation: not as expected'],
     ['<html>', 'invalid-answer', 'does not answer as an ALFWorld server'],
     [`"${'x'.repeat(2 << 20)}"`, 'invalid-answer', 'more than 1048576 bytes'],
-  ])('a client of a world refuses an answer that is malformed or too long: case %#', async (text, code, message) => {
+  ])('refuses an answer that is malformed or too long: case %#', async (text, code, message) => {
     const server = createServer((_, response) => response.end(text));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const client = new AlfworldClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
@@ -90,12 +90,12 @@ describe('a client of a world', () => {
     server.close();
   });
 
-  it('a client of a world reports a server that does not answer', async () => {
+  it('reports a server that does not answer', async () => {
     await expect(new AlfworldClient('http://127.0.0.1:1').state()).rejects.toMatchObject({ code: 'unreachable' });
     await expect(new OpenEnvClient('http://127.0.0.1:1').reset()).rejects.toMatchObject({ code: 'unreachable' });
   });
 
-  it('a client of a world gives up after its time', async () => {
+  it('gives up after its time', async () => {
     const server = createServer(() => {});
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -116,7 +116,7 @@ describe('what an agent carries', () => {
     [null, 'You are carrying: a egg 1.', 'egg 1'],
     ['egg 1', 'You are not carrying anything.', null],
     ['egg 1', 'Nothing happens.', 'egg 1'],
-  ])('what an agent carries is %j, then after %j it is %j', (before, observation, after) =>
+  ])('is %j, then after %j it is %j', (before, observation, after) =>
     expect(carriedObjectsAfter(before, observation)).toBe(after),
   );
 });

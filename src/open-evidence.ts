@@ -8,7 +8,7 @@ import { type SqliteStoreOptions, sqliteStore } from './stores/sqlite.ts';
 
 /**
  * Opens the evidence of a repository; the caller closes it.
- * @param access `create`: the state folder and the file are made if they are missing. `read`: the file must exist; its
+ * @param access `create` makes the state folder and the file if they are missing. `read` needs an existing file; its
  * folder need not be writable.
  */
 export function openEvidence(

@@ -21,11 +21,11 @@ export interface OpenAiAgentsOptions {
 
 /** A session as the OpenAI Agents SDK uses it. */
 export interface OpenAiAgents {
-  /** For the `Agent`: every tool and the controls, enabled turn by turn. Each call is decided when it runs. */
+  /** The tools and controls for the SDK's `Agent`, enabled turn by turn. Each call is decided when it runs. */
   readonly tools: FunctionTool<unknown, never, string>[];
-  /** For the `Agent`: its situation, updated each turn. */
+  /** The agent's situation as instructions for the SDK's `Agent`, updated each turn. */
   instructions(): Promise<string>;
-  /** For `run` and for a `Runner`: unavailable tools are refused with the remedy; the calls of a turn run in order. */
+  /** Options for the SDK's `run`: unavailable tools are refused with the remedy; calls of a turn run in order. */
   readonly options: {
     readonly toolNotFoundBehavior: 'return_error_to_model';
     readonly toolErrorFormatter: ToolErrorFormatter;

@@ -17,7 +17,7 @@ export interface MessageIn {
   readonly text: string;
 }
 
-/** The outcome of one line. `talk`: the line was not a command, and nothing was done. */
+/** The outcome of one line of the agent: a command that was done or could not be read, or talk, which does nothing. */
 export type HeardLine =
   | { readonly kind: 'talk'; readonly line: string }
   | { readonly kind: 'unreadable'; readonly line: string; readonly why: string }

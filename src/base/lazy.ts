@@ -1,6 +1,5 @@
 /** A value, or a function that computes it: for a part of an object that few readers need. */
 export type Lazy<Value extends object> = Value | (() => Value);
 
-/** The value of a {@link Lazy}. */
 export const valueOfLazy = <Value extends object>(lazy: Lazy<Value>): Value =>
   typeof lazy === 'function' ? lazy() : lazy;

@@ -4,8 +4,7 @@ const WIDTH = 120;
 
 /**
  * Prints a JSON value as a TypeScript literal in Biome's layout (two spaces, single quotes, width 120), so that the
- * formatter leaves generated files unchanged. `column`: start column of the literal. `after`: number of characters that
- * follow on its last line.
+ * formatter leaves generated files unchanged. The literal starts at `column`; `after` characters follow its last line.
  */
 export function printTypeScriptLiteral(value: Json, indent = 0, column = 0, after = 0): string {
   const flat = printFlat(value);

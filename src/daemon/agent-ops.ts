@@ -29,11 +29,11 @@ export type SessionRequest =
       | ({ readonly op: 'hop' } & OperatorHop)
     ));
 
-/** A hop by the operator. `token`: the operator's token of the repository. */
 interface OperatorHop {
   readonly to: string;
   readonly exit?: string;
   readonly reason: string;
+  /** The operator's token of the repository. */
   readonly token: string;
 }
 

@@ -21,7 +21,7 @@ export interface SessionOwner {
   readonly agent: string;
   /** The session whose envelope limits this one; null if none does. */
   readonly parent: string | null;
-  /** `own`: only the parent's mode limits this session. `parent` or absent: the parent's whole envelope does. */
+  /** `own` if only the parent's mode limits this session; otherwise the parent's whole envelope does. */
   readonly within?: 'parent' | 'own';
   /** Destinations and modes that the operator approved in advance, or `all`. */
   readonly approve: readonly string[];

@@ -137,7 +137,7 @@ export interface HopBody {
   readonly facts: Fields;
   /** The tested tree and what ships, as the gate saw them; absent if the hop does not depend on the working tree. */
   readonly tree?: Fields;
-  /** Present if the agent hopped back because an expectation failed; `shownBy`: the id of the entry that showed it. */
+  /** Present if the agent hopped back because an expectation failed; the entry `shownBy` showed it. */
   readonly reframe?: { readonly expected: string; readonly actual: string; readonly shownBy: string | null };
 }
 export interface ModeBody {
@@ -217,7 +217,7 @@ export interface DelegationBody {
   readonly event: 'delegation';
   readonly from: string;
   readonly to: string;
-  /** The limits of the sub-agent. `parent`: both peripherals, `from` and `to`. `own`: the peripheral `to` alone. */
+  /** The limits of the sub-agent: those of both peripherals (`parent`), or those of `to` alone (`own`). */
   readonly within: 'parent' | 'own';
   /** The id of the sub-agent's session, which may never begin; null for a run of the agency. */
   readonly session: string | null;

@@ -1,7 +1,6 @@
 import type { Body } from './bodies.ts';
 import type { ClaimType } from './entry.ts';
 
-/** For each event, the claim type of its entry. */
 export const CLAIM_TYPE_OF_EVENT: { readonly [event in Body['event']]: ClaimType } = {
   'session-open': 'goal',
   start: 'goal',

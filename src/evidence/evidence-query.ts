@@ -133,7 +133,6 @@ function readCursor(cursor: string): QueryPosition {
   return { at: Number(at), ephemeral: ephemeral === '1', nth: Number(nth) };
 }
 
-/** Encodes the position of an entry as a cursor. */
 export const encodeCursor = ({ at, ephemeral, nth }: QueryPosition): string => `${at}.${ephemeral ? 1 : 0}.${nth}`;
 
 /** Comparator of search results: negative if `a` comes first. */

@@ -8,7 +8,7 @@ type ThreadStatus = 'open' | 'closed' | 'stalled' | 'forked';
 
 interface Conjecture {
   readonly entry: Entry;
-  /** `refuted`: a correction replies to the conjecture; `confirmed`: a conclusion replies to it, and no correction. */
+  /** `refuted` if a correction replies to the conjecture; `confirmed` if only conclusions reply to it. */
   readonly outcome: 'open' | 'confirmed' | 'refuted';
   /** The ids of the replies that confirm or refute the conjecture. */
   readonly by: readonly string[];

@@ -24,8 +24,9 @@ export function listPendingRequests(stateDir: string, now = Date.now()): readonl
   });
 }
 
-/** A person's answer. `minutes`: its validity, at most a day. `reason`: the words for the agent, with a no. */
+/** A person's answer; `reason` has the words for the agent if it is a no. */
 interface PersonAnswer extends Pick<AnswerTerms, 'verdict' | 'by' | 'reason' | 'grant'> {
+  /** The validity of the answer, at most a day. */
   readonly minutes: number;
 }
 

@@ -20,7 +20,7 @@ export function fallbackApprover(first: Approver, second: Approver): Approver {
   };
 }
 
-/** Approves requests for these destinations and modes in advance (`all`: everything). Does not answer others. */
+/** Approves in advance the requests for the named destinations and modes; the name `all` covers every request. */
 export const approverInAdvance = (names: readonly string[], by = 'operator'): Approver => ({
   via: 'approver',
   approve: async ({ action }) => (names.includes('all') || names.includes(action.to) ? { by } : null),

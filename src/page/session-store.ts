@@ -42,7 +42,7 @@ export class SessionStore {
     return (this.#frames.at(-1)?.seq ?? -1) + 1;
   }
 
-  /** Adds the next frames. `before`: the state before them, if they are the first ones. */
+  /** Adds the next frames; the first ones come with the state `before` them. */
   add(frames: readonly ViewFrame[], before: ViewState = EMPTY_VIEW_STATE): void {
     if (this.#frames.length === 0) {
       this.#base = before;

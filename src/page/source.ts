@@ -15,7 +15,6 @@ export interface ApprovalCardData {
   readonly staysBehind: readonly string[];
 }
 
-/** The limits of a grant that the person chose. */
 export interface ChosenGrantLimits {
   readonly times?: number;
   readonly minutes?: number;
@@ -33,7 +32,6 @@ export interface ValidGrant {
   readonly used: number;
 }
 
-/** A request that waits for the operator. */
 export interface WaitingRequest {
   readonly id: string;
   readonly sessionId: string;

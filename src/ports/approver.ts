@@ -1,9 +1,9 @@
 import type { Approval, ApprovalSubject } from '../gate/approvals/approval.ts';
 import type { GrantLimits } from '../gate/approvals/grant.ts';
 
-/** A request for approval. `hash`: sha256 of the RFC 8785 form of `version` (2) and {@link ApprovalSubject}. */
 export interface ApprovalRequest extends ApprovalSubject {
   readonly agent: string;
+  /** Sha256 of the RFC 8785 form of `version` (2) and {@link ApprovalSubject}. */
   readonly hash: string;
 }
 
@@ -15,14 +15,16 @@ export interface ApprovalRecord extends Omit<Approval, 'expiresAt'> {
 }
 
 /**
- * Port of the three sources of approvals: an in-process function, a terminal, and the operator's token. Returns null if
- * nobody answered. `grant`: the yes also covers later requests of the same action, within these limits. `declined`: the
- * person who said no, and `because`: their words for the agent. `pending`: the id under which it can still be answered;
- * the same request finds the answer later. An approver may read the session, but must not wait for a step, a hop or the
- * end of it: these run after the call that it answers.
+ * Port of the three sources of approvals: an in-process function, a terminal, and the operator's token. An approver may
+ * read the session, but must not wait for a step, a hop or the end of it: these run after the call that it answers.
  */
 export interface Approver {
   readonly via: ApprovalRecord['via'];
+  /**
+   * @returns the person who said yes (`by`; a `grant` also covers later requests of the same action within its limits),
+   * the person who declined, with their words for the agent, the id under which the request can still be answered
+   * (the same request finds the answer later), or null if nobody answered
+   */
   approve(
     request: ApprovalRequest,
   ): Promise<

@@ -82,7 +82,7 @@ export interface BlockedSender {
 export interface MessageStore {
   /** Puts a message into the recipient's inbox. A second message with the same id returns the first one. */
   send(message: MessageDraft): Promise<Message>;
-  /** The messages of an inbox in order of `seq`. `unread`: only those that were not read; `after`: only later seqs. */
+  /** The messages of an inbox in order of `seq`: all, only unread ones, or only those after a seq. */
   inbox(
     address: string,
     options?: { readonly after?: number; readonly unread?: boolean; readonly limit?: number },

@@ -23,6 +23,7 @@ export interface GameChoice {
 }
 
 /**
+ * The reasons for which a world could not fulfil a request:
  * - `unreachable`: nobody answers; the command may have been played.
  * - `no-game`: no game was started since the world began to run.
  * - `game-over`: the game is done.

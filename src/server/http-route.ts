@@ -51,7 +51,7 @@ export interface HttpRoute {
   readonly at: string;
   readonly id: string;
   readonly summary: string;
-  /** `public`: no token is needed. A session's agent reaches only addresses of its own session. */
+  /** `public` means that no token is needed. A session's agent reaches only addresses of its own session. */
   readonly for: readonly TokenRole[] | 'public';
   readonly path: z.ZodObject | undefined;
   readonly query: z.ZodObject | undefined;

@@ -18,7 +18,7 @@ export type StartResult = (Done & { readonly peripheral: string; readonly contex
 export type StepResult =
   | (Done & {
       readonly result: Json;
-      /** `failed`: the tool ran but could not do the task; `error` gives the reason. */
+      /** `failed` if the tool ran but could not do the task; `error` gives the reason. */
       readonly outcome: 'ok' | 'failed';
       readonly error?: { readonly code: string; readonly message: string };
       /** The refusal under enforcement, if the session only observes. */

@@ -12,7 +12,7 @@ export interface ChainLink {
   readonly fruit?: Fields;
 }
 
-/** The result of a chain. `at`: the link that was refused, and the action in it; null for its start or its exit. */
+/** The result of a chain: its evidence, fruits and final context, and the denial that stopped it. */
 export type ChainResult = {
   readonly evidence: readonly Entry[];
   readonly fruits: readonly { readonly peripheral: string; readonly fruit: Fields }[];
@@ -22,6 +22,7 @@ export type ChainResult = {
   | {
       readonly ok: false;
       readonly denial: Denial;
+      /** The link that was refused, and the action in it; null for its start or its exit. */
       readonly at: { readonly link: number; readonly action: number | null };
     }
 );

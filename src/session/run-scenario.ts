@@ -8,7 +8,6 @@ import type { Session } from './session.ts';
 type AnyResult = StartResult | StepResult | HopResult | StopResult | ModeResult | CloseResult;
 
 export interface ScenarioStepOutcome {
-  /** The number of the step, from 1. */
   readonly number: number;
   readonly step: ScenarioStep;
   readonly result: AnyResult;

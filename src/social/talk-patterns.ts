@@ -1,14 +1,13 @@
 import type { ToolEffect } from '../spec/types.ts';
 import { OWN_WORK_HEADING_PATTERN } from './clauses.ts';
 
-/**
- * A rule about one clause of a message. `asks`: the effect that the clause asks for. Without `asks`, the group `rest`
- * of the expression is the request itself, and its verb decides; `open` reads the rest as a clause of its own.
- */
+/** A rule about one clause of a message. */
 export interface TalkPattern {
   readonly id: string;
   readonly when: RegExp;
+  /** The effect that the clause asks for. If absent, the group `rest` of the expression is the request itself. */
   readonly asks?: ToolEffect;
+  /** True if the group `rest` is read as a clause of its own; otherwise its verb decides. */
   readonly open?: true;
 }
 

@@ -3,10 +3,12 @@ export type TestReportFormat = 'tap' | 'none' | { readonly junit: string };
 
 /**
  * An MCP server that tools may be bound to: a program that hopgate starts, or an address. `${NAME}` in a value names a
- * variable of hopgate's own environment; it is substituted only when the server is started. `contained`: the operator's
- * statement that commands run by the server cannot reach this machine.
+ * variable of hopgate's own environment; it is substituted only when the server is started.
  */
-export type UpstreamServer = { readonly contained: boolean } & (
+export type UpstreamServer = {
+  /** The operator's statement that commands run by the server cannot reach this machine. */
+  readonly contained: boolean;
+} & (
   | {
       readonly command: readonly string[];
       readonly env: { readonly [name: string]: string };

@@ -164,16 +164,14 @@ export type GateRule =
   | {
       readonly kind: 'pattern';
       readonly pattern: string;
-      /** `selected`: a PSR selected it in this session; `held`: its last PUR records that it worked. */
+      /** `selected` if a PSR selected it in this session; `held` if its last PUR records that it worked. */
       readonly is: 'selected' | 'held';
     };
 
-/**
- * A peripheral in which sub-agents may start. `parent`: such a sub-agent gets what both peripherals allow. `own`: what
- * the named one allows, which may be wider than its parent's peripheral.
- */
+/** A peripheral in which sub-agents may start. */
 export interface Delegate {
   readonly to: string;
+  /** The limits of the sub-agent: both peripherals', or those of `to` alone, which may be wider than the parent's. */
   readonly within: 'parent' | 'own';
 }
 

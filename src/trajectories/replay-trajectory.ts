@@ -17,7 +17,6 @@ interface RefusedAct {
   readonly act: number;
   /** The request as text: `write /etc/hosts`, `submit`. */
   readonly request: string;
-  /** The code of the denial. */
   readonly code: string;
   readonly why: string;
 }

@@ -49,7 +49,7 @@ export class SessionFrames {
   #passedBefore = false;
   #broken = false;
 
-  /** `begin`: the state to continue from, and the position of its first row; null for the first entry. */
+  /** @param begin the state to continue from, and the position of its first row; null to begin with the first entry */
   constructor(
     pin: SessionPin,
     sessionId: string,

@@ -6,7 +6,7 @@ import type { SessionState } from '../session/state/session-state.ts';
 import { sessionViewOf } from '../session/state/view-of-state.ts';
 import type { Mode } from '../spec/types.ts';
 
-/** The tests' state. `stale`: none ran since the last change. `partial`: a command ran in part. null: none ran. */
+/** The tests' state: `stale` if none ran since the last change, `partial` if one ran in part, null if none ever ran. */
 type TestStatus = 'passed' | 'failed' | 'stale' | 'partial' | null;
 
 export interface StatusLineData {

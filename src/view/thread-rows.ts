@@ -44,7 +44,7 @@ export class ThreadRows {
   #first: number | null = null;
   #count = 0;
 
-  /** `joinApprovals`: an approval joins the row of the request that it allowed. `from`: the first entry's position. */
+  /** With `joinApprovals`, an approval joins the row of its request. `from` is the position of the first entry. */
   constructor(order: ParameterOrderOfTool = () => null, { joinApprovals = false, from = 0 } = {}) {
     this.#count = from;
     this.#order = order;

@@ -1,12 +1,13 @@
 // A session as a page shows it: plain data. The page imports this file, so it must not import code.
 import type { Mode, ToolEffect } from '../spec/types.ts';
 
-/** The status of a hop. `asks`: only an approval is missing. `yours`: possible for the operator alone. */
+/** The status of a hop: `asks` if only an approval is missing, `yours` if only the operator can do it. */
 type HopStatus = 'open' | 'asks' | 'yours' | 'closed';
 
-/** A requirement of a hop that is not met. `stale`: the tests passed once, but not since the last change. */
+/** A requirement of a hop that is not met, in words. */
 export interface UnmetHopRequirement {
   readonly words: string;
+  /** True if the tests passed once, but not since the last change. */
   readonly stale?: true;
 }
 

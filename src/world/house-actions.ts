@@ -1,15 +1,15 @@
 import { type PddlExpression, parsePddlExpressions } from './pddl/pddl-expression.ts';
 
-/**
- * A kind of command. `when`: its condition, as PDDL; the variables in `command` have the player's names. `effect`: the
- * facts that it adds, or removes with `not`. `answer`: a text, in which `{r}` is a name, `{r:state}` the description of
- * a receptacle, `{o:state}` of an object, and `{look}`, `{inventory}` and `{help}` are descriptions.
- */
+/** A kind of command that the player can give in a house. */
 export interface HouseAction {
   readonly name: string;
+  /** The player's words; the variables in them have the player's names of things. */
   readonly command: string;
+  /** The conditions under which the command is possible. */
   readonly when: readonly PddlExpression[];
+  /** The facts that the command adds, or removes with `not`. */
   readonly effect: readonly PddlExpression[];
+  /** The answer to the player, with names (`{r}`) and descriptions (`{r:state}`, `{look}`, `{inventory}`, `{help}`). */
   readonly answer: string;
 }
 

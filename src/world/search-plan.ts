@@ -3,9 +3,10 @@ import { Household, type HouseholdSnapshot } from './household.ts';
 import { relevantObjectsIn } from './oracle.ts';
 import { HouseFacts } from './world-facts.ts';
 
-/** Limits of a search. `nodes`: the number of visited states; `objects`: the number of objects of the task to try. */
 interface SearchLimits {
+  /** Maximum number of visited states. */
   readonly nodes?: number;
+  /** Maximum number of objects of the task to try. */
   readonly objects?: number;
 }
 

@@ -31,7 +31,7 @@ export interface AcpConversation {
 /** The conversations that an editor can continue, also after a restart. */
 export interface AcpConversations {
   keep(conversation: AcpConversation): void;
-  /** The conversations whose session is open, newest first. `updatedAt`: ISO 8601. */
+  /** The conversations whose session is open, newest first, with the ISO 8601 time of the last update. */
   list(): Promise<readonly (AcpConversation & { readonly updatedAt: string; readonly name: string | null })[]>;
 }
 

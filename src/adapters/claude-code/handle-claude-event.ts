@@ -181,7 +181,6 @@ async function concludeUnfinishedCall(
   );
 }
 
-/** Records the hooks that are missing before this event. */
 async function recordMissingHooks(before: HookEventContext): Promise<ConversationRecord> {
   const at = { ...before, record: await concludeUnfinishedCalls(before) };
   const { event, record } = at;

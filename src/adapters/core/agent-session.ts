@@ -18,7 +18,7 @@ export interface InputSchema {
 export interface AgentTool {
   /** The tool's id in the spec's catalogue, or one of {@link CONTROLS}. */
   readonly name: string;
-  /** `control`: changes or explains the session's state and has no outside effect; always available. */
+  /** A `control` changes or explains the session's state. It has no outside effect and is always available. */
   readonly kind: 'tool' | 'control';
   readonly description: string;
   readonly inputSchema: InputSchema;
@@ -53,7 +53,7 @@ export interface AgentCall {
 
 /** The answer to a call, worded for a model. */
 export interface AgentAnswer {
-  /** `refused`: by the gate or the tool; `denial` has the remedy. `failed`: the tool ran without success. */
+  /** `refused` by the gate or the tool, with the remedy in `denial`; `failed` if the tool ran without success. */
   readonly status: 'ok' | 'failed' | 'refused';
   readonly text: string;
   /** The answer as data: a tool's result, a hop's fruit and context, the status, … */

@@ -25,7 +25,7 @@ interface ToolConstraint {
 /** An exit of a peripheral, with the needs of each destination. */
 interface ExitConstraint {
   readonly exit: string;
-  /** `observed`: evidence must confirm it; `stated`: the agent's statement with a reason is enough. */
+  /** `observed` if evidence must confirm the exit; `stated` if the agent's statement with a reason is enough. */
   readonly kind: 'observed' | 'stated';
   readonly opens: readonly { readonly to: string; readonly needs: readonly string[] }[];
 }

@@ -3,8 +3,8 @@ import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { AgentCall, AgentSession } from '../core/agent-session.ts';
 import type { McpReading } from './mcp-reading.ts';
 
-/** A user rule against a call. `prompt`: a person must approve it first. */
 export interface UserRuleDecision {
+  /** A user's rule forbids the call, or demands that a person approves it first (`prompt`). */
   readonly decision: 'forbidden' | 'prompt';
   readonly why: string;
   /** The command, as shown to the person. */

@@ -7,8 +7,8 @@ import { isReflectingPeripheral } from '../rules/audited-observations.ts';
  * paths to a used peripheral that reviews the session, or to an unused one if no used one does. In a set without a
  * review, one hop to any other peripheral is enough.
  *
- * `whole`: the peripherals that can be left only by exits with requirements. They need all their exits and tools,
- * because a failed test run opens another exit than a passed one.
+ * @returns the edges; and as `whole` the peripherals that can be left only by exits with requirements. They need all
+ * their exits and tools, because a failed test run opens another exit than a passed one.
  */
 export function findEdgesToReview(
   specs: SpecSet,

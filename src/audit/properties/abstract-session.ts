@@ -42,10 +42,11 @@ export function distinguishedAgents({ peripherals, edges, conditions }: SpecSet)
   return [...new Map(names.map((name) => [rights(name), name])).values()];
 }
 
-/** A possible move and the state after it. `approved`: true if the move needs an approval, which counts as given. */
+/** A possible move and the state after it. */
 export interface AbstractMove {
   readonly name: string;
   readonly kind: 'start' | 'hop' | 'mode' | 'step' | 'stop';
+  /** True if the move needs an approval, which the proof counts as given. */
   readonly approved: boolean;
   readonly conditions: readonly string[];
   readonly to: AbstractState;

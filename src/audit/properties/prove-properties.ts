@@ -12,12 +12,12 @@ import {
   type StateSpace,
 } from './state-space.ts';
 
-/** The result for one property. `path`: a shortest sequence of moves that breaks it; null if no sequence does. */
 export interface PropertyProof {
   /** `reachable`, `way-back`, `bound`, `apart`, or the property as its author wrote it. */
   readonly property: string;
   readonly holds: boolean;
   readonly message: string | null;
+  /** A shortest sequence of moves that breaks the property; null if no sequence does. */
   readonly path: readonly string[] | null;
 }
 

@@ -1,7 +1,7 @@
 import type { Json, Principal } from '../../spec/types.ts';
 import type { Fields } from './compare-json.ts';
 
-/** A request to a session. `approves`: it has an approval. `apart`: the arguments that are stored as blobs. */
+/** A request to a session, as its evidence shows it. `approves` is true if the evidence holds an approval of it. */
 export type AuditRequest =
   | { readonly kind: 'start'; readonly peripheral: string; readonly by: Principal; readonly context?: Fields }
   | {
@@ -9,6 +9,7 @@ export type AuditRequest =
       readonly tool: string;
       readonly args: Json;
       readonly approves?: boolean;
+      /** The arguments that are stored as blobs. */
       readonly apart?: readonly string[];
     }
   | {
@@ -31,7 +32,7 @@ export type AuditRequest =
     }
   | {
       readonly kind: 'delegate';
-      /** Present if the request starts an agent of the agency; `acts`: the agent has tools. */
+      /** Present if the request starts an agent of the agency; `acts` is true if that agent has tools. */
       readonly agency?: { readonly acts: boolean };
       readonly to: string;
       readonly by: Principal;

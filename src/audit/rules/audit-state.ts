@@ -48,7 +48,7 @@ export interface AuditState {
   hasParent: boolean;
   opened: boolean;
   closed: boolean;
-  /** `erased`: the body of an entry was erased, so counts and lists may be incomplete. */
+  /** `erased` if the body of an entry was erased, so that counts and lists may be incomplete. */
   history: 'complete' | 'erased';
   /** Epoch milliseconds of the last entry. */
   lastAt: number;

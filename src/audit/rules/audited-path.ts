@@ -4,7 +4,7 @@ import { isExcludingPattern, relativePathProblem } from '../../spec/path-pattern
 import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 import { isMaskedPath } from './protected-paths.ts';
 
-/** A path as a text names it: inside or outside of the root. `isPath`: false if no file system accepts it. */
+/** A path as a text names it: inside or outside of the root. `isPath` is false if no file system accepts the text. */
 type AuditedPath =
   | { readonly inside: true; readonly path: string }
   | { readonly inside: false; readonly isPath: boolean; readonly why: string };

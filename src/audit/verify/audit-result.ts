@@ -44,8 +44,9 @@ interface Counts {
   readonly gaps: number;
 }
 
-/** `ok`: nothing contradicts the spec. A session is clean if it is `ok`, has no gaps, and enforced its spec. */
+/** The result of an audit. A session is clean if it is `ok`, has no gaps, and enforced its spec. */
 export interface AuditResult {
+  /** True if nothing in the evidence contradicts the spec. */
   readonly ok: boolean;
   /** Set for an observe-only session, in which refused calls ran. Such a session is never clean. */
   readonly observed?: true;

@@ -282,7 +282,7 @@ export class SessionAudit {
     }
   }
 
-  /** `refused`: the refusal in the outcome directly before, if the tool itself refused an allowed call. */
+  /** @param refused the refusal in the outcome directly before, if the tool itself refused an allowed call */
   #checkDenial(body: BodyOf<'denial'>, at: number, refused: ToolsRefusal | null): void {
     const tool = body.request['tool'];
     if (refused !== null && refused.tool === tool && refused.code === body.code) return;

@@ -62,7 +62,7 @@ const isPlanMode = (args: readonly string[]): boolean =>
 
 /**
  * Enters a mode in which the agent may read, if that needs no approval. In plan mode, Claude Code refuses the agent's
- * own calls of `mode` and `hop`: the agent could never leave a mode that forbids reading.
+ * own calls of `mode` and `hop`, so the agent could never leave a mode that forbids reading.
  */
 async function allowReading(session: Session): Promise<void> {
   const denial = session.why({ tool: 'read', args: { path: '.' } });

@@ -8,7 +8,7 @@ const LATE_INTERRUPT = 2_000;
  * Runs a client program until it ends, and returns its exit code. The program owns the terminal meanwhile, so an
  * interrupt is left to the program.
  *
- * @param name `claude` or `codex`: the option that names another program
+ * @param name the option that names another program: `claude` or `codex`
  */
 export function runClientProgram(
   name: string,

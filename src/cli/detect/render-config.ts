@@ -51,7 +51,7 @@ const section = (explanation: string, setting: string): string => `${commentOut(
 /** The programs and folders of the operator that the sandbox shows. */
 export interface ProposedConfigParts extends ProposedPrograms {
   readonly caches: readonly ProposedCache[];
-  /** Exceptions for `mask`: files that the default masks hide without need. */
+  /** The files that the default masks hide without need; the key `mask` lists them as exceptions. */
   readonly shown: readonly string[];
 }
 

@@ -1,6 +1,6 @@
-/** The result of one check. `missing`: the features in `without` do not work. `broken`: no session can start. */
 export interface Diagnosis {
   readonly name: string;
+  /** `missing` if the features in `without` do not work; `broken` if no session can start. */
   readonly status: 'ok' | 'missing' | 'broken';
   /** The version and path that were found, or the problem. */
   readonly found: string;

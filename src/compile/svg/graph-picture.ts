@@ -12,9 +12,9 @@ export interface MarkedNeed {
   readonly words: string;
 }
 
-/** One exit on an arrow. `observed`: the exit needs a certain observed fruit. */
 interface PictureExit {
   readonly name: string;
+  /** True if the exit needs a certain observed fruit. */
   readonly observed: boolean;
   readonly needs: readonly MarkedNeed[];
 }

@@ -8,9 +8,10 @@ import { daemonFolder } from '../daemon-folder.ts';
 import { encodeHeader } from '../header-text.ts';
 import { takeOutputParts } from './answer-frame.ts';
 
-/** Thrown if no daemon answered: none runs, or it is ending. `hasStarted`: true if it may have started the work. */
+/** Thrown if no daemon answered: none runs, or it is ending. */
 export class NoDaemonError extends Error {
   override readonly name = 'NoDaemonError';
+  /** True if a daemon may have started the work. */
   readonly hasStarted: boolean;
   constructor(message: string, hasStarted: boolean) {
     super(message);

@@ -8,7 +8,7 @@ type Confidence = (typeof CONFIDENCES)[number];
 export type Psr = {
   /** null if the dialect has no id; the entry's id identifies the record then. */
   readonly id: string | null;
-  /** `gap`: no pattern fits; `pattern` is null or names the missing one. */
+  /** `gap` if no pattern fits; `pattern` is then null or names the missing one. */
   readonly kind: 'selection' | 'gap';
   readonly pattern: string | null;
   /** The search that led to the selection. */

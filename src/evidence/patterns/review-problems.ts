@@ -1,8 +1,7 @@
-/** The text of a refused request in a review. `tool`: the refused tool; null for another request. */
+/** The text of a refused request in a review, with the refused tool if the request was a call (otherwise null). */
 export const reviewTextOfRefusal = (code: string, tool: string | null): string =>
   `denied: ${code}${tool === null ? '' : ` (${tool})`}`;
 
-/** The text of a passed time limit in a review. */
 export const reviewTextOfTimeLimit = (peripheral: string): string => `time limit of ${peripheral} passed`;
 
 /** Returns the name that `textOf` put into a text; null if the text is not of that form. */

@@ -5,10 +5,7 @@ import type { SessionView } from '../session-view.ts';
 import { type CelFacts, evaluateRule } from './evaluate-rule.ts';
 import type { Requirement, RequirementFacts } from './requirement.ts';
 
-/**
- * The facts for CEL rules, with the prospective fruit of the visit being left. `args`: the arguments of a call, for a
- * rule about calls.
- */
+/** The facts for CEL rules: the session's, the prospective fruit of the visit being left, and a call's arguments. */
 export function collectCelFacts(view: SessionView, fruit: Fruit, args: Fruit = {}): CelFacts {
   return {
     args,

@@ -18,7 +18,7 @@ export function mayShipBranch(name: string, git: Pick<GitConfig, 'branch'>): boo
   );
 }
 
-/** The branch that a push without a branch name sends; null if it is not allowed. `current`: the branch of HEAD. */
+/** The branch that a push without a branch name sends; null if the push is not allowed. */
 export function branchToShip(current: string | null, git: Pick<GitConfig, 'branch'>): string | null {
   if (typeof git.branch === 'string') return git.branch;
   return current !== null && mayShipBranch(current, git) ? current : null;

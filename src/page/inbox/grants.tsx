@@ -2,7 +2,6 @@ import { useSignal } from '@preact/signals';
 import { escapeInvisible } from '../../base/text.ts';
 import type { ChosenGrantLimits, OperatorActions, ValidGrant } from '../source.ts';
 
-/** A form for the limits of a grant. */
 export function GrantForm({
   hasFiles,
   onGrant,

@@ -20,7 +20,7 @@ export type CloudEvent = z.output<typeof CloudEvent>;
 const eventTypeOf = ({ entry, body }: StoredEntry): string =>
   `dev.hopgate.evidence.${body === null ? 'erased' : /^[a-z-]+$/.exec(toBody(entry.body)?.event ?? '') ? toBody(entry.body)!.event : 'entry'}.v1`;
 
-/** An entry as an event. `data`: the form that the subscriber asked for. */
+/** An entry as an event, with its data in the form that the subscriber asked for. */
 export const toCloudEvent = (stored: StoredEntry, data: unknown): CloudEvent => ({
   specversion: '1.0',
   id: stored.entry.id,

@@ -23,7 +23,7 @@ interface Parts {
   readonly now: () => number;
 }
 
-/** Asks a person for an approval; null without an answer. `declined`: who declined; `pending`: the request's id. */
+/** Asks a person for an approval: given, still pending under an id, declined by a person, or null without an answer. */
 export async function askForApproval(
   approver: Approver,
   needed: WantedApproval,

@@ -20,7 +20,7 @@ export async function observeTreeIfNeeded(
   return { ...tree, ships: { ...tree.ships, subAgents } };
 }
 
-/** Observes the working tree; undefined if no backend can. `own`: the session's changes, if the request ships any. */
+/** Observes the working tree, and the session's `own` changes if the request ships any; undefined if no backend can. */
 export async function observeWorkingTree(
   calls: SessionCalls,
   own: Pick<ShippingLimits, 'isOwnChange' | 'changed'> | null = null,

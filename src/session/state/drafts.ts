@@ -19,7 +19,7 @@ function typeOf(specs: SpecSet, peripheral: string | null, body: Body): Evidence
   return peripheral !== null && isReflectPeripheral(specs.peripherals[peripheral]) ? 'reflection' : 'coordination';
 }
 
-/** The id of the entry that a body replies to. `last`: the id of the entry before it, in this batch or the chain. */
+/** The id of the entry that a body replies to; by default `last`, the entry before it in this batch or the chain. */
 function replyTarget({ facts }: SessionState, body: Body, last: string | null): string | null {
   const { visit, pending, hopId, visits } = facts;
   const rule = patternToolOfEntry(body);

@@ -11,7 +11,7 @@ export interface TestRun {
   readonly command: string;
   /** True if arguments selected only some tests: a pass does not prove that all tests pass. */
   readonly narrowed: boolean;
-  /** `error`: the run shows neither a pass nor a failure. */
+  /** `error` if the run shows neither a pass nor a failure. */
   readonly verdict: 'pass' | 'fail' | 'error';
   /** The other configured test commands that must also pass; empty if there is only one. */
   readonly others: readonly string[];

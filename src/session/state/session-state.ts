@@ -75,7 +75,7 @@ export interface SessionFacts {
   readonly hopTree: TreeToShip | null;
 }
 
-/** A recorded start of a sub-agent. `id`: the id of its entry; `session`: the id of the sub-agent's session. */
+/** A recorded start of a sub-agent: the id of the entry, and the id of the sub-agent's session. */
 export type RecordedDelegation = Pick<DelegationBody, 'from' | 'to' | 'within' | 'context'> & {
   readonly id: string;
   readonly session: string;

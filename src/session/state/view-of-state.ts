@@ -9,8 +9,8 @@ import { isSessionClosed, type SessionFacts, type SessionState } from './session
 type Specs = Pick<SpecTables, 'specs'>;
 
 /**
- * The test results for the present code. `passed`: since the last change, every command passed in a full run, no two
- * runs disagreed, and the observed tree is the tested one.
+ * The test results for the present code. They have passed if, since the last change, every command passed in a full
+ * run, no two runs disagreed, and the observed tree is the tested one.
  */
 function testsView({ runs, change, tested }: SessionFacts, tree: ObservedTree | undefined): TestsView {
   const current = runs.filter((run) => run.change === change);

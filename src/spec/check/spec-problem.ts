@@ -59,8 +59,9 @@ function formatSpecProblem({ path, line, message, suggestion }: SpecProblem): st
   return `  ${where && `${where}: `}${message}${suggestion ? `\n      ${suggestion}` : ''}`;
 }
 
-/** Thrown if authored files are invalid. `issues`: all problems of all files; `message`: the same as text. */
+/** Thrown if authored files are invalid. Its message has all `issues` as text. */
 export class SpecError extends Error {
+  /** All problems of all files. */
   readonly issues: readonly SpecProblem[];
   constructor(problems: readonly SpecProblem[]) {
     super(formatSpecProblems(problems));

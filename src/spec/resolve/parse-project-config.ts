@@ -77,7 +77,7 @@ function resolveConfig(authored: ProjectFile): ProjectConfig {
   };
 }
 
-/** Resolves `mask`: `default` and an absent list mean the default list; a list of exceptions alone extends it. */
+/** Resolves the key `mask`: `default` or no list means the default list; a list of exceptions alone extends it. */
 function resolveMasks(stated: readonly string[] | undefined): readonly string[] {
   if (stated === undefined) return DEFAULT_MASKS;
   const all = stated.length > 0 && stated.every((mask) => mask.startsWith('!')) ? ['default', ...stated] : stated;
@@ -86,7 +86,7 @@ function resolveMasks(stated: readonly string[] | undefined): readonly string[] 
 
 type AuthoredEnv = NonNullable<ProjectFile['test']>[number]['env'];
 
-/** Resolves `env`: a name without a value passes the operator's variable of that name. */
+/** Resolves the key `env` of a command. A name without a value passes the operator's variable of that name. */
 function resolveEnv(env: AuthoredEnv): { env?: CommandVariables } {
   if (env === undefined) return {};
   return { env: Array.isArray(env) ? Object.fromEntries(env.map((name) => [name, `\${${name}}`])) : env };

@@ -5,7 +5,7 @@ import type { PartiallyParsed } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { ContextFieldRule } from '../types.ts';
 
-/** Resolves `context`: where each field comes from on entry. */
+/** Resolves a peripheral's key `context`, which states the source of each field on entry. */
 export function resolveContext(
   context: PartiallyParsed<PeripheralFile>['context'],
   defined: DefinedSpecNames,

@@ -5,7 +5,7 @@ import type { PartiallyParsed } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import { FRUIT_OBSERVATIONS, type FruitField, type FruitType } from '../types.ts';
 
-/** Resolves `fruit`: the type of each field, and the source of an observed one. */
+/** Resolves a peripheral's key `fruit`: the type of each field, and the source of an observed one. */
 export function resolveFruit(
   fruit: PartiallyParsed<PeripheralFile>['fruit'],
   defined: DefinedSpecNames,

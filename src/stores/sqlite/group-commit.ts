@@ -16,7 +16,7 @@ interface CommitHooks {
   readonly onBegin?: () => void;
   /** Called after a transaction, or one job, was rolled back. */
   readonly onRollback?: () => void;
-  /** Called after each commit; `jobs`: the number of jobs in the transaction. */
+  /** Called after each commit with the number of jobs in the transaction. */
   readonly onCommit?: (jobs: number) => void;
   /** Starts the next transaction; by default, after the jobs of this turn of the event loop have arrived. */
   readonly schedule?: (next: () => void) => void;
@@ -72,7 +72,7 @@ export class GroupCommit {
    * under its own savepoint. If `work` throws a StoreError then, its writes are rolled back, `onRefusal` may write in
    * the same transaction instead, and the promise rejects with the error.
    *
-   * @param work `isSecond`: this is the second run, whose error is final
+   * @param work receives true in its second run, whose error is final
    * @param durable false if the write may be lost in a power cut (other processes see it at once); its commit then
    *   waits for the disk only if another job of the batch does
    */

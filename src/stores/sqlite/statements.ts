@@ -1,7 +1,6 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { Database, Statement } from './node-sqlite.ts';
 
-/** A row of a table, by column. */
 export type SqliteRow = { readonly [column: string]: unknown };
 
 export type NamedStatements<Name extends string> = { readonly [name in Name]: Statement };
@@ -32,5 +31,4 @@ export function prepareStatementsOnce(db: Database): PrepareStatementOnce {
   return (sql) => getOrInsert(prepared, sql, () => db.prepare(sql));
 }
 
-/** The columns with the bytes of an entry. */
 export const ENTRY_BYTE_COLUMNS = 'head, body, prev, hash';

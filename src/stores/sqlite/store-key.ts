@@ -14,7 +14,7 @@ const KEY_BYTES = 32;
  */
 export const keyFileOfUser = (): string => join(userStateFolder(process.env), 'kept-states.key');
 
-/** Reads the key in a file; null if there is none. `create`: makes a missing key. */
+/** Reads the key in a file; makes a missing key if `create`, otherwise returns null for it. */
 function keyIn(file: string, create: boolean): Buffer | null {
   if (create) {
     try {

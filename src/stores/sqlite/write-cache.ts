@@ -55,7 +55,6 @@ export class StoreWriteCache {
     return getOrInsert(this.#heads, sessionId, () => read(sessionId));
   }
 
-  /** Records that a session has a new last entry. */
   recordAppend(sessionId: string, id: string, last: LastEntryOfSession): void {
     this.#heads.set(sessionId, last);
     this.#ids.add(id);

@@ -44,7 +44,7 @@ export function stepsLikelyRefused(pinned: AuditedPin, state: AuditState, sample
   ];
 }
 
-/** Calls of a tool of the envelope that a rule may refuse. `seen`: the roles of arguments that were tried in full. */
+/** Calls of an available tool that a rule may refuse. Adds the roles of arguments that it tries in full to `seen`. */
 function misuseTool(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen: Set<ToolParameter['role']>): Move[] {
   const { config } = pinned;
   const scope = visitScope(state);

@@ -67,7 +67,6 @@ function prefixesOf(root: string, gitDir: string, named: readonly string[]): str
   return ['', ...new Set(paths.map((path) => `${path}/`))];
 }
 
-/** Paths of linked work trees in the root. */
 function linkedWorkTrees(root: string, commonDir: string): string[] {
   return subfolders(join(commonDir, 'worktrees'))
     .map((path) => dirname(resolve(path, readTextOrEmpty(join(path, 'gitdir')).trim())))

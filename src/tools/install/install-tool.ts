@@ -33,9 +33,9 @@ const NO_SCRIPTS = {
 };
 
 /**
- * `install`: a configured command that installs dependencies, run without a shell on an overlay, with its hosts as its
- * only network. If it succeeds, the paths that git ignores and the changes within the scope are kept; all others are
- * listed as `dropped`. If it fails, nothing is kept.
+ * The tool `install` runs a configured command that installs dependencies, without a shell, on an overlay, with its
+ * hosts as its only network. If it succeeds, the paths that git ignores and the changes within the scope are kept; all
+ * others are listed as `dropped`. If it fails, nothing is kept.
  */
 export async function runInstallTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;

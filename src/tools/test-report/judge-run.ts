@@ -10,7 +10,7 @@ export interface TestRunOutcome {
   readonly report: TestRunReport | null;
   /** The reason for which the run proves nothing, or the report cannot be read. */
   readonly reportProblem?: string;
-  /** For the verdict `error`: how to get a valid test run. */
+  /** The way to a valid test run if the verdict is `error`. */
   readonly remedy?: string;
 }
 

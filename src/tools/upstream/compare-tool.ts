@@ -5,7 +5,7 @@ import { hashListedTool, type ListedTool } from './listed-tool.ts';
 export interface ToolComparison {
   readonly tool: string;
   readonly upstream: UpstreamTool;
-  /** `differs`: the tool can be called, but the server will not understand every call. */
+  /** `differs` if the tool can be called, but the server will not understand every call. */
   readonly standing: 'ok' | 'missing' | 'changed' | 'differs' | 'unknown';
   readonly remarks: readonly string[];
 }

@@ -64,7 +64,7 @@ async function readLines(
   const chunk = Buffer.allocUnsafe(CHUNK);
   const kept: Buffer[] = [];
   const end = from + limit;
-  // `line`: line number of the next byte; `whole`: number of kept bytes up to the last line end.
+  // `line` is the line number of the next byte; `whole` counts the kept bytes up to the last line end.
   let [line, size, whole, wholeTo, over, last] = [1, 0, 0, from - 1, false, NEWLINE];
   const keep = (part: Buffer) => {
     const room = part.subarray(0, Math.max(0, cap - size));

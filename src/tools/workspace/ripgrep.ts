@@ -8,7 +8,7 @@ const MAX_COMPLAINT_BYTES = 8 * 1024;
 const FIXED_FLAGS = ['--no-config', '--no-ignore-global', '--no-messages', '--hidden', '--glob=!.git', '--sort=path'];
 
 interface RipgrepRun {
-  /** How the run ended; `stopped`: `onRecord` returned false. */
+  /** How the run ended; `stopped` if `onRecord` returned false. */
   readonly end: 'done' | 'stopped' | 'aborted' | 'time-limit' | 'error';
   readonly stderr: string;
 }

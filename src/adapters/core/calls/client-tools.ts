@@ -2,7 +2,6 @@
 export const CLIENT_PROVIDERS = ['claude-code', 'codex', 'mcp'] as const;
 export type Provider = (typeof CLIENT_PROVIDERS)[number];
 
-/** The translation of a client's tool into hopgate's tools. */
 export type ClientToolTranslation =
   /** A hopgate tool does the same. `as` renames the arguments; arguments not named there are kept in `extra`. */
   | {

@@ -11,7 +11,7 @@ export interface DetectedExit {
   readonly to: readonly string[];
   /** The sentence in which the agent named the exit; it becomes the reason of the hop. */
   readonly reason: string;
-  /** `low`: the agent expressed doubt ("I think", "seems"). */
+  /** `low` if the agent expressed doubt ("I think", "seems"). */
   readonly confidence: 'high' | 'low';
 }
 

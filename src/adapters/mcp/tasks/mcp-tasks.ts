@@ -26,9 +26,9 @@ export interface McpTask {
   readonly error: string | null;
 }
 
-/** The end of a task: the result of its call. `answered`: somebody answered in time. */
 export interface EndedTask {
   readonly result: CallToolResult;
+  /** True if the whistle's recipient answered in time. */
   readonly answered: boolean;
 }
 

@@ -66,7 +66,7 @@ function readWord(line: string, from: number): ReadWord | null {
   return { value, bare, end: at };
 }
 
-/** True if a shell does not change an unquoted word. `first`: the first word of the line; null if this is the first. */
+/** True if a shell does not change an unquoted word of a line with this first word (null for the first word itself). */
 function isPlain(bare: string, first: string | null): boolean {
   if (bare.startsWith('#') || bare.startsWith('~') || /=(?:.*:)?~/s.test(bare)) return false;
   if (/\{.*(?:,|\.\.).*\}/s.test(bare)) return false;

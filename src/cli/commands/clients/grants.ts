@@ -23,9 +23,9 @@ interface Options extends RootOption {
   readonly by: string;
 }
 
-/** A grant with the state folder of its repository. `over`: the reason why it has ended; null if it has not. */
 interface ListedGrant extends SessionGrant {
   readonly stateDir: string;
+  /** The reason why the grant has ended; null if it has not. */
   readonly over: string | null;
 }
 

@@ -140,7 +140,6 @@ async function collect<T>(problems: SpecProblem[], load: () => Promise<T>): Prom
   }
 }
 
-/** The problems of the scenarios in a spec set's folder. */
 async function scenarioProblems(path: string, specs: SpecSet): Promise<readonly SpecProblem[]> {
   const folder = join(path === 'default' ? defaultSpecsFolder() : path, 'scenarios');
   const names = await readdir(folder).catch(() => []);

@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
+import { getOrInsert } from '../base/get-or-insert.ts';
 import { isObject } from '../base/json.ts';
+import { memoise } from '../base/memoise.ts';
 import { excerpt, plural } from '../base/text.ts';
 import { schemaRegex } from '../spec/linear-regex.ts';
 import { ARGUMENT_ROLE_FACTS } from '../spec/policy/argument-roles.ts';
@@ -87,13 +89,10 @@ function takesNull({ parameters }: ToolSpec, name: string): boolean {
   );
 }
 
-let ajv: Ajv2020 | undefined;
-
 /** The JSON Schema validator. Loading it takes longer than a decision, so the first schema that needs it loads it. */
-function validator(): Ajv2020 {
-  if (ajv) return ajv;
+const validator = memoise((): Ajv2020 => {
   const { Ajv2020 } = createRequire(import.meta.url)('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
-  ajv = new Ajv2020({
+  return new Ajv2020({
     strict: false,
     allErrors: false,
     validateFormats: false,
@@ -101,8 +100,7 @@ function validator(): Ajv2020 {
     validateSchema: false,
     code: { regExp: schemaRegex },
   });
-  return ajv;
-}
+});
 
 const PLAIN = ['type', 'minimum', 'maximum', 'title', 'description'];
 
@@ -130,11 +128,7 @@ const validators = new WeakMap<object, ValidateFunction>();
 function valueProblem(value: Json, schema: ToolSpec['parameters'][number]['schema']): string | null {
   const plain = schemaProblem(value, schema);
   if (plain !== undefined) return plain;
-  let validate = validators.get(schema);
-  if (!validate) {
-    validate = validator().compile(schema);
-    validators.set(schema, validate);
-  }
+  const validate = getOrInsert(validators, schema, () => validator().compile(schema));
   if (validate(value)) return null;
   const [error] = validate.errors ?? [];
   return `${error?.instancePath ?? ''} ${error?.message ?? 'does not fit its schema'}`.trim();

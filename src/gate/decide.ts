@@ -24,6 +24,21 @@ interface Plans {
 /** The plan of an allowed request of this kind. */
 export type PlanOfRequest<R extends Request> = Plans[R['kind']];
 
+const DECIDERS: {
+  readonly [Kind in Request['kind']]: (
+    context: GateContext,
+    request: Extract<Request, { readonly kind: Kind }>,
+  ) => Decision<Plans[Kind]>;
+} = {
+  start: decideStart,
+  step: decideStep,
+  hop: decideHop,
+  stop: decideStop,
+  mode: decideMode,
+  close: decideClose,
+  delegate: decideDelegate,
+};
+
 /**
  * The gate. Pure: no clock and no I/O; `context.view` contains the time and the facts. Returns the plan that the
  * session carries out, or the denial that the agent gets. The session records the decision before it acts on it.
@@ -33,28 +48,7 @@ export type PlanOfRequest<R extends Request> = Plans[R['kind']];
  * if (!decision.ok) console.log(decision.denial.remedy);
  */
 export function decide<R extends Request>(context: GateContext, request: R): Decision<PlanOfRequest<R>> {
-  return decideAny(context, request) as Decision<PlanOfRequest<R>>;
-}
-
-function decideAny(context: GateContext, request: Request): Decision<Plans[keyof Plans]> {
-  switch (request.kind) {
-    case 'start':
-      return decideStart(context, request);
-    case 'step':
-      return decideStep(context, request);
-    case 'hop':
-      return decideHop(context, request);
-    case 'stop':
-      return decideStop(context, request);
-    case 'mode':
-      return decideMode(context, request);
-    case 'close':
-      return decideClose(context, request);
-    case 'delegate':
-      return decideDelegate(context, request);
-    default:
-      return request satisfies never;
-  }
+  return DECIDERS[request.kind](context, request as never) as Decision<PlanOfRequest<R>>;
 }
 
 /**

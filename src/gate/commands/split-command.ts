@@ -1,17 +1,13 @@
 import { createRequire } from 'node:module';
 import type { Word, WordPart } from 'unbash';
+import { memoise } from '../../base/memoise.ts';
 
 type CommandSplit =
   | { readonly ok: true; readonly words: readonly string[] }
   | { readonly ok: false; readonly reason: string };
 
-let parser: typeof import('unbash') | undefined;
-
-/** Parses a shell command. Loading the parser takes time, and most decisions do not need it, so it is loaded here. */
-const parse = (text: string) => {
-  parser ??= createRequire(import.meta.url)('unbash') as typeof import('unbash');
-  return parser.parse(text);
-};
+/** The parser of shell commands. Loading it takes time, and most decisions do not need it. */
+const parser = memoise(() => createRequire(import.meta.url)('unbash') as typeof import('unbash'));
 
 const MAX_LENGTH = 32_768;
 
@@ -28,7 +24,7 @@ export function splitCommand(text: string): CommandSplit {
   if (text.length > MAX_LENGTH) return refuse(`the command is longer than ${MAX_LENGTH} characters`);
   if (text.includes('\0')) return refuse('the command contains a NUL character');
   if (text.trim() === '') return refuse('the command is empty');
-  const script = parse(text);
+  const script = parser().parse(text);
   const error = script.errors?.[0];
   if (error !== undefined) return refuse(`the command does not parse: ${error.message}`);
   if (script.commands.length > 1) return refuse(SEVERAL);

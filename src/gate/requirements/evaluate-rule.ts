@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Environment } from '@marcbachmann/cel-js';
+import { getOrInsert } from '../../base/get-or-insert.ts';
+import { memoise } from '../../base/memoise.ts';
 import { parseCelRule, withLinearMatches } from '../../spec/linear-regex.ts';
 import type { Json } from '../../spec/types.ts';
 
@@ -9,18 +11,12 @@ export type CelFacts = Readonly<Record<(typeof ROOTS)[number], { readonly [name:
 const ROOTS = ['fruit', 'session', 'visit', 'tests', 'backpack', 'visits', 'args'] as const;
 
 const programs = new Map<string, (facts: object) => unknown>();
-let environment: Environment | undefined;
 
 /** The CEL evaluator. The first rule loads it: loading takes time, and most decisions have no rule. */
-function evaluator(): Environment {
-  if (environment) return environment;
+const evaluator = memoise((): Environment => {
   const cel = createRequire(import.meta.url)('@marcbachmann/cel-js') as typeof import('@marcbachmann/cel-js');
-  environment = ROOTS.reduce(
-    (made, root) => made.registerVariable(root, 'map'),
-    withLinearMatches(new cel.Environment()),
-  );
-  return environment;
-}
+  return ROOTS.reduce((made, root) => made.registerVariable(root, 'map'), withLinearMatches(new cel.Environment()));
+});
 
 /**
  * Converts JSON to CEL values: whole numbers become ints, and `-` in names becomes `_`. Throws if two names become the
@@ -40,14 +36,10 @@ function celValue(value: Json): unknown {
  * so the request is refused. Pure; compiled programs are cached by their text.
  */
 export function evaluateRule(cel: string, facts: CelFacts): boolean {
-  let program = programs.get(cel);
-  const parser = program ? null : evaluator();
+  const parser = evaluator();
   try {
-    if (parser) {
-      program = parseCelRule(parser, cel);
-      programs.set(cel, program);
-    }
-    return program?.(Object.fromEntries(ROOTS.map((root) => [root, celValue({ ...facts[root] })]))) === true;
+    const program = getOrInsert(programs, cel, () => parseCelRule(parser, cel));
+    return program(Object.fromEntries(ROOTS.map((root) => [root, celValue({ ...facts[root] })]))) === true;
   } catch {
     return false;
   }

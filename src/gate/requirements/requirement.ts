@@ -1,3 +1,4 @@
+import { getOwn } from '../../spec/names.ts';
 import type { Json, Principal } from '../../spec/types.ts';
 
 /**
@@ -46,32 +47,40 @@ export type RequirementFacts = {
   readonly patterns: { readonly [pattern: string]: 'selected' | 'held' | 'failed' };
 };
 
-export function isRequirementMet(requirement: Requirement, facts: RequirementFacts): boolean {
-  switch (requirement.kind) {
-    case 'source':
-      return requirement.any.some((source) => sourceApplies(source, facts));
-    case 'natural-close':
-      return facts.by !== 'agent' || facts.naturalClose || facts.atSessionClose;
-    case 'fruit':
-      return Object.hasOwn(facts.fruit, requirement.field) && facts.fruit[requirement.field] === requirement.value;
-    case 'condition':
-      return holds(facts.conditions, requirement.name);
-    case 'when':
-      return holds(facts.when, requirement.cel);
-    case 'approval':
-      return facts.approved === true;
-    case 'pattern':
-      return patternIs(requirement, facts);
-    case 'summary':
-      return typeof facts.summary === 'string' && facts.summary.trim() !== '';
-    case 'principal':
-      return facts.by === requirement.is;
-    case 'agent':
-      return requirement.any.includes(facts.agent);
-    default:
-      throw new Error(`unknown requirement ${JSON.stringify(requirement satisfies never)}`);
-  }
+/** A function of a requirement for each kind. */
+type ByKind<Rest extends readonly unknown[], Result> = {
+  readonly [Kind in Requirement['kind']]: (
+    requirement: Extract<Requirement, { readonly kind: Kind }>,
+    ...rest: Rest
+  ) => Result;
+};
+
+function applyByKind<Rest extends readonly unknown[], Result>(
+  table: ByKind<Rest, Result>,
+  requirement: Requirement,
+  ...rest: Rest
+): Result {
+  if (!Object.hasOwn(table, requirement.kind)) throw new Error(`unknown requirement ${JSON.stringify(requirement)}`);
+  return table[requirement.kind](requirement as never, ...rest);
 }
+
+const IS_MET: ByKind<[facts: RequirementFacts], boolean> = {
+  source: ({ any }, facts) => any.some((source) => sourceApplies(source, facts)),
+  'natural-close': (_, facts) => facts.by !== 'agent' || facts.naturalClose || facts.atSessionClose,
+  fruit: ({ field, value }, { fruit }) => Object.hasOwn(fruit, field) && fruit[field] === value,
+  condition: ({ name }, { conditions }) => getOwn(conditions, name) === true,
+  when: ({ cel }, { when }) => getOwn(when, cel) === true,
+  approval: (_, { approved }) => approved === true,
+  // A pattern with an outcome was selected before.
+  pattern: ({ pattern, is }, { patterns }) =>
+    Object.hasOwn(patterns, pattern) && (is === 'selected' || patterns[pattern] === 'held'),
+  summary: (_, { summary }) => typeof summary === 'string' && summary.trim() !== '',
+  principal: ({ is }, { by }) => by === is,
+  agent: ({ any }, { agent }) => any.includes(agent),
+};
+
+export const isRequirementMet = (requirement: Requirement, facts: RequirementFacts): boolean =>
+  applyByKind(IS_MET, requirement, facts);
 
 /** The requirements that the facts do not meet, in order; empty if they meet all. */
 export function unmetRequirements(
@@ -85,99 +94,50 @@ export function unmetRequirements(
  * A requirement in a few words, for denials, labels and diagrams.
  * @example describeRequirement({ kind: 'fruit', field: 'result', value: 'pass' }) // 'result is pass'
  */
-export function describeRequirement(requirement: Requirement): string {
-  switch (requirement.kind) {
-    case 'source':
-      return sourcesInWords(requirement.any);
-    case 'natural-close':
-      return 'a natural close';
-    case 'fruit':
-      return `${requirement.field} is ${requirement.value}`;
-    case 'condition':
-      return requirement.name;
-    case 'when':
-      return `when ${requirement.cel}`;
-    case 'approval':
-      return `approval by ${requirement.by}`;
-    case 'pattern':
-      return `pattern ${requirement.pattern} ${requirement.is}`;
-    case 'summary':
-      return 'a summary';
-    case 'principal':
-      return `by ${requirement.is}`;
-    case 'agent':
-      return `agent ${joinWithOr(requirement.any)}`;
-    default:
-      throw new Error(`unknown requirement ${JSON.stringify(requirement satisfies never)}`);
-  }
-}
+export const describeRequirement = (requirement: Requirement): string => applyByKind(IN_WORDS, requirement);
+
+const IN_WORDS: ByKind<[], string> = {
+  source: ({ any }) => joinWithOr(any.map((source) => source.replace(/^from-/, 'from '))),
+  'natural-close': () => 'a natural close',
+  fruit: ({ field, value }) => `${field} is ${value}`,
+  condition: ({ name }) => name,
+  when: ({ cel }) => `when ${cel}`,
+  approval: ({ by }) => `approval by ${by}`,
+  pattern: ({ pattern, is }) => `pattern ${pattern} ${is}`,
+  summary: () => 'a summary',
+  principal: ({ is }) => `by ${is}`,
+  agent: ({ any }) => `agent ${joinWithOr(any)}`,
+};
 
 /**
  * The name of a requirement as a machine's guard. Different requirements have different names.
  * @example requirementGuardName({ kind: 'approval', by: 'operator', action: 'hop' }) // 'approval:operator'
  */
-export function requirementGuardName(requirement: Requirement): string {
-  switch (requirement.kind) {
-    case 'source':
-      return requirement.any.join('|') || 'nobody';
-    case 'natural-close':
-      return 'close:natural';
-    case 'fruit':
-      return `${requirement.field}=${requirement.value}`;
-    case 'condition':
-      return requirement.name;
-    case 'when':
-      return `when:${requirement.cel}`;
-    case 'approval':
-      return `approval:${requirement.by}`;
-    case 'pattern':
-      return `pattern:${requirement.pattern}:${requirement.is}`;
-    case 'summary':
-      return 'summary';
-    case 'principal':
-      return `by:${requirement.is}`;
-    case 'agent':
-      return `agent:${requirement.any.join('|')}`;
-    default:
-      throw new Error(`unknown requirement ${JSON.stringify(requirement satisfies never)}`);
-  }
-}
+export const requirementGuardName = (requirement: Requirement): string => applyByKind(GUARD_NAMES, requirement);
 
-const holds = (values: { readonly [name: string]: boolean }, name: string): boolean =>
-  Object.hasOwn(values, name) && values[name] === true;
+const GUARD_NAMES: ByKind<[], string> = {
+  source: ({ any }) => any.join('|') || 'nobody',
+  'natural-close': () => 'close:natural',
+  fruit: ({ field, value }) => `${field}=${value}`,
+  condition: ({ name }) => name,
+  when: ({ cel }) => `when:${cel}`,
+  approval: ({ by }) => `approval:${by}`,
+  pattern: ({ pattern, is }) => `pattern:${pattern}:${is}`,
+  summary: () => 'summary',
+  principal: ({ is }) => `by:${is}`,
+  agent: ({ any }) => `agent:${any.join('|')}`,
+};
 
 /** True if an entry source, by its name in the spec, applies. False for an unknown name. */
 function sourceApplies(source: string, facts: RequirementFacts): boolean {
-  switch (source) {
-    case 'default':
-      return facts.firstVisit;
-    case 'from-any':
-      return facts.source !== null;
-    case 'user-request':
-      return facts.by === 'operator';
-    case 'agent-request':
-      return facts.by === 'agent' && facts.naturalClose && facts.source !== null;
-    case 'session-close':
-      return facts.atSessionClose;
-    default:
-      return facts.source !== null && source === `from-${facts.source}`;
-  }
-}
-
-function patternIs(
-  { pattern, is }: Extract<Requirement, { kind: 'pattern' }>,
-  { patterns }: RequirementFacts,
-): boolean {
-  if (!Object.hasOwn(patterns, pattern)) return false;
-  // A pattern with an outcome was selected before.
-  return is === 'selected' || patterns[pattern] === 'held';
-}
-
-/** Entry sources in words: `from test or user-request`. */
-function sourcesInWords(any: readonly string[]): string {
-  return joinWithOr(
-    any.map((source) => (source.startsWith('from-') ? `from ${source.slice('from-'.length)}` : source)),
-  );
+  const applies = {
+    default: facts.firstVisit,
+    'from-any': facts.source !== null,
+    'user-request': facts.by === 'operator',
+    'agent-request': facts.by === 'agent' && facts.naturalClose && facts.source !== null,
+    'session-close': facts.atSessionClose,
+  };
+  return getOwn(applies, source) ?? (facts.source !== null && source === `from-${facts.source}`);
 }
 
 const joinWithOr = (words: readonly string[]): string => (words.length === 0 ? 'nobody' : words.join(' or '));

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { compileGlob, compileGlobAlternatives, expandGlob, type Glob } from '../../base/glob.ts';
 import { BACKUP_NAME_AFFIXES } from '../../spec/policy/default-masks.ts';
 import {
@@ -180,10 +181,5 @@ const matchers = new WeakMap<readonly string[], (relPath: string) => boolean>();
 
 /** True if the config's patterns mask a root-relative path; compiled patterns are cached by identity. */
 export function isMaskedByConfig(relPath: string, patterns: readonly string[]): boolean {
-  let matches = matchers.get(patterns);
-  if (!matches) {
-    matches = maskMatcher(patterns);
-    matchers.set(patterns, matches);
-  }
-  return matches(relPath);
+  return getOrInsert(matchers, patterns, () => maskMatcher(patterns))(relPath);
 }

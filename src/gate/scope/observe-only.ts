@@ -40,9 +40,8 @@ export function observeOnlyContext(context: GateContext, { tool: id, args }: Ste
 
 /** The widest scope, with the command rule that this tool needs. */
 function openRule({ id }: ToolSpec, { command }: ScopeRule): ScopeRule {
-  const runsIn = getOwn(COMMAND_TOOLS, id)?.runsIn ?? ['contained'];
   const works = getOwn(COMMAND_TOOLS, id)?.worksIn ?? ['contained'];
-  const scope = works.includes(command) ? command : (works[0] ?? runsIn[0] ?? 'contained');
+  const scope = works.includes(command) ? command : (works[0] ?? 'contained');
   return { read: 'root', write: ['.'], command: scope, url: 'allow-list' };
 }
 

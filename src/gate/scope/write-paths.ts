@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { compileGlob, expandGlob } from '../../base/glob.ts';
 import { isExcludingPattern, relativePathProblem } from '../../spec/path-patterns.ts';
 import { isPathWithinAny } from './locate-path.ts';
@@ -38,20 +39,16 @@ export function mayHoldWritablePath(folder: string, write: readonly string[]): b
 
 const compiledPaths = new WeakMap<readonly string[], Writable>();
 
-function compileWritePaths(write: readonly string[]): Writable {
-  let writable = compiledPaths.get(write);
-  if (writable === undefined) {
+const compileWritePaths = (write: readonly string[]): Writable =>
+  getOrInsert(compiledPaths, write, () => {
     const granting = write.filter((pattern) => !isExcludingPattern(pattern));
     const excluding = write.filter(isExcludingPattern);
-    writable = {
+    return {
       globs: granting.map(compileWritePath),
       reaches: granting.map(compileFolderTest),
       excluded: new Map(excluding.map((pattern) => [pattern, maskMatcher([pattern.slice(1)])])),
     };
-    compiledPaths.set(write, writable);
-  }
-  return writable;
-}
+  });
 
 const WILD = /[*?[{(]/;
 

@@ -29,7 +29,6 @@ interface OpenNodeOptions {
   readonly dialIns: DialIns;
 }
 
-/** Opens the node of this user, with its journal in the state folder. */
 export function openAgencyNode({ env, id, folder = agencyFolder(env), dialIns }: OpenNodeOptions): AgencyNode {
   const state = userStateFolder(env);
   mkdirSync(state, { recursive: true, mode: 0o700 });

@@ -14,7 +14,6 @@ const command = (name: string, summary: string, load: Load, { hidden = false } =
   hidden,
 });
 
-/** The commands, in the order of the help. */
 export const CLI_COMMANDS = [
   command('try', 'play a demo in a temporary folder', () => import('./commands/try.ts')),
   command('run', 'run a scenario', () => import('./commands/run.ts')),

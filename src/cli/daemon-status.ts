@@ -1,7 +1,6 @@
 import { askDaemon, NoDaemonError } from '../daemon/hook/ask-daemon.ts';
 import type { Io } from './io.ts';
 
-/** The answer of the running daemon to `/status`. */
 interface DaemonStatus {
   readonly pid: number;
   readonly startedAt: string;

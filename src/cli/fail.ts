@@ -27,7 +27,6 @@ export function reportError(io: Io, error: unknown): void {
 /** Maximum number of characters of a printed line; a longer one, such as a huge argument, loses its middle. */
 const MAX_CHARS = 2000;
 
-/** Shortens each line of a text separately. */
 const shortenLines = (text: string): string =>
   text
     .split('\n')

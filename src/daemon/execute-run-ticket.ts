@@ -110,7 +110,6 @@ const answerAfterOutput = (result: StepResult): TicketAnswer => {
   return { ...answer, answer: ticketAnswer({ ...result, result: { ...result.result, stdout: '' } }).answer };
 };
 
-/** The answer to a run ticket: the output to print, and the result for the transcript. */
 interface TicketAnswer {
   readonly answer: RunTicketOutput;
   readonly recorded: ToolResultFields;

@@ -41,7 +41,6 @@ export class OpenSessions {
     this.#options = options;
   }
 
-  /** The evidence of a root; one store for all its sessions. */
   store(root: string): EvidenceStore {
     const { env, checkpointPages } = this.#options;
     return getOrInsert(this.#stores, root, () =>

@@ -38,7 +38,6 @@ export interface HttpEndpoint {
 
 interface Daemon {
   readonly socket: string;
-  /** The address of its HTTP server; null if it has none. */
   readonly httpAddress: string | null;
   /** Resolves when the daemon has ended: idle, stopped, or replaced. */
   readonly ended: Promise<void>;

@@ -44,7 +44,6 @@ export class SessionHost {
     return inTrace(trace, work);
   }
 
-  /** The services for the hook handlers of one caller. */
   hookContext(caller: CallingProcess): HookContext {
     const files = (record: ConversationRecord) => this.sessions.files(record.conversation.root);
     return {

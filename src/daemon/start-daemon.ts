@@ -11,7 +11,6 @@ const INHERITED_VARIABLES = splitWords(`
   XDG_CACHE_HOME HOPGATE_DAEMON_IDLE_MINUTES HOPGATE_HOOK_CLIENT
 `);
 
-/** The part of an environment that the daemon keeps. */
 export const environmentForDaemon = (env: Env): { readonly [name: string]: string } =>
   Object.fromEntries(
     INHERITED_VARIABLES.flatMap((name) => {

@@ -24,7 +24,6 @@ export interface MessageProblem {
   readonly remedy: string;
 }
 
-/** A message that was checked and not sent. */
 interface CheckedMessage {
   readonly ok: true;
   readonly draft: MessageDraft;

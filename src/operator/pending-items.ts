@@ -3,7 +3,6 @@ import { basename, join } from 'node:path';
 import { pathExists } from '../base/files.ts';
 import { listPendingRequests, type RequestAndAnswer } from './answer-request.ts';
 
-/** A pending request, and the state folder that holds it. */
 export interface PendingItem extends RequestAndAnswer {
   readonly stateDir: string;
 }

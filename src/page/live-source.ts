@@ -128,7 +128,6 @@ class LiveSource implements PageData {
   }
 
   #roots = new Map<string, string>();
-  /** The sessions with a timer for the next read. */
   #timers = new Set<string>();
   /** The sessions whose history is being read. */
   #histories = new Set<string>();
@@ -261,7 +260,6 @@ interface ListedApproval extends Omit<WaitingRequest, 'sessionId' | 'card' | 'wr
   readonly answer: unknown;
 }
 
-/** Sets a signal, unless it has an equal value. */
 function setIfChanged<Value>(signal: Signal<Value>, value: Value): void {
   if (JSON.stringify(value) !== JSON.stringify(signal.value)) signal.value = value;
 }

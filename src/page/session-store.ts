@@ -37,7 +37,6 @@ export class SessionStore {
     return this.#frames[0]?.seq ?? 0;
   }
 
-  /** The `seq` of the next frame. */
   get next(): number {
     return (this.#frames.at(-1)?.seq ?? -1) + 1;
   }

@@ -81,7 +81,6 @@ export interface OperatorActions {
   stop(session: string, reason: string): Promise<string | null>;
   /** Words for the agent, which reads them with its next call or turn. */
   note(session: string, text: string): Promise<string | null>;
-  /** Answers a message as the operator. */
   reply(message: InboxMessage, text: string): Promise<string | null>;
   acknowledge(message: InboxMessage): Promise<string | null>;
   /** Sends a message that the agent reads in its next turn. */
@@ -92,12 +91,10 @@ export interface OperatorActions {
   why(session: string, tool: string): Promise<string | null>;
 }
 
-/** The data of a page: a recording, or a server. */
 export interface PageData {
   readonly sessions: Signal<readonly SessionOnPage[]>;
   readonly waiting: Signal<readonly WaitingRequest[]>;
   readonly grants: Signal<readonly ValidGrant[]>;
-  /** The unread messages for the operator. */
   readonly messages: Signal<readonly InboxMessage[]>;
   /** The problem that the page shows; null if there is none. */
   readonly trouble: Signal<string | null>;

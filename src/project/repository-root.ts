@@ -2,7 +2,6 @@ import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ProjectError } from './project-error.ts';
 
-/** The file in a repository's root that configures hopgate. */
 export const CONFIG_FILE = 'hopgate.yaml';
 
 /** The real path of the repository's root; a relative path starts at `cwd`. */

@@ -52,7 +52,6 @@ export function readTrustRecord(root: string, config: string | null, env: Env): 
   return same ?? own;
 }
 
-/** Replaces the trust record of this root atomically. */
 export function writeTrustRecord(record: TrustRecord, env: Env): void {
   const file = fileOf(ensureStateDir(record.root, env));
   writeAtomically(file, `${JSON.stringify(record, null, 2)}\n`);

@@ -58,7 +58,6 @@ export class ApiError extends Error {
     return HTTP_STATUS_BY_CODE[this.code];
   }
 
-  /** The body of the answer. */
   toJSON(): { readonly error: { code: ErrorCode; message: string; remedy: string; path?: string } } {
     const { code, message, remedy, path } = this;
     return { error: { code, message, remedy, ...(path === null ? {} : { path }) } };

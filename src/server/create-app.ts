@@ -119,7 +119,6 @@ function mountRoute(app: Hono, route: HttpRoute, { services, checkAnswers }: App
   });
 }
 
-/** A value in the form in which a client reads it. */
 const asClientReads = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 /** A connection on which both sides can send. */

@@ -48,7 +48,6 @@ export interface ServerServices {
   /** Serves the agency by the A2A protocol; opened at the first use. */
   readonly a2a: () => Promise<A2aHandler>;
   readonly counters: Counters;
-  /** Aborted when the server ends. */
   readonly ending: AbortSignal;
 }
 

@@ -5,7 +5,6 @@ import { splitIntoClauses } from './clauses.ts';
 import type { TalkPattern } from './talk-patterns.ts';
 import { baseVerbOf, effectAskedByVerb, mayBeVerb } from './verbs.ts';
 
-/** The kind of a message: it coordinates, or it asks for an action. */
 export type MessageTalkKind = 'coordination' | 'action';
 
 export interface ClassifiedMessage {

@@ -46,7 +46,6 @@ export async function readModeGateOfSession(store: EvidenceStore, session: strin
   return found ? (await readStoredPin(store, found.pin)).specs.modeGate : null;
 }
 
-/** The mode of a session: that of its last mode change. */
 export async function readModeOfSession(
   store: EvidenceStore,
   sessionId: string,

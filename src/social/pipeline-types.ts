@@ -19,7 +19,6 @@ export interface IncomingMessage {
   readonly id: string;
   /** `session:<id>`, `agent:<id>` or `person:<name>`; null opens a session. */
   readonly to: string | null;
-  /** A text, or a typed payload. */
   readonly payload: Json;
 }
 
@@ -37,13 +36,11 @@ export interface SocialServices {
   ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly denial: Denial }>;
 }
 
-/** The outcome of a message: a task was submitted, or coordination has completed or failed. */
 type SocialOutcomeType = 'task-submission' | 'coordination-complete' | 'coordination-failed';
 
 export interface SocialOutcome {
   readonly type: SocialOutcomeType;
   readonly valid: boolean;
-  /** The last receipt of the message. */
   readonly state: ReceiptState | null;
 }
 

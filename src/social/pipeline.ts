@@ -155,7 +155,6 @@ async function authenticate(message: PipelineMessage, { messages }: SocialServic
   }
 }
 
-/** S-mode: classifies the message. */
 async function mode(message: PipelineMessage): Promise<void> {
   const { id, payload } = message.incoming;
   if (id.includes('@'))
@@ -284,7 +283,6 @@ async function validate(message: PipelineMessage, { store, messages }: SocialSer
   message.outcome = outcome;
 }
 
-/** S-persist: records the outcome. */
 async function persist(message: PipelineMessage, services: SocialServices): Promise<void> {
   const { id } = message.incoming;
   await recordMessageFactOnce(

@@ -37,7 +37,6 @@ export class ThreadRows {
   readonly #depths = new Map<string, number>();
   /** Rows that a reply may join, by the id of their last entry. */
   readonly #open = new Map<string, ThreadRow>();
-  /** Approvals by the id of their record. */
   readonly #approvals = new Map<string, ThreadRow>();
   /** Messages that were received or sent, by id. */
   readonly #messages = new Map<string, ThreadRow>();

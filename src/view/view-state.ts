@@ -58,7 +58,6 @@ export interface ViewState {
   readonly changed: { readonly path: string; readonly at: number } | null;
   /** The reviews of the session: their number, the time of the last one, and whether work was done after it. */
   readonly par: { readonly count: number; readonly at: number | null; readonly due: boolean };
-  /** Each field of the backpack as a short text. */
   readonly backpack: { readonly [field: string]: string };
   /** The files that the session changed, with the last change of each. */
   readonly files: { readonly [path: string]: string };
@@ -181,7 +180,6 @@ export const EMPTY_VIEW_STATE: ViewState = {
 
 const MAPS = ['backpack', 'files'] as const;
 
-/** The fields in which `after` differs from `before`. */
 export function viewDeltaOf(before: ViewState, after: ViewState): ViewDelta {
   const delta: { [field: string]: unknown } = {};
   for (const key of Object.keys(after) as (keyof ViewState)[]) {

@@ -159,7 +159,6 @@ export const RECEPTACLE_CONTENTS: { readonly [receptacle: string]: readonly stri
 /** The classes of receptacles that open; a single one may nevertheless be fixed open. */
 export const OPENABLE_RECEPTACLES: ReadonlySet<string> = able('openable');
 
-/** The classes of receptacles that stay where they are. */
 export const RECEPTACLE_CLASSES: readonly string[] = [...able('stays')];
 
 export const OBJECT_CLASSES: readonly string[] = namesOf(

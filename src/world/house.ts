@@ -37,11 +37,9 @@ export interface House {
   readonly task: Task;
   /** The names of the things of each type: `agent`, `location`, `receptacle`, `object`, `rtype`, `otype`. */
   readonly named: { readonly [type: string]: readonly string[] };
-  /** The facts that no command changes. */
   readonly statics: readonly HouseFact[];
   /** The facts that commands can change, before the first command. */
   readonly fluents: readonly HouseFact[];
-  /** The goal as a PDDL formula. */
   readonly formula: string;
   /** The sentence that only a person knows, for a house that cannot be won without it. */
   readonly hint?: string;

@@ -1,7 +1,6 @@
 import { type PddlExpression, readPddlTypedList } from './pddl/pddl-expression.ts';
 import type { HouseFacts } from './world-facts.ts';
 
-/** The names that a formula's variables stand for. */
 export type VariableBindings = { readonly [variable: string]: string };
 
 /** The facts by which a formula is judged, and the names of each type. */

@@ -40,7 +40,6 @@ interface AcpOptions {
   readonly inner: Stream;
   /** Absolute real path of the repository. A session's folder must be within it. */
   readonly root: string;
-  /** The version of hopgate that the editor shows. */
   readonly version: string;
   /** The inner agent's name for hopgate's MCP server. It is secret, so that no repository can configure it. */
   readonly server: string;

@@ -64,7 +64,6 @@ export function readEndedCalls(file: string): ReadonlyMap<string, EndedCall> {
   );
 }
 
-/** The content blocks of an entry's message. */
 function blocksOf(entry: Fields): readonly Fields[] {
   const { content } = fieldsOf(entry['message']);
   return Array.isArray(content) ? content.map((block) => fieldsOf(block)) : [];

@@ -9,7 +9,6 @@ import type { HookEventContext } from './hook-event-context.ts';
 export interface StoredNativeCall {
   /** null if hopgate itself runs the call in the session, which records it. */
   readonly ticket: NativeTicket | null;
-  /** The input that was allowed. */
   readonly input: { readonly [name: string]: Json };
 }
 

@@ -22,7 +22,6 @@ export function renderDenialLines(prefix: string, { code, message, remedy, way }
   return lines;
 }
 
-/** The place and the available calls, in one line. */
 export function describeAvailableCalls({ peripheral, mode, tools }: Available): string {
   const where = peripheral === null ? 'outside of any peripheral' : `in ${peripheral}`;
   return `Now: ${where}${mode === null ? '' : `, mode ${mode}`}; tools open: ${joinList(tools, 30) || 'none'}.`;

@@ -29,7 +29,6 @@ interface TakenAnswer {
   readonly answer: QuestionAnswer;
   /** The hash of the content that was shown. */
   readonly hash: string;
-  /** The limits that the person wrote. */
   readonly limits?: string;
 }
 const UNASKED: TakenAnswer = { answer: 'unasked', hash: '' };

@@ -14,7 +14,6 @@ const POLL_MS = 250;
 /** Maximum size of an answer in bytes, about 8,000 tokens: Codex cuts out the middle of answers of more than 10,000. */
 const ANSWER_BYTES = 32_000;
 
-/** Observer of changes to the list of tools, to the resources and to tasks. */
 interface ListObserver {
   toolsChanged(): void;
   resourceUpdated(uri: string): void;
@@ -126,7 +125,6 @@ export class McpHost {
     return this.#specs;
   }
 
-  /** The names of the tools for this host's clients. */
   async names(): Promise<ClientToolNames> {
     const specs = this.options.upstreamNames ? await this.specs() : null;
     return specs ? upstreamToolNames(specs) : { nameOf: (id) => id, idOf: (name) => name };

@@ -7,7 +7,6 @@ export interface UserRuleDecision {
   /** A user's rule forbids the call, or demands that a person approves it first (`prompt`). */
   readonly decision: 'forbidden' | 'prompt';
   readonly why: string;
-  /** The command, as shown to the person. */
   readonly command: string;
 }
 

@@ -5,7 +5,6 @@ import type { Json, SpecSet } from '../../spec/types.ts';
 export interface McpReading {
   /** The session's evidence as one readable thread. */
   thread(): Promise<string>;
-  /** The spec set that the session is pinned to. */
   spec(): Promise<SpecSet>;
   /** The constraints of a peripheral, as data: everything that it allows and forbids. */
   constraints(peripheral: string): Promise<Json>;

@@ -107,7 +107,6 @@ async function parText(host: McpHost): Promise<string> {
   ].join('\n');
 }
 
-/** The peripherals in which a visit yields a PAR. */
 const reviewingPeripherals = (specs: SpecSet | null) =>
   Object.values(specs?.peripherals ?? {}).filter(({ fruit }) =>
     Object.values(fruit).some((field) => field.kind === 'observed' && field.from === 'par'),

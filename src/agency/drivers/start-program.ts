@@ -9,7 +9,6 @@ import { AgentFailed } from '../agent-driver.ts';
 interface ProgramRun {
   readonly program: string;
   readonly args: readonly string[];
-  /** The text on its stdin. */
   readonly input: string;
   /** The folder in which the program works; null for a temporary folder that is removed after the run. */
   readonly cwd: string | null;

@@ -24,7 +24,6 @@ const MAX_CONNECTIONS = 256;
 const BUSY_MS = 5_000;
 
 interface DocumentServerOptions {
-  /** The SQLite file of all shared documents. */
   readonly file: string;
   /** The name of the document: the path of its address. */
   readonly name: string;
@@ -103,7 +102,6 @@ export async function serveReviewDocument(options: DocumentServerOptions): Promi
   };
 }
 
-/** Resolves when the document has a contribution of the agent. */
 const contributionArrived = (doc: Doc, agent: string): Promise<void> =>
   new Promise((resolve) => {
     const look = () => {

@@ -18,7 +18,6 @@ export function findAllPendingRequests(io: Io): readonly PendingItem[] {
     .sort((a, b) => a.pending.askedAt - b.pending.askedAt);
 }
 
-/** The pending requests of the repository that `--root` names. */
 export const findPendingRequestsOf = (io: Io, root: string): readonly PendingItem[] =>
   listPendingItems(stateDir(resolveRootOption(io, { root }), io.env));
 

@@ -16,7 +16,6 @@ export function parseClaudeCommand(words: readonly string[]): ClaudeCommand {
   return { ...own, continued: continuedConversation(args), args, settings };
 }
 
-/** The conversation that `--continue` or `--resume ID` continues. */
 function continuedConversation(args: readonly string[]): ContinuedConversation | null {
   for (const [at, word] of args.entries()) {
     if (word === '--') return null;

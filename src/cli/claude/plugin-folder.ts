@@ -12,7 +12,6 @@ import type { Io } from '../io.ts';
 
 type PluginFiles = { readonly [path: string]: string };
 
-/** The plugin's files for this installation of hopgate. */
 export function makePluginFiles(env: Io['env']): PluginFiles {
   const [command, ...own] = hopgateCommandLine();
   return pluginFiles({

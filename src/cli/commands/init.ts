@@ -154,7 +154,6 @@ async function askYes(io: Io, message: string): Promise<boolean> {
   return answer;
 }
 
-/** The question about manifests and lock files. */
 const aboutManifests = (manifests: readonly string[]): string =>
   `May agents change the dependencies and build files (${excerpt(manifests.join(', '), 200)})?`;
 const ABOUT_TESTS = 'Run the test commands once outside and once in the sandbox, to compare the results?';

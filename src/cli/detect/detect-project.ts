@@ -58,7 +58,6 @@ const isRunBy = (script: string, run: readonly string[]): boolean =>
       ) && new RegExp(`\\b${word.replace(/^.*\//, '')}\\b`).test(script),
   );
 
-/** Asks git about the folders at the root. */
 async function gitFolders(tree: ProjectFileReader, git: AskGit): Promise<RootFoldersByGit> {
   const folders = tree.list('').filter((name) => name.endsWith('/'));
   const lines = async (args: readonly string[]) => ((await git(args)) ?? '').split('\n').filter((line) => line !== '');

@@ -7,13 +7,11 @@ function targets(tree: ProjectFileReader): readonly string[] {
   return [...text.matchAll(/^([\w./-]+(?: +[\w./-]+)*) *::?(?!=)/gm)].flatMap((match) => match[1]!.split(/ +/));
 }
 
-/** The Makefile's `test` (or `check`) target. */
 export function detectMakefileTest(tree: ProjectFileReader): DetectedTest | null {
   const target = ['test', 'check'].find((name) => targets(tree).includes(name));
   return target === undefined ? null : { run: ['make', target], report: 'none', because: `Makefile: ${target}` };
 }
 
-/** The Makefile's targets `deploy` and `deploy-<name>`. */
 export const detectMakefileDeploys = (tree: ProjectFileReader): readonly DetectedDeploy[] =>
   [...new Set(targets(tree))]
     .filter((target) => /^deploy(-[a-z][a-z0-9-]*)?$/.test(target))

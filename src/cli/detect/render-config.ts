@@ -132,7 +132,6 @@ const withArguments = (run: readonly string[]): readonly string[] => {
   return run[0] !== 'sh' && !run.includes('{args}') && RUNNERS.test(line) ? [...run, '{args}'] : run;
 };
 
-/** Shortens a text of the repository to one short line for a comment. */
 const commentText = (text: string): string => {
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
   return shorten(line, 70).trim();

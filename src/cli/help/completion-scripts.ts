@@ -1,4 +1,3 @@
-/** The scripts that connect a shell's completion to `hopgate complete`. */
 export const COMPLETION_SCRIPTS: { readonly [shell: string]: string } = {
   bash: `_hopgate() {
   local -a words=("\${COMP_WORDS[@]:1:COMP_CWORD}")

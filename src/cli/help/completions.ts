@@ -52,7 +52,6 @@ export async function completeWords(
 
 const asCompletion = (word: string): Completion => ({ word, about: '' });
 
-/** The options of a command, and the global options. */
 const optionsOf = (command: Command): readonly Option[] => {
   const help = command.createHelp();
   return [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];

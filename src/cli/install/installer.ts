@@ -11,7 +11,6 @@ export interface InstallTarget {
 
 /** The current and the planned text of a file; null if it does not exist. Equal texts mean no change. */
 export interface FileChange {
-  /** Absolute path of the file. */
   readonly path: string;
   readonly before: string | null;
   readonly after: string | null;

@@ -29,7 +29,6 @@ export interface AgentSessionOptions {
   readonly telemetry: boolean | { readonly contents: boolean };
   readonly unsafeNoSandbox: boolean;
   readonly approver: Approver;
-  /** The names given to `--approve`. */
   readonly approve: readonly string[];
 }
 

@@ -9,7 +9,6 @@ import { type Io, print, printRemark } from '../io.ts';
 
 /** The sources of answers to approval requests, other than a person at the terminal. */
 interface OperatorOptions {
-  /** `--yes`: all requests are approved. */
   readonly yes: boolean;
   /** `--approve`: the destinations, modes and tools that are approved. */
   readonly approve: readonly string[];
@@ -52,7 +51,6 @@ export function createOperatorApprover(io: Io, options: OperatorOptions): Approv
   return fallbackApprover(inAdvance, canAskPerson(io) ? terminal() : withoutTerminal);
 }
 
-/** True if a person is at the terminal. */
 export const canAskPerson = (io: Io): boolean => io.isTty && io.env['CI'] === undefined;
 
 async function ask(

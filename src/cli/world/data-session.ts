@@ -22,7 +22,6 @@ export interface SessionDataConnection {
   step(tool: string, args: { readonly [name: string]: Json }): Promise<StepOrHopAnswer>;
   hop(hop: { readonly hop: string; readonly exit?: string; readonly reason: string }): Promise<StepOrHopAnswer>;
   status(): ReturnType<AgentSession['status']>;
-  /** The messages that are not acknowledged. */
   inbox(): Promise<readonly Message[]>;
   acknowledge(ids: readonly string[]): Promise<void>;
   close(): Promise<void>;

@@ -2,7 +2,6 @@ import type { RecordedSession } from '../../adapters/core/transcript/record-tran
 import { quote, textTurns } from '../../adapters/text-turns.ts';
 
 interface StoryHooks {
-  /** Prints a line about the story. */
   readonly printLine: (line: string) => void;
   /** Called when the agent has asked the person and left the world; resolves when the answer is in its inbox. */
   readonly asked: () => Promise<void>;

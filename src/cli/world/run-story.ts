@@ -25,7 +25,6 @@ import { connectOverHttp, connectOverShell } from './session-connections.ts';
 import { playJoeByScript, playJoeInEmacs, type StoryParticipant, startAnsweringAgent } from './story-participants.ts';
 import { storySpecs } from './story-specs.ts';
 
-/** The connections of a story: of the session to the world, and of the agent to the session. */
 export interface StoryConnectionKinds {
   readonly world: 'here' | 'http' | 'openenv';
   readonly agent: 'here' | 'mcp-http' | 'mcp-stdio' | 'rest' | 'cli';

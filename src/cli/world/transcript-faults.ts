@@ -15,7 +15,6 @@ const renumberItems = (items: readonly TranscriptItem[]): Transcript => ({
   problems: [],
 });
 
-/** One fault for each of the demands P-1 to P-6. */
 export const TRANSCRIPT_FAULTS: readonly TranscriptFault[] = [
   {
     breaks: 'P-1',

@@ -25,7 +25,6 @@ const REFUSED_CODES: readonly RunErrorCode[] = [
 /** The idempotency keys of the runs of this process, by task id. A task is removed when its end is stored. */
 export type RunKeyByTask = Map<string, string>;
 
-/** Runs agents of the node for clients of the A2A protocol. */
 export class RunExecutor implements AgentExecutor {
   readonly #agency: AgencyNode;
   readonly #sdk: A2aSdk;

@@ -12,7 +12,6 @@ import { addReplyToTask, type RunKeyByTask, runKeyOfMessage } from './run-execut
 const KEEP_MS = 7 * 86_400_000;
 /** How long another process may need to write an entry of a task, in milliseconds. */
 const LEASE_MS = 10_000;
-/** The tag of entries that record tasks. */
 const TAG = 'a2a-task';
 
 /**

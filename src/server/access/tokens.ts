@@ -10,7 +10,6 @@ type FileRole = (typeof ROLES_WITH_TOKEN_FILE)[number];
 
 /** The roles that may read a session; its agent may read no other one. */
 export const ROLES_THAT_READ_SESSION = ['operator', 'auditor', 'session'] as const;
-/** The roles that may read all sessions. */
 export const ROLES_THAT_READ_ALL = ['operator', 'auditor'] as const;
 
 /**

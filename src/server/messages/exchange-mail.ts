@@ -13,7 +13,6 @@ const REQUEST_MS = 30_000;
 const MAX_PAUSE_MS = 10_000;
 
 interface ExchangeOptions {
-  /** The name of the other node in addresses. */
   readonly node: string;
   /** The address that `hopgate serve --agency-listen` printed on the other node. */
   readonly url: string;

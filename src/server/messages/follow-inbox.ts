@@ -10,7 +10,6 @@ const POLL_MS = 100;
 /** Maximum number of messages of one inbox per read. */
 const PAGE = 128;
 
-/** The inbox of an address in each repository. */
 interface FollowedInbox {
   readonly address: string;
   readonly repositories: () => readonly RepositoryEvidence[];

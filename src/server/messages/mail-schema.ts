@@ -4,7 +4,6 @@ import type { SpeechAct } from '../../ports/message-store.ts';
 
 export const MAX_MESSAGES_PER_MAIL = 32;
 export const MAX_NAMES_IN_CIRCLE = 100;
-/** Maximum number of waits, and of tokens, in one mail. */
 export const MAX_WAITS_PER_MAIL = 1_000;
 /** Maximum duration of a wait in mail, in milliseconds. */
 export const MAX_MAIL_WAIT_MS = 86_400_000;

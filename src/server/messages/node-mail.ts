@@ -211,7 +211,6 @@ function mailMessageOf(message: Message, node: string, rows: readonly BlockedSen
   };
 }
 
-/** The open waits in all repositories. */
 async function waitsOf(boxes: readonly NodeInbox[], now: number): Promise<readonly BlockedSender[]> {
   const all = (await Promise.all(boxes.map(({ messages }) => messages.waits(now)))).flat();
   return [...new Map(all.map((wait) => [wait.id, wait])).values()];

@@ -121,6 +121,5 @@ export const spellCircleForNode = (circle: readonly string[], node: string): str
     .map((name) => (name.includes('@') && !name.endsWith(`@${node}`) ? '' : spellNameForNode(name, node)))
     .filter((name, index, all) => name !== '' || all[index - 1] !== '');
 
-/** Describes a circle of waits that a node sent. */
 export const describeCircleFromNode = (circle: readonly string[], node: string): string =>
   circle.map((name) => (name === '' ? 'another machine' : readNameFromNode(name, node))).join(' → ');

@@ -171,7 +171,6 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
   },
 });
 
-/** Copies an object without its undefined fields. */
 const withoutUndefined = (terms: { [name in keyof GrantTerms]: GrantTerms[name] | undefined }): GrantTerms =>
   Object.fromEntries(Object.entries(terms).filter(([, value]) => value !== undefined));
 

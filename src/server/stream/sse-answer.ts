@@ -3,7 +3,6 @@ import { countOpenStream } from '../services.ts';
 import type { EventWithCursor } from './follow-session.ts';
 import { makeSseBody } from './send-events.ts';
 
-/** An open stream: its batches, and the function that ends it. */
 export interface OpenedStream {
   readonly batches: AsyncGenerator<readonly EventWithCursor[]>;
   readonly end: () => void;

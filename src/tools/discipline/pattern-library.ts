@@ -15,7 +15,6 @@ interface PatternLibrary {
   /** `patterns`, the repository's own folder, or `shipped`. */
   readonly from: typeof PATTERNS_FOLDER | 'shipped';
   readonly patterns: readonly LibraryPattern[];
-  /** Invalid pattern files and their problems. */
   readonly faulty: readonly { readonly file: string; readonly problem: string }[];
   /** The pattern files of the repository that were read. */
   readonly read: readonly string[];
@@ -50,7 +49,6 @@ async function ownPatterns(call: ToolCall, files: ToolBackend): Promise<PatternL
   );
 }
 
-/** The patterns that come with this package. */
 const shippedLibrary = memoise(async (): Promise<PatternLibrary> => {
   const folder = join(defaultSpecsFolder(), PATTERNS_FOLDER);
   const names = (await readdir(folder)).filter((name) => PATTERN_FILE_ENDINGS.some((ending) => name.endsWith(ending)));

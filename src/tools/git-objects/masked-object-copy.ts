@@ -109,7 +109,6 @@ interface Pack {
   readonly removed: readonly string[];
 }
 
-/** The packs that are mounted unchanged, and those that are rewritten. */
 function sortPacks({ list, stored, borrows }: CopyRequest): Record<'unchanged' | 'rewritten', readonly Pack[]> {
   const all = [...list.masked, ...list.unreached];
   const nameBytes = ([...list.open, ...all][0]?.length ?? 40) / 2;

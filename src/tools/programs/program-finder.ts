@@ -30,7 +30,6 @@ export interface ProgramsRequest {
   /** Folders that the sandbox shows regardless of this search. */
   readonly toolchains: readonly string[];
   readonly masks: readonly string[];
-  /** The operator's environment. */
   readonly env: Env;
   /** Folders of hopgate's state; never shown. */
   readonly state: readonly string[];
@@ -140,7 +139,6 @@ export class ProgramMountFinder {
       this.#show(file);
   }
 
-  /** Requires the interpreter in a script's first line. */
   #requireInterpreter(script: string): void {
     const words = /^#! *(\S+)(?: +(.*))?/.exec(readFirstBytes(script).split('\n')[0] ?? '');
     if (!words) return;

@@ -24,13 +24,11 @@ export interface ProxyConnectionTry {
 }
 
 export interface FilteringProxy {
-  /** Serves one connection of the command. */
   accept(socket: Socket): void;
   /** The destinations that the command tried so far, in the order of the first try. */
   tried(): readonly ProxyConnectionTry[];
   /** The errors of allowed destinations that did not answer, by `host:port`. */
   unanswered(): ReadonlyMap<string, string>;
-  /** Ends all connections. */
   close(): void;
 }
 
@@ -221,7 +219,6 @@ function requestTo(
   return http.request(options);
 }
 
-/** Returns the headers without the hop-by-hop ones. */
 function endToEndHeaders(headers: IncomingMessage['headers']): IncomingMessage['headers'] {
   const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name) && !named.has(name)));

@@ -13,7 +13,6 @@ import { sshThroughProxy } from './ssh-through-proxy.ts';
 /** A run of a configured command, and the hosts that it tried to reach. */
 interface OnlineRun {
   readonly result: CommandResult;
-  /** The connections that the proxy made. */
   readonly connects: readonly ObservedEffect[];
   readonly fields: { readonly [key: string]: Json };
 }

@@ -12,7 +12,6 @@ const ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 const FIFOS = ['stdout', 'stderr', 'status'];
 const MAX_STDERR = 2000;
 
-/** The streams and the end of one running command. */
 interface RunningCommand {
   /** Real pipes, because programs that open `/dev/stdout` or `/dev/stderr` by path cannot open a socket. */
   readonly stdout: Socket;

@@ -39,7 +39,6 @@ export function etcPaths(): readonly string[] {
   return [...ETC, ...versioned, ...php].map((name) => `/etc/${name}`).filter((path) => existsSync(path));
 }
 
-/** Files that hold keys or tokens in any folder. */
 const SECRET =
   /^(?:\.?(?:npmrc|netrc|pypirc|pgpass|git-credentials)|pip\.conf|gitconfig|\.yarnrc\.yml|credentials(?:\.toml|\.json)?|auth\.json|id_(?:rsa|dsa|ecdsa|ed25519)|.*\.(?:key|p12|pfx)|(?:.*-)?(?:priv)?key\d*\.pem)$/i;
 /** True if a file of this name holds keys or tokens in any folder. */

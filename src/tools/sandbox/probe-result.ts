@@ -1,4 +1,3 @@
-/** The result of one attempt to escape from one layout. */
 export interface ProbeResult {
   /** `explore`, `edit`, `test`, `deploy`, `deploy-hosts`, `deploy-online`, `git-commit`, … */
   readonly layout: string;

@@ -56,7 +56,6 @@ class ProbeRepository {
     return execFileSync('git', words, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
   }
 
-  /** Approves the present tree as the tested one. */
   async approve(): Promise<void> {
     const tree = await this.#observe();
     if ('problem' in tree) throw new Error(tree.problem);

@@ -9,7 +9,6 @@ export interface CommandResult {
   /** UTF-8. Output longer than `outputBytes` is shortened to its head and tail, with a marker between them. */
   readonly stdout: string;
   readonly stderr: string;
-  /** True if output was dropped. */
   readonly truncated: boolean;
   readonly timedOut: boolean;
   /** True if the caller's signal ended the command. */

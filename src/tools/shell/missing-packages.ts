@@ -5,7 +5,6 @@ import { fieldsOf, parseJson } from '../../base/json.ts';
 
 interface PackageManager {
   readonly manifest: string;
-  /** The fields of the manifest that name packages. */
   readonly fields: readonly string[];
   /** Names that package managers create when they install the packages, the most usual first. */
   readonly installed: readonly [string, ...string[]];

@@ -31,7 +31,6 @@ import { type CoveredFiles, watchCoveredFiles } from './late-masked-files.ts';
 export interface ShellContext {
   readonly call: ToolCall;
   readonly sandbox: Sandbox;
-  /** The operator's environment. */
   readonly env: NodeJS.ProcessEnv;
   /** False if the operator allowed the shell tools on a host that cannot contain commands. */
   readonly contained: boolean;

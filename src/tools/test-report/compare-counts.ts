@@ -4,7 +4,6 @@ import { readTextOrEmpty, writeAtomically } from '../../base/files.ts';
 import { fieldsOf, parseJson } from '../../base/json.ts';
 import { sha256Hex } from '../content-effect.ts';
 
-/** The passing runs of a command in a repository. */
 interface PassingRuns {
   /** Number of tests of the last run, in any session. */
   readonly last: number;

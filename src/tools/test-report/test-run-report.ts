@@ -1,4 +1,3 @@
-/** A test that failed. `message` is truncated. */
 interface TestFailure {
   readonly name: string;
   readonly message: string;

@@ -31,7 +31,6 @@ export const INTERNET_NETWORK: FetchNetwork = {
   env: process.env,
 };
 
-/** The answer to one request; redirects are not followed. */
 export type FetchAnswer =
   | { readonly kind: 'redirect'; readonly location: string; readonly status: number }
   | {

@@ -9,7 +9,6 @@ import { holdSearchRoot, type SearchRoot } from './search-root.ts';
 import { failedToolStop, invalidArgumentStop, isStop, type ToolStop } from './tool-stop.ts';
 import { decodeNameablePath, removeDotSlash, UnnameableFiles } from './unnameable-files.ts';
 
-/** Maximum number of shown characters of a matching line. */
 const SHOWN_CHARACTERS = 1000;
 
 /** ripgrep's `--json` record of one matching line. */

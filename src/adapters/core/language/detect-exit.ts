@@ -7,7 +7,6 @@ import { EXITS_REQUIRING_ALL_TESTS, exitPatterns, hopPatterns, readyToEnterPatte
 /** The exit that an agent's words seem to name. Only a hint: a session moves only by a hop that the gate allows. */
 export interface DetectedExit {
   readonly exit: string;
-  /** The peripherals that the exit leads to. */
   readonly to: readonly string[];
   /** The sentence in which the agent named the exit; it becomes the reason of the hop. */
   readonly reason: string;

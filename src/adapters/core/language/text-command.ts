@@ -42,7 +42,6 @@ export function readTextCommand(line: string): TextCommand | null {
 
 const unreadable = (form: string, why: string): TextCommand => ({ kind: 'unreadable', why: `${why}; write: ${form}` });
 
-/** The content of the quotes, if `text` is a single quoted text. */
 function readQuoted(text: string): string | { readonly why: string } {
   if (!text.startsWith('"')) return { why: 'the quotes are missing' };
   let content = '';

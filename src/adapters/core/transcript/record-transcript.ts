@@ -16,7 +16,6 @@ import {
 
 /** A session that records its agent's transcript. The program reports events that do not pass through the session. */
 export interface RecordedSession extends AgentSession {
-  /** The agent's own words. */
   said(text: string): void;
   /** Records a message to the agent from `user`, `operator`, or another agent's id. */
   heard(source: string, text: string, channel?: string): void;

@@ -160,7 +160,6 @@ interface TypedAnswer {
   readonly terms?: GrantTerms;
 }
 
-/** The grant that the options ask for. */
 function termsOf(options: Options): Pick<TypedAnswer, 'terms'> {
   const { times, for: minutes, files, changedFiles, whileTestsPass: testsPass } = options;
   if ([times, minutes, files, changedFiles, testsPass].every((option) => option === undefined)) return {};

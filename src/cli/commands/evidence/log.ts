@@ -14,7 +14,6 @@ interface Options extends RootOption {
   readonly operator?: boolean;
 }
 
-/** Maximum length of a summary in the table. */
 const MAX_SUMMARY = 100;
 /** On a terminal with fewer columns, the table leaves out the mode, the claim and parts of the time. */
 const WIDE_COLUMNS = 120;

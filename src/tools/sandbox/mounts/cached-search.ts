@@ -37,13 +37,11 @@ interface Listing {
 /** The result of a search, with paths relative to its base. */
 export interface MaskedSearchResult {
   readonly hits: readonly Hit[];
-  /** Folders that look like git repositories. */
   readonly repositories: readonly string[];
   /** Folders that look like git object stores and belong to none of these repositories. */
   readonly stores: readonly string[];
   /** `.git` files, which name the repository of their folder. */
   readonly gitFiles: readonly string[];
-  /** All folders that were read. */
   readonly folders: readonly FolderState[];
 }
 

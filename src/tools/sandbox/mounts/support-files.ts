@@ -17,7 +17,6 @@ export interface SupportFiles {
   readonly folder: string;
   readonly emptyFile: string;
   readonly overlayBase: string;
-  /** Files to mount in `/etc`. */
   readonly etc: readonly { readonly source: string; readonly target: string }[];
   /** Mounts that cover the host's secrets in the folders of every sandbox. */
   readonly secrets: readonly SandboxMount[];
@@ -65,7 +64,6 @@ export function makeSupportFiles(): SupportFiles {
   return { folder, emptyFile, overlayBase, etc, secrets: systemSecretMounts(), filters };
 }
 
-/** True if all support files still exist. */
 export const areSupportFilesComplete = ({ emptyFile, overlayBase, etc, filters }: SupportFiles): boolean =>
   [emptyFile, overlayBase, filters.plain, filters.unixSockets, ...etc.map(({ source }) => source)].every((path) =>
     existsSync(path),

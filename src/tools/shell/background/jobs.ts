@@ -17,7 +17,6 @@ export class BackgroundJob {
   readonly ended: Promise<void>;
   /** The result of the command; null while it runs, and if the sandbox failed. */
   result: CommandResult | null = null;
-  /** The error of the sandbox, if it failed. */
   error: unknown = null;
   isRunning = true;
   readonly #stop = new AbortController();
@@ -96,7 +95,6 @@ export class BackgroundJob {
     return this.#lastOutput;
   }
 
-  /** True if a follower gets the output. */
   get isFollowed(): boolean {
     return this.#follow !== null;
   }

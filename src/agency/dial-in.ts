@@ -13,13 +13,6 @@ import {
   type SendRun,
 } from './send-run.ts';
 
-/** The message with which a server sends a run to a node that connected to it. */
-interface RunFrame {
-  readonly type: 'run';
-  readonly request: RunRequest;
-  readonly passage: RunRoutingData;
-}
-
 /** The methods of a WebSocket that the server calls. */
 interface Connection {
   send(text: string): void;
@@ -27,7 +20,7 @@ interface Connection {
 }
 
 interface WaitingRun {
-  readonly frame: RunFrame;
+  readonly frame: { readonly type: 'run'; readonly request: RunRequest; readonly passage: RunRoutingData };
   readonly sentAt: number;
   readonly settle: (reply: RunReply) => void;
 }

@@ -71,12 +71,10 @@ export async function executeRunTicket(
   }
 }
 
-type Use = <T>(work: (session: Session) => Promise<T>) => Promise<T>;
-
 /** Starts a background command and follows it to its end. Each read of its output is a step of the session. */
 async function runInBackground(
   isResident: boolean,
-  use: Use,
+  use: <T>(work: (session: Session) => Promise<T>) => Promise<T>,
   call: { readonly tool: string; readonly args: unknown },
   { signal, onPart }: { readonly signal: AbortSignal; readonly onPart: OnOutput },
 ): Promise<TicketAnswer> {

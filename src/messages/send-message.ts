@@ -24,17 +24,12 @@ export interface MessageProblem {
   readonly remedy: string;
 }
 
-interface CheckedMessage {
-  readonly ok: true;
-  readonly draft: MessageDraft;
-}
-
 /** Checks a message and resolves its recipient. Nothing is sent. */
 export async function checkMessage(
   store: EvidenceStore,
   messages: MessageStore,
   post: UncheckedMessage,
-): Promise<CheckedMessage | MessageProblem> {
+): Promise<{ readonly ok: true; readonly draft: MessageDraft } | MessageProblem> {
   const { kind, id, from, to, text, ref } = post;
   const act = post.act ?? (kind === 'whistle' ? 'query' : 'assert');
   if (!isSpeechAct(act))

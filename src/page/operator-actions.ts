@@ -6,16 +6,14 @@ const WHISTLE_SECONDS = 300;
 
 export const sessionApiPath = (session: string): string => `/v1/sessions/${encodeURIComponent(session)}`;
 
-interface ActionResult {
-  readonly ok: boolean;
-  readonly denial?: { readonly message: string; readonly remedy: string };
-}
-
 /** The operator's actions over the server's HTTP interface. `answered` is called after each answer. */
 export function operatorActionsOver(api: ServerApi, answered: () => Promise<void>): OperatorActions {
   const act = async (path: string, body: unknown): Promise<string | null> => {
     try {
-      const { ok, denial } = await api.post<ActionResult>(path, body);
+      const { ok, denial } = await api.post<{
+        readonly ok: boolean;
+        readonly denial?: { readonly message: string; readonly remedy: string };
+      }>(path, body);
       return ok === false && denial ? `${denial.message} → ${denial.remedy}` : null;
     } catch (error) {
       return error instanceof Error ? error.message : String(error);

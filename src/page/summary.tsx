@@ -48,18 +48,12 @@ export function describeActivity(row: ViewRow | undefined): string {
   return row.mark === 'refused' ? `✗ refused: ${row.what}` : row.what;
 }
 
-interface WantedAction {
-  readonly short: string;
-  readonly more: string;
-  readonly urgent: boolean;
-}
-
 function wantsOf(
   { closed }: ViewState,
   row: ViewRow | undefined,
   waiting: number,
   messages: readonly InboxMessage[],
-): WantedAction {
+): { readonly short: string; readonly more: string; readonly urgent: boolean } {
   if (waiting > 0)
     return { short: waiting === 1 ? 'an answer' : `${waiting} answers`, more: 'The request is above.', urgent: true };
   if (messages.some(({ kind }) => kind === 'whistle'))

@@ -3,19 +3,15 @@ import { DEFAULT_PROJECT_CONFIG } from '../spec/load/load-project-config.ts';
 import { isExcludingPattern } from '../spec/path-patterns.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 
-/** The effective part of a hopgate.yaml that is not trusted, and the ignored keys. */
-interface NarrowedConfig {
-  readonly config: ProjectConfig;
-  /** Keys that were ignored or narrowed (`scopes.edit`). */
-  readonly ignored: readonly string[];
-}
-
 /**
  * Reduces a hopgate.yaml that the operator does not trust: it can only restrict the spec and the defaults. Its masks
  * are added without their exceptions, its scopes are reduced to the spec's own paths; its commands, hosts, folders, MCP
  * servers, spec set and `enforce: false` are ignored.
  */
-export function narrowConfig(stated: ProjectConfig, specs: SpecSet): NarrowedConfig {
+export function narrowConfig(
+  stated: ProjectConfig,
+  specs: SpecSet,
+): { readonly config: ProjectConfig; readonly ignored: readonly string[] } {
   const defaults = DEFAULT_PROJECT_CONFIG;
   const scopes = Object.entries(stated.scopes).flatMap(([id, paths]) => {
     const specPaths = Object.hasOwn(specs.peripherals, id) ? specs.peripherals[id]!.scope.rule.write : null;

@@ -8,12 +8,6 @@ const PIECE_FRAMES = 500;
 /** Number of frames after which other requests may run. */
 const TURN_FRAMES = 100;
 
-/** Consecutive frames, compressed, and the state before them. */
-interface Piece {
-  readonly before: ViewState;
-  readonly packed: Buffer;
-}
-
 /** Frames from a position on, and the state before the first of them. */
 interface FramePage {
   readonly before: ViewState;
@@ -39,7 +33,7 @@ export class CompressedViewFrames {
   readonly #store: EvidenceStore;
   readonly #sessionId: string;
   readonly #whole: SessionFrames;
-  readonly #pieces: Piece[] = [];
+  readonly #pieces: { readonly before: ViewState; readonly packed: Buffer }[] = [];
   #before: ViewState;
   #open: ViewFrame[] = [];
   #tail: (FrameTail & { readonly live: ViewFrame[] }) | null;

@@ -36,10 +36,8 @@ export interface SocialServices {
   ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly denial: Denial }>;
 }
 
-type SocialOutcomeType = 'task-submission' | 'coordination-complete' | 'coordination-failed';
-
 export interface SocialOutcome {
-  readonly type: SocialOutcomeType;
+  readonly type: 'task-submission' | 'coordination-complete' | 'coordination-failed';
   readonly valid: boolean;
   readonly state: ReceiptState | null;
 }

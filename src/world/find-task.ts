@@ -6,12 +6,6 @@ interface RequestedTask {
   readonly lamp: string | null;
 }
 
-/** The classes of things that a request may name. */
-interface NameableClasses {
-  readonly objects: readonly string[];
-  readonly receptacles: readonly string[];
-}
-
 const LAMPS = ['DeskLamp', 'FloorLamp'];
 
 /** Words that a person may use for a class of things. */
@@ -36,7 +30,10 @@ const SYNONYMS: { readonly [word: string]: string } = {
 };
 
 /** Finds the task in words such as "put an apple in the fridge"; null if they name no thing that a house can have. */
-export function findTaskInWords(words: string, { objects, receptacles }: NameableClasses): RequestedTask | null {
+export function findTaskInWords(
+  words: string,
+  { objects, receptacles }: { readonly objects: readonly string[]; readonly receptacles: readonly string[] },
+): RequestedTask | null {
   const text = ` ${words.toLowerCase().replaceAll(/[^a-z]+/g, ' ')} `;
   const joined = text.replaceAll(' ', '');
   const places = new Set(receptacles);

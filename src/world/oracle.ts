@@ -4,16 +4,8 @@ import { CHANGE_BY_TASK_TYPE } from './house-tasks.ts';
 import { Household } from './household.ts';
 import { HouseFacts } from './world-facts.ts';
 
-/** The ids of the things that a goal may need, by their part in the task. */
-interface RelevantObjects {
-  readonly objects: readonly string[];
-  readonly destinations: readonly string[];
-  readonly tools: readonly string[];
-  readonly lamps: readonly string[];
-}
-
 /** Finds the things that the goal of a house may need: single things if it names them, otherwise all of its classes. */
-export function relevantObjectsIn(house: House): RelevantObjects {
+export function relevantObjectsIn(house: House) {
   const facts = new HouseFacts(house.statics);
   const { type, object, receptacle, lamp } = house.task;
   const ofType = (predicate: string, name: string) => [...facts.before(predicate, `${name.toLowerCase()}type`)].sort();

@@ -4,15 +4,12 @@ export type HouseFact = readonly [predicate: string, first?: string, second?: st
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** The facts of one predicate, indexed by each argument. */
-interface Relation {
-  readonly forward: Map<string, Set<string>>;
-  readonly backward: Map<string, Set<string>>;
-}
-
 /** A set of ground atoms with an index for each argument. An absent argument is the empty text. */
 export class HouseFacts {
-  readonly #relations = new Map<string, Relation>();
+  readonly #relations = new Map<
+    string,
+    { readonly forward: Map<string, Set<string>>; readonly backward: Map<string, Set<string>> }
+  >();
 
   constructor(facts: Iterable<HouseFact> = []) {
     for (const fact of facts) this.add(...fact);

@@ -5,17 +5,10 @@ import type { AgentSession } from '../core/agent-session.ts';
 export const PERIPHERAL_OPTION_ID = 'hopgate-peripheral';
 export const MODE_OPTION_ID = 'hopgate-mode';
 
-/**
- * The place of a session (its peripheral and mode) in ACP's terms: the peripheral is both an ACP v1 mode and an option,
- * and the session's mode is a second option.
- */
-interface AcpPlace {
-  readonly modes: SessionModeState | null;
-  readonly configOptions: SessionConfigOption[];
-}
-
 /** The current place, and the places that can be entered from it. */
-export async function readAcpPlace(session: AgentSession): Promise<AcpPlace> {
+export async function readAcpPlace(
+  session: AgentSession,
+): Promise<{ readonly modes: SessionModeState | null; readonly configOptions: SessionConfigOption[] }> {
   const { peripheral, mode, available } = await session.status();
   const describeNeeds = ({ needs }: { readonly needs: readonly string[] }): { description?: string } =>
     needs.length === 0 ? {} : { description: `needs ${needs.join(' and ')}` };

@@ -6,21 +6,18 @@ import { isReadOfSavedResult } from './saved-result.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
-interface ClaudeTranscript {
-  /** The agent's messages, in order. */
-  readonly texts: readonly string[];
-  /** The calls that ran, except those of Claude Code's bookkeeping tools. */
-  readonly ran: readonly LoggedClientCall[];
-  /** Byte offset after the last complete line that was read. */
-  readonly end: number;
-}
-
 /** Path of a sub-agent's transcript file, in a folder next to its parent's file. */
 export const subAgentTranscriptPath = (parent: string, conversation: string, agentId: string): string =>
   join(dirname(parent), conversation, 'subagents', `agent-${agentId}.jsonl`);
 
-/** Reads a transcript file from a byte offset. A missing file, and entries in an unknown form, yield nothing. */
-export function readClaudeTranscript(file: string, from = 0): ClaudeTranscript {
+/**
+ * Reads a transcript file from a byte offset: the agent's messages, the calls that ran (except Claude Code's
+ * bookkeeping), and the offset after the last complete line. A missing file, and unknown entries, yield nothing.
+ */
+export function readClaudeTranscript(
+  file: string,
+  from = 0,
+): { readonly texts: readonly string[]; readonly ran: readonly LoggedClientCall[]; readonly end: number } {
   const { entries, end } = readClientLog(file, from);
   const texts: string[] = [];
   const uses = new Map<string, Omit<LoggedClientCall, 'at'>>();
@@ -46,13 +43,7 @@ export function readClaudeTranscript(file: string, from = 0): ClaudeTranscript {
   return { texts, ran, end };
 }
 
-/** How a call ended; `text` is Claude Code's own. `ran` is false if the user, or the user's rules, refused the call. */
-interface EndedCall {
-  readonly ran: boolean;
-  readonly text: string;
-}
-
-export function readEndedCalls(file: string): ReadonlyMap<string, EndedCall> {
+export function readEndedCalls(file: string): ReadonlyMap<string, { readonly ran: boolean; readonly text: string }> {
   return new Map(
     readClientLog(file)
       .entries.flatMap(blocksOf)

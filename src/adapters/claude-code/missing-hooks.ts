@@ -5,13 +5,6 @@ import { HOOK_EVENT_NAMES } from './hook-event-context.ts';
 
 type HookEventRecord = ConversationRecord['events'][number];
 
-/** Hook events that should have arrived before an event and did not. */
-interface MissingHooks {
-  /** The warning for the person who uses the client. */
-  readonly text: string;
-  readonly calls: readonly HookEventRecord[];
-}
-
 /** Events at which no call of the conversation can still be running. */
 const QUIET = new Set(['Stop', 'SubagentStop', 'SessionEnd']);
 
@@ -22,7 +15,10 @@ const QUIET = new Set(['Stop', 'SubagentStop', 'SessionEnd']);
  * - The result of an allowed call is missing if it must have ended by now. Read-only calls run in parallel, so their
  *   results are due only when no call can be running; a mutating call runs alone.
  */
-export function findMissingHooks(event: ClaudeHookEvent, record: ConversationRecord): MissingHooks | null {
+export function findMissingHooks(
+  event: ClaudeHookEvent,
+  record: ConversationRecord,
+): { readonly text: string; readonly calls: readonly HookEventRecord[] } | null {
   const texts: string[] = [];
   if (event.name === 'PreToolUse' && event.agentId === null && !isAnnounced(record))
     texts.push('this conversation sent no SessionStart: its hooks were disabled when it began');

@@ -4,16 +4,11 @@ import type { Json } from '../../spec/types.ts';
 import { toShellCommand } from '../core/calls/shell-route.ts';
 import type { HopgateToolCall } from '../core/calls/tool-call-to-action.ts';
 
-interface ClientCall {
-  readonly tool: string;
-  readonly input: { readonly [name: string]: Json };
-}
-
 /** The equivalent of a hopgate tool call among Claude Code's own tools; null if there is none. */
 export function toNativeClaudeCall(
   { specs, config, root }: Session,
   { tool, args }: HopgateToolCall,
-): ClientCall | null {
+): { readonly tool: string; readonly input: { readonly [name: string]: Json } } | null {
   const { path = '', ...rest } = args;
   const file_path = join(root, String(path));
   switch (tool) {

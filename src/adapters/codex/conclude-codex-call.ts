@@ -5,14 +5,12 @@ import { entryIdsOrNull, toolResultItem } from '../core/transcript/transcript-it
 import type { CodexHookEvent } from './codex-event.ts';
 import { ticketStorageKey } from './decide-codex-call.ts';
 
-type AfterTool = Extract<CodexHookEvent, { hook_event_name: 'PostToolUse' }>;
-
 /** Length to which Codex's text about a call is cut, in characters. */
 const MAX_TEXT = 2000;
 
 /** Records the result of an allowed call. Returns the text for the model about its findings; null if there are none. */
 export async function concludeCodexCall(
-  { tool_use_id, tool_response }: AfterTool,
+  { tool_use_id, tool_response }: Extract<CodexHookEvent, { hook_event_name: 'PostToolUse' }>,
   host: HookContext,
   record: ConversationRecord,
 ): Promise<string | null> {

@@ -177,7 +177,7 @@ async function askForReview(host: HookContext, record: ConversationRecord): Prom
 
 /** Appends the agent's new messages to its transcript: those in Codex's log, and the last one in the event. */
 async function recordAgentMessages(
-  event: Ending,
+  event: Extract<CodexHookEvent, { hook_event_name: 'Stop' | 'SubagentStop' }>,
   host: HookContext,
   record: ConversationRecord,
 ): Promise<ConversationRecord> {
@@ -195,8 +195,6 @@ async function recordAgentMessages(
     ...(agentTranscript ? { transcript: agentTranscript } : {}),
   });
 }
-
-type Ending = Extract<CodexHookEvent, { hook_event_name: 'Stop' | 'SubagentStop' }>;
 
 const recordHookEventOf = (
   host: HookContext,

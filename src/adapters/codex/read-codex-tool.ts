@@ -7,21 +7,17 @@ const NAMESPACES = /^(?:functions|collaboration|clock|multi_agent_v1)(?:\.|__|\/
 /** Codex's own tools, for the newer models, that only wait or ask the person. */
 const INNER: ReadonlySet<string> = new Set(['sleep', 'request_user_input_async']);
 
-/** A tool of Codex, read from its name in a hook event. */
-interface CodexTool {
-  /** The name without its namespace. A hopgate tool is spelled as in the spec. */
-  readonly name: string;
-  /** True if the tool has no effect on the world. */
-  readonly inner: boolean;
-}
-
 /**
  * Reads a hook's `tool_name`. The namespace is removed only if the rest names a tool of Codex, so that no other tool
- * is taken for one.
+ * is taken for one. A hopgate tool is spelled as in the spec; an `inner` tool has no effect on the world.
  *
  * @param tools the tool ids of the spec set
  */
-export function parseCodexToolName(toolName: string, tools: readonly string[], ourName: CodexToolName): CodexTool {
+export function parseCodexToolName(
+  toolName: string,
+  tools: readonly string[],
+  ourName: CodexToolName,
+): { readonly name: string; readonly inner: boolean } {
   const tool = tools.find((id) => toolName === ourName(id));
   if (tool !== undefined) return { name: `${ourName('')}${tool}`, inner: false };
   if (toolName.startsWith('mcp__')) return { name: toolName, inner: false };

@@ -4,13 +4,6 @@ import { isObject, parseJson } from '../../base/json.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
-/** A client program's own log of a conversation, one JSON entry per line. */
-interface ClientLog {
-  readonly entries: readonly Fields[];
-  /** Byte offset after the last complete line that was read. */
-  readonly end: number;
-}
-
 /** A call that ran, according to the client program's own log. */
 export interface LoggedClientCall {
   readonly id: string;
@@ -21,8 +14,11 @@ export interface LoggedClientCall {
   readonly at: string;
 }
 
-/** Reads the file from a byte offset. A missing file, and lines that are not JSON, yield no entries. */
-export function readClientLog(file: string, from = 0): ClientLog {
+/**
+ * Reads the file from a byte offset; `end` is the offset after the last complete line. A missing file, and lines that
+ * are not JSON, yield no entries.
+ */
+export function readClientLog(file: string, from = 0): { readonly entries: readonly Fields[]; readonly end: number } {
   const bytes = bytesFrom(file, from);
   const whole = bytes.subarray(0, bytes.lastIndexOf(LINE_BREAK) + 1);
   return { entries: whole.toString('utf8').split('\n').flatMap(entryOf), end: from + whole.length };

@@ -5,15 +5,11 @@ import type { ConversationRecord, HookContext } from './hook-context.ts';
 /** The key of the note that stores the `seq` of the last reported act. */
 const LAST_REPORTED = 'toldActs';
 
-/** A report to the model about the operator's recent acts. */
-interface OperatorNews {
-  readonly text: string;
-  /** The notes to record once the text has been given to the client. */
-  readonly notes: ConversationRecord['notes'];
-}
-
 /** Reports the operator's acts and notes since the last report; null if there are none. */
-export async function collectOperatorNews(host: HookContext, record: ConversationRecord): Promise<OperatorNews | null> {
+export async function collectOperatorNews(
+  host: HookContext,
+  record: ConversationRecord,
+): Promise<{ readonly text: string; readonly notes: ConversationRecord['notes'] } | null> {
   const lastReported = record.notes[LAST_REPORTED];
   const { acts, place } = await host.withSession(record, async (session) => ({
     acts: await session.operatorActs(typeof lastReported === 'number' ? lastReported : -1),

@@ -4,14 +4,11 @@ import { parseTypedAnswer } from '../../operator/grant-terms.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { type Io, paint, print } from '../io.ts';
 
-/** An answer typed at the terminal; `problem` if unknown words follow a yes. */
-type TypedAnswer = ReturnType<typeof parseTypedAnswer>;
-
 /**
  * Asks a person to approve a request. `y` or `yes` approves; words after it make a grant. Null keeps the request
  * pending.
  */
-export function askAtTerminal(io: Io, request: ApprovalRequest): Promise<TypedAnswer> {
+export function askAtTerminal(io: Io, request: ApprovalRequest): Promise<ReturnType<typeof parseTypedAnswer>> {
   const reader = createInterface({ input: io.stdin, output: io.stdout, terminal: false });
   return new Promise((resolve) => {
     reader.once('close', () => resolve(null));

@@ -3,20 +3,16 @@ import { WebSocket } from 'ws';
 import { CliError, usageError } from '../io.ts';
 import type { Send } from './stately-inspector.ts';
 
-/** A WebSocket server that receives the messages of an inspector. */
-interface InspectorReceiver {
-  readonly send: Send;
-  /** Waits until all messages are sent, then closes. */
-  close(): Promise<void>;
-}
-
 /**
  * Connects to a receiver by its address. If the connection breaks later, `onLost` is called once, and no further
  * message is sent.
  *
  * @throws CliError `bad-address` (usage) or `inspector-unreachable`
  */
-export async function connectToInspector(url: string, onLost: (why: string) => void): Promise<InspectorReceiver> {
+export async function connectToInspector(
+  url: string,
+  onLost: (why: string) => void,
+): Promise<{ readonly send: Send; close(): Promise<void> }> {
   if (!URL.canParse(url) || !['ws:', 'wss:'].includes(new URL(url).protocol))
     throw usageError(`"${url}" is not a WebSocket address`, 'Write it like ws://127.0.0.1:8080.', 'bad-address');
   const socket = new WebSocket(url);

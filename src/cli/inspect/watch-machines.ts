@@ -20,13 +20,11 @@ export interface MachineWatch {
 /** The port that the clients in `@statelyai/inspect` use by default. */
 const PORT = 8080;
 
-interface WatchOptions {
-  readonly port?: number;
-  readonly url?: string;
-}
-
 /** Starts sending to a receiver at `url`, or else starts a bridge on the loopback interface. */
-export async function startMachineWatch(io: Io, { port, url }: WatchOptions): Promise<MachineWatch> {
+export async function startMachineWatch(
+  io: Io,
+  { port, url }: { readonly port?: number; readonly url?: string },
+): Promise<MachineWatch> {
   if (url !== undefined) {
     const receiver = await connectToInspector(url, (why) =>
       printRemark(io, `the inspector at ${url} disconnected: ${why}`),

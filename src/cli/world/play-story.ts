@@ -11,13 +11,11 @@ import { formatHeading, type Io, print, printJson } from '../io.ts';
 import { printInhabitation } from '../print-inhabitation.ts';
 import { playStoryOnce } from './run-story.ts';
 
-interface StoryOptions {
-  readonly seed: number;
-  readonly root?: string;
-}
-
 /** Plays the story over HTTP and prints it; exit code 1 if the agent did not win, or if a check fails. */
-export async function playStory(io: Io, { seed, root: named }: StoryOptions): Promise<void> {
+export async function playStory(
+  io: Io,
+  { seed, root: named }: { readonly seed: number; readonly root?: string },
+): Promise<void> {
   const root = named === undefined ? mkdtempSync(join(tmpdir(), 'hopgate-story-')) : resolve(io.cwd, named);
   const withEmacs = findProgram('emacs', io.env['PATH']) !== null;
   const printLine = io.json ? () => {} : (line: string) => print(io, line);

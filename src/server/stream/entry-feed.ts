@@ -5,15 +5,10 @@ const POLL_MS = 25;
 /** Maximum number of new entries per read. */
 const MAX_ENTRIES = 256;
 
-interface Waiter {
-  readonly session: string | null;
-  readonly wake: () => void;
-}
-
 /** Reports new entries of any process. It reads the stores only while somebody waits. */
 export class NewEntryNotifier {
   readonly #allEvidence: EvidenceOfAllRepositories;
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters = new Set<{ readonly session: string | null; readonly wake: () => void }>();
   readonly #last = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
 

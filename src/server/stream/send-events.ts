@@ -33,17 +33,12 @@ export function makeSseBody(
   );
 }
 
-/** The part of `ws` that reports when a message was written. */
-interface RawSocket {
-  send(text: string, written: (error?: Error) => void): void;
-}
-
 /** Sends each event as one message. The next one is sent when the connection has accepted the previous one. */
 export async function sendEventsToSocket(
   batches: AsyncGenerator<readonly EventWithCursor[]>,
   socket: WSContext,
 ): Promise<void> {
-  const raw = socket.raw as RawSocket;
+  const raw = socket.raw as { send(text: string, written: (error?: Error) => void): void };
   for await (const batch of batches) {
     for (const { event, cursor } of batch) {
       const failed = await new Promise<Error | undefined>((resolve) =>

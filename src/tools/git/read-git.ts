@@ -19,13 +19,10 @@ export async function runReadOnlyGit(session: GitSession, parsed: ParsedGit): Pr
   return makeGitReport(parsed.sub, { ...result, stderr }, argv.masked?.length ? { masked: [...argv.masked] } : {});
 }
 
-interface ReadArgv {
-  readonly words: readonly string[];
-  /** Masked files that the output would have contained. */
-  readonly masked?: readonly string[];
-}
-
-async function readArgv(session: GitSession, parsed: ParsedGit): Promise<ReadArgv | ToolStop> {
+async function readArgv(
+  session: GitSession,
+  parsed: ParsedGit,
+): Promise<{ readonly words: readonly string[]; readonly masked?: readonly string[] } | ToolStop> {
   const { sub, operands, paths } = parsed;
   const options = toGitOptionWords(parsed.options);
   switch (sub) {

@@ -4,12 +4,6 @@ import type { DroppedChange } from '../shell/judge-change.ts';
 import type { OverlayChange } from '../shell/overlay-changes.ts';
 import type { ScannedCallTree, ShellContext } from '../shell/shell-context.ts';
 
-/** The changed paths that git ignores: those that may be replaced, and those that are dropped. */
-interface IgnoredChanges {
-  readonly paths: readonly string[];
-  readonly dropped: readonly DroppedChange[];
-}
-
 /**
  * The topmost changed paths that git ignores; a folder with a tracked file is not ignored. Masked and protected paths
  * and deletions are left out; folders with masked files are dropped.
@@ -18,7 +12,7 @@ export async function findIgnoredPaths(
   context: ShellContext,
   { scan }: ScannedCallTree,
   changes: readonly OverlayChange[],
-): Promise<IgnoredChanges> {
+): Promise<{ readonly paths: readonly string[]; readonly dropped: readonly DroppedChange[] }> {
   const written = new Set(changes.flatMap(({ kind, path }) => (kind === 'delete' ? [] : withFolders(path, kind))));
   const ignored = await findGitIgnoredPaths(context, [...written]);
   const all = new Set([...ignored].map((path) => path.replace(/\/$/, '')));

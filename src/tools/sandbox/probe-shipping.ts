@@ -95,13 +95,10 @@ class ProbeRepository {
   }
 }
 
-/** One attempt to ship. Resolves to the message that stopped the attempt, or null if it succeeded. */
-type Attempt = (shop: ProbeRepository) => Promise<string | null>;
-
 const refusal = (outcome: ToolOutcome): string | null =>
   outcome.status === 'failed' && outcome.code === 'not-what-was-approved' ? outcome.message : null;
 
-const ATTEMPTS: { readonly [name: string]: Attempt } = {
+const ATTEMPTS: { readonly [name: string]: (shop: ProbeRepository) => Promise<string | null> } = {
   'ship a change that was made after the pass': async (shop) => {
     await shop.approve();
     shop.put('b', 'changed by another');

@@ -25,9 +25,7 @@ import { LateMaskedFileError } from './late-masked-files.ts';
 import { argvOfShellCall, inspectCallTree, makeShellContext, type ShellContext } from './shell-context.ts';
 import { runTestTool } from './test-tool.ts';
 
-type ShellTool = (context: ShellContext) => Promise<ToolReport | ToolStop>;
-
-const TOOLS: { readonly [id: string]: ShellTool } = {
+const TOOLS: { readonly [id: string]: (context: ShellContext) => Promise<ToolReport | ToolStop> } = {
   'bash-readonly': readOnlyTool,
   bash: runBashTool,
   'bash-test': runTestTool,

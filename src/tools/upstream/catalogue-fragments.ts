@@ -3,12 +3,6 @@ import { guessArgumentRole, type SchemaProperty } from './guess-role.ts';
 import { hashListedTool, type ListedTool } from './listed-tool.ts';
 import { removeControlCharacters } from './stderr-tail.ts';
 
-/** An upstream's tool as an entry for tools.yaml. */
-interface CatalogueFragment {
-  readonly id: string;
-  readonly yaml: string;
-}
-
 /**
  * Writes entries of tools.yaml for a server's tools. Roles, effects and purposes are guesses, each marked `CHECK` for
  * review. The server's own descriptions are comments, to be read before an agent sees them.
@@ -19,7 +13,7 @@ export function writeCatalogueFragments(
   server: string,
   tools: Iterable<ListedTool>,
   prefix: string,
-): readonly CatalogueFragment[] {
+): readonly { readonly id: string; readonly yaml: string }[] {
   const used = new Set<string>();
   return [...tools].map((tool) => {
     const id = uniqueName(`${prefix}-${kebab(tool.name)}`, used);

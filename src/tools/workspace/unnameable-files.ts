@@ -9,12 +9,6 @@ const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** Maximum number of listed names; all are counted. */
 const LISTED = 20;
 
-/** The functions of a search root (see `search-root.ts`) for names that an argument cannot express. */
-interface BytesHolder {
-  holdByBytes(path: Buffer): Anchor | null;
-  rootRelative(path: string): string;
-}
-
 /** Removes ripgrep's `./` prefix. */
 export const removeDotSlash = (path: Buffer): Buffer =>
   path[0] === 0x2e && path[1] === 0x2f ? path.subarray(2) : path;
@@ -72,7 +66,10 @@ export class UnnameableFiles {
   readonly #files = new Set<string>();
 
   /** Adds a file that a search found, if it exists and may be read. */
-  add({ holdByBytes, rootRelative }: BytesHolder, path: Buffer): void {
+  add(
+    { holdByBytes, rootRelative }: { holdByBytes(path: Buffer): Anchor | null; rootRelative(path: string): string },
+    path: Buffer,
+  ): void {
     const held = holdByBytes(path);
     if (!held) return;
     held.close();

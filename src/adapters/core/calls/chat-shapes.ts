@@ -20,15 +20,11 @@ export interface ModelCall {
   readonly input: unknown;
 }
 
-interface Answer {
-  readonly id: string;
-  readonly name: string;
-  readonly answer: AgentAnswer;
-}
-
 interface Shape {
   readonly tool: (tool: AgentTool) => ChatTool;
-  readonly results: (answers: readonly Answer[]) => readonly ChatMessage[];
+  readonly results: (
+    answers: readonly { readonly id: string; readonly name: string; readonly answer: AgentAnswer }[],
+  ) => readonly ChatMessage[];
 }
 
 const schemaOf = ({ inputSchema }: AgentTool): Json => asJson(structuredClone(inputSchema));

@@ -10,12 +10,10 @@ const KEPT_MS = 600_000;
 /** Maximum number of kept tasks. Above it, the oldest ended tasks are dropped. */
 const MAX_TASKS = 256;
 
-type TaskStatus = 'working' | 'completed' | 'cancelled' | 'failed';
-
 /** A whistle whose answer the client polls for. The task's id is the id of the whistle's message. */
 export interface McpTask {
   readonly id: string;
-  readonly status: TaskStatus;
+  readonly status: 'working' | 'completed' | 'cancelled' | 'failed';
   /** ISO 8601, UTC. */
   readonly createdAt: string;
   readonly changedAt: string;

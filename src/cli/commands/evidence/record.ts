@@ -31,25 +31,12 @@ async function record(io: Io, ids: readonly string[], options: Options): Promise
   printResult(io, { file, sessions, entries, bytes }, text);
 }
 
-interface RecordedSessions {
-  /** Absolute path. */
-  readonly file: string;
-  readonly sessions: readonly string[];
-  readonly entries: number;
-  readonly bytes: number;
-}
-
 /**
- * Writes the recording of sessions of a repository to a file.
+ * Writes the recording of sessions of a repository to a file, whose absolute path it returns.
  *
  * @throws CliError `page-not-built`, `no-pin`, `no-sessions`
  */
-export async function writeRecording(
-  io: Io,
-  root: string,
-  ids: readonly string[],
-  out: string,
-): Promise<RecordedSessions> {
+export async function writeRecording(io: Io, root: string, ids: readonly string[], out: string) {
   const script = readLiveViewScript();
   if (script === null)
     throw new CliError('page-not-built', 'this checkout has no built page', 'Run "npm run build", then try again.');

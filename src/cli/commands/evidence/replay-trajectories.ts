@@ -17,11 +17,6 @@ export interface TrajectoryOptions {
   readonly results?: string;
 }
 
-interface UnreadableFile {
-  readonly file: string;
-  readonly why: string;
-}
-
 /** `hopgate replay --trajectories`: finds the calls in runs of other agents that the specs would have refused. */
 export async function replayTrajectories(io: Io, options: TrajectoryOptions): Promise<void> {
   const folder = resolve(io.cwd, options.trajectories);
@@ -30,7 +25,7 @@ export async function replayTrajectories(io: Io, options: TrajectoryOptions): Pr
     options.config === undefined ? undefined : (await loadProjectConfig(resolve(io.cwd, options.config))).config;
   const results = options.results === undefined ? {} : readResults(resolve(io.cwd, options.results));
   const runs: ReplayedTrajectory[] = [];
-  const unread: UnreadableFile[] = [];
+  const unread: { readonly file: string; readonly why: string }[] = [];
   for (const file of globSync('**/*.{traj,json}', { cwd: folder }).sort()) {
     const id = file.replace(/(?:\/trajectory)?(?:\.traj)?(?:\.json)?$/, '').replace(/\.traj$/, '');
     const read = parse(join(folder, file));

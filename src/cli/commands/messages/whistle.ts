@@ -12,10 +12,6 @@ import {
 import { onTerminationSignal } from '../../on-signal.ts';
 import { helpExamples, numberParser, rootOption } from '../../shared-options.ts';
 
-interface Options extends PersonOptions {
-  readonly seconds: number;
-}
-
 export function configureCommand(command: Command, io: Io): void {
   command
     .description(
@@ -27,7 +23,7 @@ export function configureCommand(command: Command, io: Io): void {
     .addOption(personOption())
     .option('--seconds <n>', 'how long to wait', numberParser(86_400), 60)
     .addHelpText(...helpExamples('hopgate whistle claude-code "Which port?" --seconds 120'))
-    .action(async (to: string, words: readonly string[], options: Options) => {
+    .action(async (to: string, words: readonly string[], options: PersonOptions & { readonly seconds: number }) => {
       const result = await withPersonInboxes(io, options, async (messages, store) => {
         const draft = await checkPersonMessage(store, messages, options, {
           kind: 'whistle',

@@ -11,6 +11,7 @@ import {
   toolCallItem,
   toolErrorItem,
 } from '../adapters/core/transcript/transcript-items.ts';
+import { fieldsOf } from '../base/json.ts';
 import { errorText } from '../base/text.ts';
 import { toPlainJson } from '../session/convert-input.ts';
 import type { Session } from '../session/session.ts';
@@ -96,15 +97,18 @@ async function carryOutCall(
   const id = call.callId ?? randomUUID();
   transcript.add(toolCallItem({ id, tool: call.name, input: call.input }));
   try {
-    const above = worksIn === session ? null : await host.denialByParent(root, worksIn, own);
+    const asked = call.name === 'why' ? fieldsOf(own.args) : null;
+    const judged = asked ? { tool: asked['tool'] as string, args: asked['args'] ?? {} } : own;
+    const isFree = worksIn === session || call.name === 'status';
+    const above = isFree ? null : await host.denialByParent(root, worksIn, judged);
     return await host.sessions.use(
       root,
       worksIn,
       call.name,
       async (at) => {
-        if (above) await at.admit({ ...own, above });
+        if (above && !asked) await at.admit({ ...own, above });
         const answer = above
-          ? { ...toDenialAnswer(at, above), toolsChanged: false }
+          ? { ...toDenialAnswer(at, above), ...(asked && { status: 'ok' as const }), toolsChanged: false }
           : await host.inTrace(call.trace, () => agentSession(at).call({ ...call, signal }));
         transcript.add(
           toolAnswerItem(id, answer, isSituationReport(call.name, answer) ? situationOfSession(at) : null),

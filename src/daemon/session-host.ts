@@ -61,7 +61,8 @@ export class SessionHost {
       skillProblem: (record, call) =>
         this.sessions.join(record.conversation.root, record.sessionId, async (session) => {
           const { skillProblem } = await import('../tools/skill-files.ts');
-          return skillProblem(session, call, caller.env['CLAUDE_CONFIG_DIR']);
+          const isSubAgent = record.conversation.agentId !== null;
+          return skillProblem(session, { ...call, isSubAgent }, caller.env['CLAUDE_CONFIG_DIR']);
         }),
       isApproved: (record, { action }) => files(record).isApproved(record.sessionId, action.to),
       takeForCall: async (record, key) => files(record).takeForCall(record, key),

@@ -13,6 +13,8 @@ interface SkillCall {
   readonly skill: string;
   /** The text that replaces `$ARGUMENTS`. */
   readonly args: string;
+  /** True if a sub-agent calls. Its skills may start no agent, because no hook names the agent that started another. */
+  readonly isSubAgent: boolean;
 }
 
 /** Maximum size of a skill's file; a larger file is not found. */
@@ -28,7 +30,7 @@ const MAX_BYTES = 1 << 20;
  */
 export function skillProblem(
   envelope: Pick<CallEnvelope, 'root' | 'config'>,
-  { skill, args }: SkillCall,
+  { skill, args, isSubAgent }: SkillCall,
   configFolder = join(homeFolder(process.env), '.claude'),
 ): string | null {
   const name = skill.replace(/^\//, '');
@@ -48,13 +50,17 @@ export function skillProblem(
     const text = readSkillText(place);
     if (text === null || ![nameOf(path), frontMatterOf(text)['name']].includes(name)) continue;
     isFound = true;
-    const why = fileProblem(envelope, path, text) ?? (args !== '' && /@\S*\$/.test(text) ? SHOWS_ARGUMENT : null);
+    const why =
+      fileProblem(envelope, path, text) ??
+      (isSubAgent && Object.hasOwn(frontMatterOf(text), 'context') ? STARTS_AGENT : null) ??
+      (args !== '' && /@\S*\$/.test(text) ? SHOWS_ARGUMENT : null);
     if (why !== null) return `${why} (${shown}); read that file and follow it`;
   }
   return isFound ? null : 'has no file in a .claude folder that hopgate could check; ask the operator what it says';
 }
 
 const SHOWS_ARGUMENT = 'shows a file that an argument names';
+const STARTS_AGENT = 'starts a sub-agent, which a sub-agent may not do';
 
 const SKILL_PATH = /(?:^|\/)\.claude\/(?:skills|commands)\//i;
 
@@ -64,16 +70,17 @@ function nameOf(path: string): string {
   return below.replace(/(?:\/SKILL)?\.md$/i, '').replaceAll('/', ':');
 }
 
-/** The YAML at the beginning of the file. If it cannot be parsed, it is searched for the two keys that matter. */
+/** The YAML at the beginning of the file. If it cannot be parsed, it is searched for the keys that matter. */
 function frontMatterOf(text: string): { readonly [key: string]: Json } {
   const head = /^\uFEFF?---\s*?\n([\s\S]*?)\n---/.exec(text)?.[1] ?? '';
   try {
     return fieldsOf(parse(head) as Json);
   } catch {
-    const value = (key: string) =>
-      new RegExp(`\\b${key}\\b["']?\\s*:[ \\t]*(.*)`).exec(head)?.[1]?.replace(/^["']|["']?\s*$/g, '');
-    const [name, hooks] = [value('name'), value('hooks')];
-    return { ...(name === undefined ? {} : { name }), ...(hooks === undefined ? {} : { hooks }) };
+    const keys = ['name', 'hooks', 'context'].flatMap((key): [string, string][] => {
+      const value = new RegExp(`\\b${key}\\b["']?\\s*:[ \\t]*(.*)`).exec(head)?.[1];
+      return value === undefined ? [] : [[key, value.replace(/^["']|["']?\s*$/g, '')]];
+    });
+    return Object.fromEntries(keys);
   }
 }
 

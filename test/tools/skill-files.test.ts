@@ -7,9 +7,10 @@ import { config } from './shell/tool-call.ts';
 const head = (more = '') => `---\nname: fix\ndescription: Fix it\n${more}---\n`;
 
 /** The answer for the skill `fix` in a repository with these files, without skills of a user. */
-const judged = (files: { readonly [path: string]: string }, call = { skill: 'fix', args: '' }) => {
+const judged = (files: { readonly [path: string]: string }, call: Partial<Parameters<typeof skillProblem>[1]> = {}) => {
   const root = scratch(files);
-  return skillProblem({ root, config: config() }, call, join(root, 'user'));
+  const whole = { skill: 'fix', args: '', isSubAgent: false, ...call };
+  return skillProblem({ root, config: config() }, whole, join(root, 'user'));
 };
 
 test.each([
@@ -39,6 +40,16 @@ test.each([
   ['an import of a masked file', { '.claude/skills/fix/SKILL.md': 'See @.env', '.env': 'x' }, 'imports'],
   ['no file', {}, 'has no file'],
 ])('%s is refused', (_, files, why) => expect(judged(files)).toContain(why));
+
+test.each([head('context: fork\n'), '---\ndescription: a: b\ncontext: fork\n---\n'])(
+  'a skill that starts an agent is refused to a sub-agent only: %j',
+  (text) => {
+    const files = { '.claude/skills/fix/SKILL.md': text };
+    expect(judged(files)).toBeNull();
+    expect(judged(files, { isSubAgent: true })).toContain('starts a sub-agent');
+    expect(judged({ '.claude/skills/fix/SKILL.md': head() }, { isSubAgent: true })).toBeNull();
+  },
+);
 
 test.each(['`ls`', 'now!', 'a! b'])('arguments that may complete a command are refused: %s', (args) => {
   expect(judged({ '.claude/skills/fix/SKILL.md': 'x' }, { skill: 'fix', args })).toContain('leave these out');

@@ -52,8 +52,8 @@ export const refuseUnknownTool = (
 ): string =>
   `${tool} ${why ?? 'is not in the specs'}.\nWhat to do: use an open tool: ${list(tools, ourName)}; to move: ${list(['hop', 'mode'], ourName)}.`;
 
-export const refuseCodexSubAgent = (tool: string, ourName: CodexToolName): string =>
-  `${ourName(tool)} would move the session of the agent that started you. Do your task where you are and report; it decides where to go.`;
+export const refuseCodexSubAgent = (tool: string): string =>
+  `A sub-agent can neither hop nor change the mode nor start sub-agents (${tool}).\nWhat to do: do your task where you are, and report to the agent that started you what else is needed.`;
 
 /** Explains hopgate in Codex; added to the prompt on entry. */
 export const explainCodexTools = (server: string): string =>

@@ -59,6 +59,8 @@ export async function decideCodexCall(
   const action = await host.withSession(record, async (session) => actionOf(event, session, host));
   switch (action.kind) {
     case 'inner':
+      // No event names the agent that started a sub-agent, so it would get the rights of the main agent.
+      if (isSubAgent(at) && tool.endsWith('spawn_agent')) return refuse(at, refuseCodexSubAgent(tool));
       host.recordTranscript(record, innerCallItem({ id, tool, input, channel: tool }));
       return null;
     case 'ask':
@@ -67,7 +69,7 @@ export async function decideCodexCall(
     case 'hop':
     case 'mode':
       // A sub-agent's connection belongs to the session of the agent that started it.
-      return isSubAgent(at) ? refuse(at, refuseCodexSubAgent(action.kind, codexToolName(host))) : null;
+      return isSubAgent(at) ? refuse(at, refuseCodexSubAgent(codexToolName(host)(action.kind))) : null;
     case 'unmapped':
       return refuseUnmapped(at, action.why);
     case 'steps':

@@ -2,7 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { handleClaudeEvent } from '../../../src/adapters/claude-code/handle-claude-event.ts';
+import type { AgentAnswer } from '../../../src/adapters/core/agent-session.ts';
+import { carryOutSessionRequest } from '../../../src/daemon/agent-ops.ts';
 import { trustCurrentConfig } from '../../../src/project/trust.ts';
+import type { Json } from '../../../src/spec/types.ts';
 import { SERVER } from '../../server-name.ts';
 import { World } from './claude-conversation.ts';
 
@@ -222,8 +225,27 @@ describe('a sub-agent', () => {
     await world.sendEvent('SubagentStart', child);
     const own = (tool: string) => `mcp__plugin_hopgate_${SERVER}__${tool}`;
     expect((await world.call(own('glob'), { pattern: '*' }, child)).verdict).toBe('allowed');
-    expect((await world.call(own('status'), {}, child)).verdict).toBe('allowed');
     expect((await world.call(own('write'), { path: 'src/x.js', content: '' }, child)).verdict).toBe('blocked');
+  });
+
+  it('asks for its own place, and for what its parent’s envelope allows it', async () => {
+    await world.sendEvent('SessionStart', { source: 'startup' });
+    await world.lead('explore', 'diagnose');
+    await world.sendEvent('SubagentStart', child);
+    const { sessionId: session } = await world.record();
+    const ask = async (name: string, input: { readonly [key: string]: Json }) => {
+      expect((await world.call(`mcp__plugin_hopgate_${SERVER}__${name}`, input, child)).verdict).toBe('allowed');
+      const op = { op: 'call', root: world.root, session, call: { name, input } } as const;
+      const caller = { env: world.env, pid: null };
+      const answer = await carryOutSessionRequest(world.host, caller, op, new AbortController().signal);
+      return (answer as { readonly value: AgentAnswer }).value;
+    };
+    const read = { tool: 'read', args: { path: 'src/a.js' } };
+    expect(await ask('status', {})).toMatchObject({ status: 'ok', data: { backpack: { author: 'claude-code/a1' } } });
+    expect(await ask('why', read)).toMatchObject({ status: 'ok', data: { allowed: true } });
+    await world.session((at) => at.setMode({ to: 'discuss', reset: true, by: 'operator', reason: 'stop' }));
+    expect(await ask('why', read)).toMatchObject({ status: 'ok', denial: { code: 'mode-forbids' } });
+    expect((await world.evidence('a1')).join()).not.toContain('denial');
   });
 
   it('has its session closed when it stops', async () => {

@@ -253,13 +253,16 @@ describe('a tool of Codex other than the shell and apply_patch', () => {
 describe('a sub-agent', () => {
   const sub = { agent_id: 'sub-1', agent_type: 'default' };
 
-  test('cannot hop', async () => {
+  test('can neither hop nor start a sub-agent', async () => {
     const { session, call } = await world();
     await must(session.start('explore'));
-    expect(await call(`mcp__${SERVER}__hop`, {}, sub)).toMatchObject({
-      exit: 2,
-      stderr: expect.stringContaining('agent that started you'),
-    });
+    const starts = ['spawn_agent', 'multi_agent_v1spawn_agent', 'collaborationspawn_agent'];
+    for (const tool of [`mcp__${SERVER}__hop`, ...starts])
+      expect(await call(tool, {}, sub)).toMatchObject({
+        exit: 2,
+        stderr: expect.stringContaining('agent that started you'),
+      });
+    for (const tool of starts) expect((await call(tool, {})).exit).toBe(0);
     expect((await call(`mcp__${SERVER}__status`, {}, sub)).exit).toBe(0);
   });
 

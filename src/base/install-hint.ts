@@ -1,6 +1,6 @@
 import { readTextOrEmpty } from './files.ts';
 
-const INSTALLERS: { readonly [distribution: string]: string } = {
+const INSTALL_COMMANDS: { readonly [distribution: string]: string } = {
   debian: 'apt-get install',
   ubuntu: 'apt-get install',
   fedora: 'dnf install',
@@ -23,9 +23,9 @@ export function installHint(name: string, osRelease = readOsRelease(), platform:
     const value = new RegExp(`^${key}=(.*)$`, 'm').exec(osRelease)?.[1] ?? '';
     return value.replace(/["']/g, '').trim().split(/\s+/);
   });
-  const distribution = names.find((distribution) => Object.hasOwn(INSTALLERS, distribution));
+  const distribution = names.find((distribution) => Object.hasOwn(INSTALL_COMMANDS, distribution));
   if (distribution === undefined) return 'with the package manager of this system';
-  return `(\`${INSTALLERS[distribution]} ${name}\`, as root)`;
+  return `(\`${INSTALL_COMMANDS[distribution]} ${name}\`, as root)`;
 }
 
 const readOsRelease = (): string => readTextOrEmpty('/etc/os-release') || readTextOrEmpty('/usr/lib/os-release');

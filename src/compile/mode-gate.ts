@@ -1,6 +1,6 @@
 import { transitionRequirements } from '../gate/requirements/edge-requirements.ts';
 import type { Requirement } from '../gate/requirements/requirement.ts';
-import { effectsOfMode, modesOfGate } from '../spec/mode-way.ts';
+import { effectsOfMode, listModesOfGate } from '../spec/mode-way.ts';
 import type { ModeGateSpec } from '../spec/types.ts';
 import { guardedTransition, tagsProperty } from './guarded-transition.ts';
 import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
@@ -14,7 +14,7 @@ const BY_OPERATOR: Requirement = { kind: 'principal', is: 'operator' };
  */
 export function compileModeGate(modeGate: ModeGateSpec): MachineJson {
   const states: { [mode: string]: StateJson } = {};
-  for (const mode of modesOfGate(modeGate)) {
+  for (const mode of listModesOfGate(modeGate)) {
     const on: { [event: string]: TransitionJson } = {};
     for (const transition of modeGate.transitions.filter(({ from }) => from === mode))
       on[`to.${transition.to}`] = guardedTransition(mode, transition.to, transitionRequirements(transition));

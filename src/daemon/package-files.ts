@@ -20,10 +20,10 @@ export function commandEntryFile(): string {
 }
 
 /** The folder of Node's compile cache for the entry file. Only this user can write it. */
-export const compileCache = (env: Env): string => join(userStateFolder(env), 'compile-cache');
+export const compileCacheFolder = (env: Env): string => join(userStateFolder(env), 'compile-cache');
 
 /**
  * Identifies the installed build by the text of the entry file, which contains the hashes of the files that it loads;
  * null if it was removed. Its time and size are not used, because packages are often unpacked with the same time.
  */
-export const installedBuild = (): string | null => valueOr(() => readFileSync(commandEntryFile(), 'utf8'), null);
+export const readInstalledBuild = (): string | null => valueOr(() => readFileSync(commandEntryFile(), 'utf8'), null);

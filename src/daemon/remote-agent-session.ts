@@ -65,7 +65,7 @@ export async function remoteAgentSession(options: RemoteOptions): Promise<AgentS
 type OperatorAct = Extract<SessionRequest, { readonly op: 'note' | 'hop' }>;
 
 /** Acts as the operator in a session. Returns the answer of the session. @throws Error if it cannot be reached */
-export async function actAsOperator(act: OperatorAct, env: Env): Promise<unknown> {
+export async function sendOperatorAct(act: OperatorAct, env: Env): Promise<unknown> {
   const options = { root: act.root, agent: 'operator', env };
   const { perform, close } = await performer(options);
   try {

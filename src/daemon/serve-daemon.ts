@@ -13,7 +13,7 @@ import { tryLockFile } from './file-lock.ts';
 import type { HOOK_HANDLERS } from './hook/answer-hook.ts';
 import { askDaemon } from './hook/ask-daemon.ts';
 import { installLauncher } from './hook/launcher.ts';
-import { commandEntryFile, installedBuild } from './package-files.ts';
+import { commandEntryFile, readInstalledBuild } from './package-files.ts';
 import { storedCallCommand } from './run-command.ts';
 import { SessionHost } from './session-host.ts';
 
@@ -73,7 +73,7 @@ async function runDaemon(options: ServeOptions, folder: string, lock: { close():
   const log = logTo(join(folder, 'log'));
   const own = backends ? { backends } : {};
   const host = new SessionHost({ env, keepOpenMs, telemetry, runCommand: storedCallCommand(env), ...own });
-  const build = installedBuild();
+  const build = readInstalledBuild();
   const startedAt = new Date().toISOString();
   const http = options.openHttp ? await options.openHttp(host, log) : null;
   let finish = () => {};
@@ -81,7 +81,7 @@ async function runDaemon(options: ServeOptions, folder: string, lock: { close():
   const server = new DaemonServer({
     host,
     token: newToken(join(folder, 'token')),
-    isReplaced: () => installedBuild() !== build,
+    isReplaced: () => readInstalledBuild() !== build,
     log,
     onFinish: () => finish(),
     about: () => ({

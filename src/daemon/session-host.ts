@@ -108,10 +108,8 @@ export class SessionHost {
   ): Promise<Denial | null> {
     const { parent = null, within = 'parent' } = this.sessions.files(root).owner(sessionId) ?? {};
     if (parent === null) return null;
-    const { denialByParentSession } = await import('../session/sub-agent.ts');
-    const denial = await this.sessions.join(root, parent, async (session) =>
-      denialByParentSession(session, call, within),
-    );
+    const { denyCallByParent } = await import('../session/sub-agent.ts');
+    const denial = await this.sessions.join(root, parent, async (session) => denyCallByParent(session, call, within));
     return denial && { ...denial, message: `the agent that started you may not do this: ${denial.message}` };
   }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { splitWords } from '../base/text.ts';
 import type { Env } from '../base/user-folders.ts';
 import { askDaemon, NoDaemonError } from './hook/ask-daemon.ts';
-import { commandEntryFile, compileCache } from './package-files.ts';
+import { commandEntryFile, compileCacheFolder } from './package-files.ts';
 
 /** The variables that the daemon inherits from its starter. A client program's secrets are not among them. */
 const INHERITED_VARIABLES = splitWords(`
@@ -31,7 +31,7 @@ export function startDetachedDaemon(env: Env): void {
     detached: true,
     stdio: 'ignore',
     cwd: '/',
-    env: { ...environmentForDaemon(env), NODE_COMPILE_CACHE: compileCache(env) },
+    env: { ...environmentForDaemon(env), NODE_COMPILE_CACHE: compileCacheFolder(env) },
   });
   child.on('error', () => {});
   child.unref();

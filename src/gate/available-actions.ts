@@ -10,7 +10,7 @@ import { transferContext } from './transfer-context.ts';
 import { modeStepsAdmitting, operatorResetChanges, toModeStep } from './ways/way-modes.ts';
 
 /** A hop along an edge, with its needs in words. */
-export const toHopLeg = (specs: SpecSet, view: SessionView, edge: Edge): WayLeg => ({
+export const hopToWayLeg = (specs: SpecSet, view: SessionView, edge: Edge): WayLeg => ({
   from: edge.from,
   exit: edge.exit,
   to: edge.to,
@@ -51,7 +51,7 @@ function needsOf(specs: SpecSet, edge: Edge): Requirement[] {
 }
 
 /** A start in a peripheral, with its needs in words. */
-export const toStartLeg = (specs: SpecSet, to: string): WayLeg => ({
+export const startToWayLeg = (specs: SpecSet, to: string): WayLeg => ({
   from: null,
   exit: null,
   to,
@@ -98,8 +98,8 @@ export function availableActions(specs: SpecSet, view: SessionView): Available {
     hops: view.closed
       ? []
       : peripheral === null
-        ? startablePeripherals(specs, view).map((to) => inMode(specs, view, toStartLeg(specs, to)))
-        : edgesFromPeripheral(specs, peripheral).map((edge) => inMode(specs, view, toHopLeg(specs, view, edge))),
+        ? startablePeripherals(specs, view).map((to) => inMode(specs, view, startToWayLeg(specs, to)))
+        : edgesFromPeripheral(specs, peripheral).map((edge) => inMode(specs, view, hopToWayLeg(specs, view, edge))),
     modes: view.closed ? [] : modesFrom(specs, view.mode),
   };
 }

@@ -1,4 +1,4 @@
-import { modesOfGate } from '../spec/mode-way.ts';
+import { listModesOfGate } from '../spec/mode-way.ts';
 import { findSimilarName } from '../spec/names.ts';
 import { APPROVAL_FIELD_TITLES } from '../spec/policy/closed-lists.ts';
 import type { Mode } from '../spec/types.ts';
@@ -34,7 +34,7 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
   const refuse = (why: string, way: ReturnType<typeof modeStepsToGoal> = {}) =>
     makeDenial(context, 'mode-not-allowed', { mode: from, to: String(to), why, ...way });
   if (typeof to !== 'string' || !Object.hasOwn(modeGate.effects, to)) {
-    const suggestion = findSimilarName(String(to), modesOfGate(modeGate));
+    const suggestion = findSimilarName(String(to), listModesOfGate(modeGate));
     return makeDenial(context, 'mode-not-allowed', { mode: from, to: String(to), unknown: true, suggestion });
   }
 

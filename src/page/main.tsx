@@ -1,6 +1,6 @@
 import { render } from 'preact';
 import { App, shownSessionId } from './app.tsx';
-import { notifyOfWaiting } from './inbox/notify.tsx';
+import { notifyOfWaitingItems } from './inbox/notify.tsx';
 import { makeLiveSource } from './live-source.ts';
 import { PAGE_STYLE } from './page-style.ts';
 import { readRecording } from './read-recording.ts';
@@ -32,7 +32,7 @@ class HopgateView extends HTMLElement {
     const timer = setInterval(() => {
       pageClock.value = Date.now();
     }, 1000);
-    const title = this.hasAttribute('live') ? notifyOfWaiting(source, TITLE) : () => {};
+    const title = this.hasAttribute('live') ? notifyOfWaitingItems(source, TITLE) : () => {};
     render(<App source={source} />, root);
     // `a` goes to the first request that waits, where Enter approves it; `m` to the answer of the first message.
     const keys = (event: KeyboardEvent) => {

@@ -15,7 +15,7 @@ interface FramePage {
 }
 
 /** The newest part of a long session, which is read before the earlier frames. */
-export interface FrameTail {
+export interface NewestFrames {
   /** Makes the frames of the entries after `end`. */
   readonly view: SessionFrames;
   /** The state after `end`. */
@@ -36,10 +36,10 @@ export class CompressedViewFrames {
   readonly #pieces: { readonly before: ViewState; readonly packed: Buffer }[] = [];
   #before: ViewState;
   #open: ViewFrame[] = [];
-  #tail: (FrameTail & { readonly live: ViewFrame[] }) | null;
+  #tail: (NewestFrames & { readonly live: ViewFrame[] }) | null;
   #turn: Promise<void> = Promise.resolve();
 
-  constructor(store: EvidenceStore, sessionId: string, whole: SessionFrames, tail: FrameTail | null) {
+  constructor(store: EvidenceStore, sessionId: string, whole: SessionFrames, tail: NewestFrames | null) {
     this.#store = store;
     this.#sessionId = sessionId;
     this.#whole = whole;

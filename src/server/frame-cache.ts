@@ -5,7 +5,7 @@ import type { SpecSet } from '../spec/types.ts';
 import { SessionFrames } from '../view/session-frames.ts';
 import type { ViewFrame, ViewGraph } from '../view/view-state.ts';
 import type { EvidenceOfAllRepositories } from './all-evidence.ts';
-import { CompressedViewFrames, type FrameTail } from './compressed-frames.ts';
+import { CompressedViewFrames, type NewestFrames } from './compressed-frames.ts';
 import type { GraphCache } from './graph-cache.ts';
 
 /** Maximum number of sessions whose frames are kept; the least recently requested one is dropped first. */
@@ -48,7 +48,7 @@ export class FrameCache {
   }
 
   /** The tail of a long session; null if the session is short, or no state is stored near its end. */
-  async #tailOf(sessionId: string): Promise<FrameTail | null> {
+  async #tailOf(sessionId: string): Promise<NewestFrames | null> {
     const { store } = await this.#allEvidence.ownSession(sessionId);
     const { seq } = await store.head(sessionId);
     if (seq < LONG_SESSION) return null;

@@ -11,7 +11,7 @@ import { EvidenceOfAllRepositories } from './all-evidence.ts';
 import { ApiError } from './api-error.ts';
 import { FrameCache } from './frame-cache.ts';
 import { GraphCache } from './graph-cache.ts';
-import { NodeMail } from './messages/node-mail.ts';
+import { NodeMailExchange } from './messages/node-mail.ts';
 import { SessionReaders } from './session-reader.ts';
 import { NewEntryNotifier } from './stream/entry-feed.ts';
 
@@ -44,7 +44,7 @@ export interface ServerServices {
   readonly agency: AgencyNode;
   readonly dialIns: DialIns;
   /** The messages from and to other nodes. */
-  readonly mail: NodeMail;
+  readonly mail: NodeMailExchange;
   /** Serves the agency by the A2A protocol; opened at the first use. */
   readonly a2a: () => Promise<A2aHandler>;
   readonly counters: Counters;
@@ -75,7 +75,7 @@ export function makeServerServices(
     logins: new BrowserLogins(),
     agency,
     dialIns,
-    mail: new NodeMail(allEvidence),
+    mail: new NodeMailExchange(allEvidence),
     a2a: () => (a2a ??= openA2aHandler({ env, agency, folder, version: parts.version })),
     counters: { requests: new Map(), denials: 0, streams: 0, streamsOf: new Map() },
     async close() {

@@ -1,4 +1,4 @@
-import { denialByParentState, findSubAgentPeripheral } from '../gate/delegation/decide-delegate.ts';
+import { denySubAgentCall, findSubAgentPeripheral } from '../gate/delegation/decide-delegate.ts';
 import { makeSubAgentPin, type SubAgentPin } from '../gate/delegation/sub-agent-pin.ts';
 import type { Denial } from '../gate/denial.ts';
 import { getOwn } from '../spec/names.ts';
@@ -37,8 +37,8 @@ export function describeNewSubAgent(parent: Session, type: string, isTaken: (ses
  * The refusal of a sub-agent's call because of the present state of its parent's session; null if there is none.
  * @param within `parent`: both peripherals limit the sub-agent; `own`: only its own
  */
-export const denialByParentSession = (parent: Session, call: StepCall, within: Delegate['within']): Denial | null =>
-  denialByParentState(sessionCallsOf(parent).context(), toStepRequest(call), within);
+export const denyCallByParent = (parent: Session, call: StepCall, within: Delegate['within']): Denial | null =>
+  denySubAgentCall(sessionCallsOf(parent).context(), toStepRequest(call), within);
 
 /** The peripheral that a type of sub-agent names; null if a sub-agent of this type works in its parent's. */
 export const peripheralOfSubAgent = (parent: Session, type: string): string | null =>

@@ -29,7 +29,7 @@ export const schemaRegex = Object.assign(
 );
 
 /** Adds the method that {@link parseCelRule} needs to an environment of CEL. */
-export const withLinearMatches = (environment: Environment): Environment =>
+export const addLinearMatchesToCel = (environment: Environment): Environment =>
   environment.registerFunction(`string.${LINEAR_MATCHES}(string): bool`, (text: string, pattern: string) =>
     linearRegex(pattern).test(text),
   );

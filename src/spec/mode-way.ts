@@ -7,7 +7,7 @@ export interface ModeChange {
 }
 
 /** The modes of a gate: the initial one, then those that its transitions reach by distance, then the others. */
-export function modesOfGate({ initial, transitions, effects }: ModeGateSpec): readonly Mode[] {
+export function listModesOfGate({ initial, transitions, effects }: ModeGateSpec): readonly Mode[] {
   const modes = Object.keys(effects).sort();
   const found = new Set([initial]);
   for (const from of found) for (const leg of transitions) if (leg.from === from) found.add(leg.to);
@@ -16,7 +16,7 @@ export function modesOfGate({ initial, transitions, effects }: ModeGateSpec): re
 
 /** The mode that allows the most effects; among equals the first one. */
 export const modeWithMostEffects = (modeGate: ModeGateSpec): Mode =>
-  modesOfGate(modeGate).reduce((best, mode) =>
+  listModesOfGate(modeGate).reduce((best, mode) =>
     effectsOfMode(modeGate, mode).length > effectsOfMode(modeGate, best).length ? mode : best,
   );
 

@@ -6,7 +6,7 @@ export type * from './project-types.ts';
 
 export type { Json };
 
-/** The name of a mode of the mode gate; gate.yaml names them. See `modesOfGate`. */
+/** The name of a mode of the mode gate; gate.yaml names them. See `listModesOfGate`. */
 export type Mode = string;
 
 /** The origins of a request. Only the session's owner can act as operator; the clock raises deadlines. */

@@ -5,14 +5,14 @@ import { splitWords } from '../base/text.ts';
 import type { Json } from '../spec/types.ts';
 import { type ForeignAct, SHELL_ACT_NAME } from './read-trajectory.ts';
 
-export interface ReplacingToolCall {
+export interface ReplacementCall {
   readonly tool: string;
   readonly args: { readonly [name: string]: Json };
 }
 
 /** The calls of hopgate's tools that replace an act, in order; `submit` if the act ends the run with its result. */
 type ActReplacement =
-  | { readonly kind: 'calls'; readonly calls: readonly ReplacingToolCall[] }
+  | { readonly kind: 'calls'; readonly calls: readonly ReplacementCall[] }
   | { readonly kind: 'submit' };
 
 const NO_CALLS: ActReplacement = { kind: 'calls', calls: [] };
@@ -22,7 +22,7 @@ const TESTERS =
   /^(?:pytest|py\.test|tox|nox|nosetests|unittest|jest|vitest|mocha|ava|phpunit|rspec|ctest|runtests\.py)$/;
 const TEST_TASKS = /^(?:test|tests|check|t)(?::.*)?$/;
 const RUNNERS = ['npm', 'yarn', 'pnpm', 'bun', 'make', 'cargo', 'go', 'mvn', 'gradle', './gradlew', 'dotnet', 'rake'];
-const INSTALLERS = splitWords('pip pip3 apt apt-get conda npm yarn pnpm gem cargo go uv brew');
+const PACKAGE_TOOLS = splitWords('pip pip3 apt apt-get conda npm yarn pnpm gem cargo go uv brew');
 const INSTALLS = ['install', 'add', 'get', 'sync', 'ci'];
 const FETCHERS = ['curl', 'wget'];
 
@@ -57,9 +57,9 @@ export function actToCalls(act: ForeignAct, folder: string, open: string | null)
   return url === null ? NO_CALLS : calls({ tool: 'web-fetch', args: { url } });
 }
 
-const calls = (...all: readonly ReplacingToolCall[]): ActReplacement => ({ kind: 'calls', calls: all });
-const read = (path: string): ReplacingToolCall => ({ tool: 'read', args: { path } });
-const write = (path: string): ReplacingToolCall => ({ tool: 'write', args: { path, content: '' } });
+const calls = (...all: readonly ReplacementCall[]): ActReplacement => ({ kind: 'calls', calls: all });
+const read = (path: string): ReplacementCall => ({ tool: 'read', args: { path } });
+const write = (path: string): ReplacementCall => ({ tool: 'write', args: { path, content: '' } });
 
 function fileAct(verb: string, path: string): ActReplacement {
   return calls(
@@ -82,7 +82,7 @@ function shellAct(line: string, folder: string, open: string | null): ActReplace
   if (first === 'open' && second) return calls(read(relativeTo(second, folder)));
   if (VIEW_COMMANDS.includes(first)) return NO_CALLS;
   if (first === 'str_replace_editor' && second && third) return fileAct(second, relativeTo(third, folder));
-  const found: ReplacingToolCall[] = [];
+  const found: ReplacementCall[] = [];
   let at = folder;
   for (const command of commandsIn(parse(line))) {
     const words = [command.name, ...command.suffix].filter((one): one is Word => one?.type === 'Word');
@@ -135,7 +135,7 @@ function writtenBy(program: string, args: readonly string[]): readonly string[] 
 }
 
 /** The call for a command that runs tests, installs, releases or fetches a page; null for any other command. */
-function specialCall(program: string, args: readonly string[]): ReplacingToolCall | null {
+function specialCall(program: string, args: readonly string[]): ReplacementCall | null {
   const rest = args.filter((one) => !one.startsWith('-'));
   const isRunner = RUNNERS.includes(program);
   const named = [program, ...rest.slice(0, 3)].map((word) => posix.basename(word));
@@ -143,7 +143,7 @@ function specialCall(program: string, args: readonly string[]): ReplacingToolCal
   if (/^python/.test(program) && args[0] === 'manage.py' && args[1] === 'test') return { tool: 'bash-test', args: {} };
   if (isRunner && rest.slice(0, 2).some((word) => TEST_TASKS.test(word))) return { tool: 'bash-test', args: {} };
   const installer = /^python/.test(program) && args[0] === '-m' ? args[1] : program;
-  if (INSTALLERS.includes(installer ?? '') && rest.some((word) => INSTALLS.includes(word)))
+  if (PACKAGE_TOOLS.includes(installer ?? '') && rest.some((word) => INSTALLS.includes(word)))
     return { tool: 'install', args: {} };
   if (program === 'git' && (rest[0] === 'commit' || rest[0] === 'push'))
     return { tool: 'bash-git', args: { sub: rest[0], args: rest[0] === 'push' ? [] : ['-m', 'submitted'] } };

@@ -8,7 +8,7 @@ import type { Session } from '../session/session.ts';
 import { chooseFirstPeripheral } from '../spec/first-peripheral.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../spec/load/load-project-config.ts';
 import type { Json, ProjectConfig, SpecSet } from '../spec/types.ts';
-import { actToCalls, fileOpenedByAct, type ReplacingToolCall } from './act-to-calls.ts';
+import { actToCalls, fileOpenedByAct, type ReplacementCall } from './act-to-calls.ts';
 import type { ForeignAct, Trajectory } from './read-trajectory.ts';
 
 /** An act that every peripheral within the session's reach would have refused. */
@@ -81,7 +81,7 @@ export async function replayTrajectory(
       open = fileOpenedByAct(act) ?? open;
       const isSubmit = meaning.kind === 'submit';
       // A run without changes has nothing to ship.
-      const all: readonly ReplacingToolCall[] = isSubmit ? (changed ? [SUBMIT] : []) : meaning.calls;
+      const all: readonly ReplacementCall[] = isSubmit ? (changed ? [SUBMIT] : []) : meaning.calls;
       for (const call of all) {
         calls += 1;
         const denial = await callAfterMoves(session, call, moves);
@@ -103,12 +103,12 @@ export async function replayTrajectory(
   return { id, format, acts: trajectory.acts.length, calls, moves, refused, submitted, resolved };
 }
 
-const SUBMIT: ReplacingToolCall = { tool: 'bash-git', args: { sub: 'commit', args: ['-m', COMMIT_MESSAGE] } };
+const SUBMIT: ReplacementCall = { tool: 'bash-git', args: { sub: 'commit', args: ['-m', COMMIT_MESSAGE] } };
 
 /** Makes a call after the moves that it needs. Returns the last denial; null if the call was made. */
 async function callAfterMoves(
   session: Session,
-  call: ReplacingToolCall,
+  call: ReplacementCall,
   moves: { hops: number; modes: number },
 ): Promise<Denial | null> {
   for (let leg = 0; leg < MAX_LEGS; leg++) {
@@ -134,7 +134,7 @@ async function callAfterMoves(
 }
 
 /** Returns the call with the tool `bash` instead of `bash-readonly`, if the present peripheral has `bash`. */
-function withShellOfPeripheral({ specs, state }: Session, call: ReplacingToolCall): ReplacingToolCall {
+function withShellOfPeripheral({ specs, state }: Session, call: ReplacementCall): ReplacementCall {
   const tools = specs.peripherals[state.peripheral ?? '']?.tools ?? [];
   return call.tool === 'bash-readonly' && tools.includes('bash') ? { ...call, tool: 'bash' } : call;
 }
@@ -153,7 +153,7 @@ async function takeLeg(session: Session, to: string, exit: string | null): Promi
 }
 
 /** Changes the mode until it allows the tool. Returns the denial if no mode allows it, else null. */
-async function changeMode(session: Session, call: ReplacingToolCall, moves: { modes: number }): Promise<Denial | null> {
+async function changeMode(session: Session, call: ReplacementCall, moves: { modes: number }): Promise<Denial | null> {
   const tried = new Set<string>();
   for (;;) {
     const denial = session.why(call);
@@ -208,5 +208,5 @@ function commonFolder(acts: readonly ForeignAct[]): string {
   return most?.[0] ?? '/testbed';
 }
 
-const describeCall = ({ tool, args }: ReplacingToolCall): string =>
+const describeCall = ({ tool, args }: ReplacementCall): string =>
   [tool, ...Object.values(args).filter((one) => one !== '')].join(' ');

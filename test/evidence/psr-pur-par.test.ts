@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { aggregatePars } from '../../src/evidence/patterns/aggregate-pars.ts';
+import { summariseReviews } from '../../src/evidence/patterns/aggregate-pars.ts';
 import { readPar } from '../../src/evidence/patterns/par.ts';
 import { readPsr } from '../../src/evidence/patterns/psr.ts';
 import { HELD_BY_OUTCOME, PATTERN_OUTCOMES, readPur } from '../../src/evidence/patterns/pur.ts';
@@ -159,7 +159,7 @@ describe('the sum of several reviews', () => {
   const par = (wrong: string[], used: Json[]) => readPar({ what_could_improve: wrong, patterns_used: used })!;
 
   it('lists recurring problems: first by the number of reviews, then by the number of occurrences', () => {
-    const { wrong } = aggregatePars([par(['9 × slow'], []), par(['1 × late', 'rude'], []), par(['2 × late'], [])]);
+    const { wrong } = summariseReviews([par(['9 × slow'], []), par(['1 × late', 'rude'], []), par(['2 × late'], [])]);
     expect(wrong).toEqual([
       { text: 'late', times: 3, reviews: 2 },
       { text: 'slow', times: 9, reviews: 1 },
@@ -169,7 +169,7 @@ describe('the sum of several reviews', () => {
 
   it('gives the share of successes of each pattern, not counting deferred outcomes', () => {
     const use = (pattern: string, outcome: string | null) => ({ pattern, count: 1, inferred: false, outcome });
-    const { patterns } = aggregatePars([
+    const { patterns } = summariseReviews([
       par([], [use('a', 'success'), use('b', 'failed')]),
       par([], [use('a', 'partial'), use('c', 'deferred')]),
     ]);
@@ -181,7 +181,7 @@ describe('the sum of several reviews', () => {
   });
 
   it('lists each text once, in a fixed order', () => {
-    const { wrong } = aggregatePars([
+    const { wrong } = summariseReviews([
       par(['12 × a\nb', 'x 3 × y', '2 × ', 'b', 'b'], []),
       par(['3 × c', 'd', '3 × e'], []),
     ]);
@@ -194,7 +194,7 @@ describe('the sum of several reviews', () => {
       { text: 'd', times: 1, reviews: 1 },
       { text: 'x 3 × y', times: 1, reviews: 1 },
     ]);
-    expect(aggregatePars([par([], []), par(['b', 'a'], [])]).wrong.map(({ text }) => text)).toEqual(['a', 'b']);
+    expect(summariseReviews([par([], []), par(['b', 'a'], [])]).wrong.map(({ text }) => text)).toEqual(['a', 'b']);
   });
 
   it('has for each pattern the selections, the inferred uses, the outcomes and the prediction errors', () => {
@@ -206,7 +206,7 @@ describe('the sum of several reviews', () => {
     });
     const review = (used: Json[], errors: number) =>
       readPar({ patterns_used: used, prediction_errors: new Array(errors).fill('off'), suggestions: ['s'] })!;
-    const { patterns } = aggregatePars([
+    const { patterns } = summariseReviews([
       review([use('b', 2, false, 'success'), use('a', 1, false, 'failed'), use('a', 4, true, null)], 3),
       review([use('b', 1, false, 'deferred'), use('d', 5, false, null)], 0),
       review([use('c', 1, true, null), use('e', 1, false, 'failed')], 2),
@@ -223,7 +223,7 @@ describe('the sum of several reviews', () => {
     });
     expect(patterns[1]).toMatchObject({ selected: 1, inferred: 4, held: 0, errorsWith: 3, errorsWithout: 1 });
     expect(patterns[4]).toMatchObject({ selected: 0, inferred: 1, held: null, errorsWith: 2, errorsWithout: 1.5 });
-    const everywhere = aggregatePars([review([use('a', 1, false, 'success')], 1)]).patterns[0];
+    const everywhere = summariseReviews([review([use('a', 1, false, 'success')], 1)]).patterns[0];
     expect(everywhere).toMatchObject({ errorsWith: 1, errorsWithout: null });
   });
 });

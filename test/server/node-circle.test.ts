@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { Tokens } from '../../src/server/access/tokens.ts';
 import { EvidenceOfAllRepositories } from '../../src/server/all-evidence.ts';
 import { exchangeMailWithNode } from '../../src/server/messages/exchange-mail.ts';
-import { NodeMail } from '../../src/server/messages/node-mail.ts';
+import { NodeMailExchange } from '../../src/server/messages/node-mail.ts';
 import { isDeep } from '../depth.ts';
 import { type Served, serveWorld, until } from './serve-world.ts';
 
@@ -22,7 +22,7 @@ async function ringOf(count: number) {
     const next = machines[(index + 1) % count]!.served;
     const token = new Tokens(next.env).ofNode('last');
     const url = next.http.agencyAddress!;
-    const mail = new NodeMail(world);
+    const mail = new NodeMailExchange(world);
     const done = exchangeMailWithNode({ node: 'next', url, token: () => token, mail, signal: ended.signal });
     served.later(async () => {
       ended.abort();

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { Tokens } from '../../src/server/access/tokens.ts';
 import { EvidenceOfAllRepositories } from '../../src/server/all-evidence.ts';
 import { exchangeMailWithNode } from '../../src/server/messages/exchange-mail.ts';
-import { NO_MAIL_POSITIONS, NodeMail } from '../../src/server/messages/node-mail.ts';
+import { NO_MAIL_POSITIONS, NodeMailExchange } from '../../src/server/messages/node-mail.ts';
 import { readNameFromNode, spellNameForNode } from '../../src/server/messages/node-waits.ts';
 import { breakingWire } from '../agency/agency-nodes.ts';
 import { isDeep } from '../depth.ts';
@@ -25,7 +25,7 @@ async function exchange(laptop: Served, url: string, token: string): Promise<{ r
     node: 'desk',
     url,
     token: () => token,
-    mail: new NodeMail(world),
+    mail: new NodeMailExchange(world),
     signal: ended.signal,
   });
   const stop = async () => {
@@ -224,7 +224,7 @@ describe('the mail of a node', () => {
   it('is empty for a machine that nobody wrote to', async () => {
     const { laptop } = await twoMachines();
     const world = new EvidenceOfAllRepositories(laptop.env);
-    const mail = new NodeMail(world);
+    const mail = new NodeMailExchange(world);
     const { after } = (await mail.collect('third', NO_MAIL_POSITIONS))!;
     expect(await mail.collect('third', after)).toBeNull();
     await world.close();

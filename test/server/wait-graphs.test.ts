@@ -5,7 +5,7 @@ import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { MessageStore } from '../../src/ports/message-store.ts';
 import type { EvidenceOfAllRepositories } from '../../src/server/all-evidence.ts';
 import { type NodeMailBody, NodeMailSchema } from '../../src/server/messages/mail-schema.ts';
-import { type MailPositions, NO_MAIL_POSITIONS, NodeMail } from '../../src/server/messages/node-mail.ts';
+import { type MailPositions, NO_MAIL_POSITIONS, NodeMailExchange } from '../../src/server/messages/node-mail.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { depth } from '../depth.ts';
 
@@ -29,9 +29,9 @@ const keyOf = ({ machine, address }: Party): string => `${machine}/${address}`;
 class Machines {
   readonly #stores: MessageStore[] = [];
   readonly #evidence: EvidenceStore[] = [];
-  readonly #mails: NodeMail[] = [];
+  readonly #mails: NodeMailExchange[] = [];
   readonly #sent = new Map<string, MailPositions>();
-  readonly #underWay = new Map<string, NonNullable<Awaited<ReturnType<NodeMail['collect']>>>>();
+  readonly #underWay = new Map<string, NonNullable<Awaited<ReturnType<NodeMailExchange['collect']>>>>();
   readonly parties: Party[] = [];
   /** Whistles that were sent and not refused. */
   readonly open = new Map<string, Asked>();
@@ -50,7 +50,7 @@ class Machines {
       const repositories = () => [{ key: 'r', store }];
       this.#stores.push(messages);
       this.#evidence.push(store);
-      this.#mails.push(new NodeMail({ repositories } as unknown as EvidenceOfAllRepositories));
+      this.#mails.push(new NodeMailExchange({ repositories } as unknown as EvidenceOfAllRepositories));
     }
     const names = ['session:a', 'session:b', 'person:operator'];
     for (let nth = 0; nth < 3 * count; nth++) {

@@ -3,7 +3,7 @@ import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts'
 import { compileModeGate } from '../../src/compile/mode-gate.ts';
 import type { ToolBackend, ToolReport } from '../../src/ports/tool-backend.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
-import { modesOfGate, modeWithMostEffects } from '../../src/spec/mode-way.ts';
+import { listModesOfGate, modeWithMostEffects } from '../../src/spec/mode-way.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { CONFIG, inTurn, stage } from './sessions.ts';
@@ -41,7 +41,7 @@ async function database(approver = inTurn({ by: 'ann' })) {
 
 describe('the modes of a gate', () => {
   it('are those of gate.yaml, in the order of its transitions', () => {
-    expect(modesOfGate(operator.modeGate!)).toEqual(['watch', 'rehearse', 'incident', 'migrate']);
+    expect(listModesOfGate(operator.modeGate!)).toEqual(['watch', 'rehearse', 'incident', 'migrate']);
     expect(modeWithMostEffects(operator.modeGate!)).toBe('migrate');
     expect(Object.keys(compileModeGate(operator.modeGate!).states)).toEqual([
       'watch',

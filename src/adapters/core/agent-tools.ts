@@ -1,5 +1,5 @@
 import type { Session } from '../../session/session.ts';
-import { effectsOfMode, modesOfGate } from '../../spec/mode-way.ts';
+import { effectsOfMode, listModesOfGate } from '../../spec/mode-way.ts';
 import type { Json, Mode, ModeGateSpec, SpecSet, ToolEffect, ToolSpec } from '../../spec/types.ts';
 import type { AgentTool, InputSchema } from './agent-session.ts';
 
@@ -62,7 +62,7 @@ export function listControlTools(specs: SpecSet): readonly AgentTool[] {
     effect: 'coordinate',
   });
   const { modeGate } = specs;
-  const modes = modeGate ? modesOfGate(modeGate) : [];
+  const modes = modeGate ? listModesOfGate(modeGate) : [];
   const hop = control(
     'hop',
     'Leaves this peripheral for another (or enters the first one). "status" lists the possible hops.',

@@ -1,4 +1,4 @@
-import { aggregatePars } from '../../evidence/patterns/aggregate-pars.ts';
+import { summariseReviews } from '../../evidence/patterns/aggregate-pars.ts';
 import type { Par } from '../../evidence/patterns/par.ts';
 import { parseReviewProblem } from '../../evidence/patterns/review-problems.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
@@ -44,7 +44,7 @@ export function proposeSpecChanges(
   const changes: ProposedChange[] = [];
   const open: SpecProposal['open'][number][] = [];
   const specNow = (id: string): PeripheralSpec | undefined => changed.get(id) ?? specs.peripherals[id];
-  for (const { text, reviews } of aggregatePars(pars).wrong) {
+  for (const { text, reviews } of summariseReviews(pars).wrong) {
     if (reviews < minReviews) continue;
     const leaveOpen = (why: string) => open.push({ problem: text, reviews, why });
     const apply = (spec: PeripheralSpec, change: string): void => {

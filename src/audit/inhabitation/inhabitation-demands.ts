@@ -30,7 +30,7 @@ export interface DemandResult {
 const MAX_FAILURES = 100;
 
 /** A failure that an item of the transcript or an entry of the evidence shows, if one of them is given. */
-export const failureOf = (reason: string, at: Partial<Pick<DemandFailure, 'item' | 'seq'>> = {}): DemandFailure => ({
+export const failDemand = (reason: string, at: Partial<Pick<DemandFailure, 'item' | 'seq'>> = {}): DemandFailure => ({
   item: null,
   seq: null,
   ...at,
@@ -49,5 +49,5 @@ export const inapplicableDemand = (id: DemandId, reason: string): DemandResult =
   id,
   title: INHABITATION_DEMANDS[id],
   verdict: 'not-applicable',
-  findings: [failureOf(reason)],
+  findings: [failDemand(reason)],
 });

@@ -7,7 +7,7 @@ import {
   type DemandFailure,
   type DemandResult,
   demandResult,
-  failureOf,
+  failDemand,
   inapplicableDemand,
 } from './inhabitation-demands.ts';
 import { buildSessionTimeline, describeAct, type SessionTimeline } from './session-timeline.ts';
@@ -39,20 +39,20 @@ export function judgeInhabitation(
  */
 function judgeWorldReplacement({ sessionId, transcript, calls, acts, alignment }: SessionTimeline): DemandResult {
   const failures: DemandFailure[] = [];
-  if (calls.length === 0) failures.push(failureOf('no call of the agent is on record'));
+  if (calls.length === 0) failures.push(failDemand('no call of the agent is on record'));
   for (const item of transcript.items)
     if (item.kind === 'opened' && item.sessionId !== sessionId)
-      failures.push(failureOf(`the item belongs to another session: ${item.sessionId}`, { item: item.n }));
+      failures.push(failDemand(`the item belongs to another session: ${item.sessionId}`, { item: item.n }));
   for (const { item } of calls)
-    if (item.outside) failures.push(failureOf(`${item.tool} did not go through the session`, { item: item.n }));
+    if (item.outside) failures.push(failDemand(`${item.tool} did not go through the session`, { item: item.n }));
   for (const act of alignment.uncalled)
-    failures.push(failureOf(`${describeAct(act)} was done in the agent's name by something else`, { seq: act.seq }));
+    failures.push(failDemand(`${describeAct(act)} was done in the agent's name by something else`, { seq: act.seq }));
   let inside: string | null = null;
   for (const { seq, left, entered } of acts) {
     if (left !== null) inside = null;
     if (entered === null) continue;
     if (inside !== null)
-      failures.push(failureOf(`${entered.peripheral} was entered before ${inside} was left`, { seq }));
+      failures.push(failDemand(`${entered.peripheral} was entered before ${inside} was left`, { seq }));
     inside = entered.peripheral;
   }
   return demandResult('P-1', failures);
@@ -65,9 +65,11 @@ const ALWAYS_OPEN = [...CONTROLS, 'stop'];
 function judgeConfinement({ transcript, calls, acts, alignment }: SessionTimeline): DemandResult {
   if (calls.length === 0 && acts.length === 0) return inapplicableDemand('P-3', 'nothing was done');
   const failures: DemandFailure[] = [
-    ...alignment.unrecorded.map(({ item }) => failureOf(`the call of ${item.tool} left no evidence`, { item: item.n })),
+    ...alignment.unrecorded.map(({ item }) =>
+      failDemand(`the call of ${item.tool} left no evidence`, { item: item.n }),
+    ),
     ...alignment.uncalled.map((act) =>
-      failureOf(`${describeAct(act)} is in the evidence, but the agent made no such call`, { seq: act.seq }),
+      failDemand(`${describeAct(act)} is in the evidence, but the agent made no such call`, { seq: act.seq }),
     ),
   ];
   /** The tools in the latest list that the agent got. */
@@ -81,7 +83,7 @@ function judgeConfinement({ transcript, calls, acts, alignment }: SessionTimelin
     const result = byId.get(item.callId)?.result;
     const hasRun = item.outside || result?.status === 'ok' || result?.status === 'failed';
     if (hasRun && !offered.includes(item.tool))
-      failures.push(failureOf(`${item.tool} was used, but not offered to the agent`, { item: item.n }));
+      failures.push(failDemand(`${item.tool} was used, but not offered to the agent`, { item: item.n }));
   }
   return demandResult('P-3', failures);
 }
@@ -93,10 +95,10 @@ function judgeExplicitExit({ acts, alignment, stillIn }: SessionTimeline): Deman
   const failures: DemandFailure[] = [];
   for (const act of acts)
     if (act.left !== null && alignment.uncalled.includes(act))
-      failures.push(failureOf(`the agent did not request to leave ${act.left}`, { seq: act.seq }));
+      failures.push(failDemand(`the agent did not request to leave ${act.left}`, { seq: act.seq }));
   const last = acts.at(-1);
   if (stillIn !== null && last?.kind === 'close')
-    failures.push(failureOf(`the session was closed inside ${stillIn}; no exit was taken`, { seq: last.seq }));
+    failures.push(failDemand(`the session was closed inside ${stillIn}; no exit was taken`, { seq: last.seq }));
   return demandResult('P-4', failures);
 }
 
@@ -120,12 +122,12 @@ function judgeInterleavedStreams({ transcript }: SessionTimeline): DemandResult 
   const { items, problems } = transcript;
   if (items.length === 0 && problems.length === 0) return inapplicableDemand('P-6', 'there is no transcript');
   const failures: DemandFailure[] = problems.map(({ line, message }) =>
-    failureOf(`line ${line} is not an item: ${message}`),
+    failDemand(`line ${line} is not an item: ${message}`),
   );
   const open = new Set<string>();
   let time = Number.NEGATIVE_INFINITY;
   for (const [index, item] of items.entries()) {
-    const fail = (reason: string): number => failures.push(failureOf(reason, { item: item.n }));
+    const fail = (reason: string): number => failures.push(failDemand(reason, { item: item.n }));
     const expected = (items[index - 1]?.n ?? -1) + 1;
     if (item.n !== expected) fail(`the number of the item is not ${expected}`);
     if (Date.parse(item.at) < time) fail('the item is earlier than the item before it');

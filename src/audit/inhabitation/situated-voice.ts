@@ -2,7 +2,7 @@ import { plural } from '../../base/text.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
 import { mentionsName } from './context-injection.ts';
-import { type DemandResult, failureOf, INHABITATION_DEMANDS, inapplicableDemand } from './inhabitation-demands.ts';
+import { type DemandResult, failDemand, INHABITATION_DEMANDS, inapplicableDemand } from './inhabitation-demands.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /** P-5 holds if the score is above this number. */
@@ -42,7 +42,7 @@ export function judgeSituatedVoice({ specs, transcript, calls, acts }: SessionTi
     id: 'P-5',
     title: INHABITATION_DEMANDS['P-5'],
     verdict: holds ? 'holds' : 'fails',
-    findings: holds ? [] : [failureOf(reason)],
+    findings: holds ? [] : [failDemand(reason)],
     score,
   };
 }

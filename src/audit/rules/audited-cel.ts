@@ -1,7 +1,7 @@
 import { type ASTNode, Environment, serialize } from '@marcbachmann/cel-js';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { asJson } from '../../base/json.ts';
-import { parseCelRule, withLinearMatches } from '../../spec/linear-regex.ts';
+import { addLinearMatchesToCel, parseCelRule } from '../../spec/linear-regex.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Fields } from './compare-json.ts';
 
@@ -18,7 +18,7 @@ interface CelVariables {
 
 const environment = ['fruit', 'session', 'visit', 'tests', 'backpack', 'visits', 'args'].reduce(
   (built, name) => built.registerVariable(name, 'map'),
-  withLinearMatches(new Environment()),
+  addLinearMatchesToCel(new Environment()),
 );
 const parsed = new Map<string, ReturnType<typeof environment.parse>>();
 

@@ -7,7 +7,7 @@ import { findProgram } from '../../base/process.ts';
 import { quoteShell } from '../../base/text.ts';
 import { type Env, userStateFolder } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../daemon-folder.ts';
-import { commandEntryFile, compileCache, packageFolder } from '../package-files.ts';
+import { commandEntryFile, compileCacheFolder, packageFolder } from '../package-files.ts';
 import { launcherScriptPath } from '../run-command.ts';
 import { daemonSocketPath, daemonTokenPath } from './ask-daemon.ts';
 
@@ -94,7 +94,7 @@ if [ "\${1-}" = line ]; then
 fi
 unset NODE_OPTIONS OPENSSL_CONF ENV BASH_ENV LD_PRELOAD LD_AUDIT
 # Regardless of the settings of a repository.
-export XDG_STATE_HOME=${quoteShell(dirname(userStateFolder(env)))} NODE_COMPILE_CACHE=${quoteShell(compileCache(env))}
+export XDG_STATE_HOME=${quoteShell(dirname(userStateFolder(env)))} NODE_COMPILE_CACHE=${quoteShell(compileCacheFolder(env))}
 node=${quoteShell(process.execPath)}
 entry=${quoteShell(commandEntryFile())}
 socket=${quoteShell(daemonSocketPath(env))}

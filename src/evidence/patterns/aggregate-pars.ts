@@ -24,7 +24,7 @@ export interface PatternStatistics {
   readonly errorsWithout: number | null;
 }
 
-export interface ParAggregate {
+export interface ReviewSummary {
   readonly reviews: number;
   /** Recurring problems; the most frequent first. */
   readonly wrong: readonly RecurringReviewText[];
@@ -37,9 +37,9 @@ export interface ParAggregate {
 /**
  * Summarises reviews: recurring problems, and the patterns that help. Pure.
  *
- * @example aggregatePars(entries.flatMap(({ body }) => readPar(body) ?? [])).wrong[0]
+ * @example summariseReviews(entries.flatMap(({ body }) => readPar(body) ?? [])).wrong[0]
  */
-export function aggregatePars(pars: readonly Par[]): ParAggregate {
+export function summariseReviews(pars: readonly Par[]): ReviewSummary {
   return {
     reviews: pars.length,
     wrong: recurringItems(pars.map((par) => par.what_could_improve)),

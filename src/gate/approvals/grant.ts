@@ -43,7 +43,7 @@ export interface GrantView {
   readonly id: string;
   readonly by: string;
   readonly action: ApprovalAction;
-  /** The parts of the first request that later ones must repeat; see {@link partsBoundByGrant}. */
+  /** The parts of the first request that later ones must repeat; see {@link approvalFieldsBound}. */
   readonly bound: { readonly [part: string]: Json };
   readonly limits: GrantLimits;
   /** Epoch milliseconds. */
@@ -66,7 +66,7 @@ interface GrantedSession {
  * that a push also sends, the findings and the changed test files, because the person must have seen them. For a step:
  * everything that was shown. For a mode change: only its action.
  */
-export function partsBoundByGrant({ action, view }: Pick<ApprovalSubject, 'action' | 'view'>): GrantView['bound'] {
+export function approvalFieldsBound({ action, view }: Pick<ApprovalSubject, 'action' | 'view'>): GrantView['bound'] {
   if (action.kind === 'mode') return {};
   if (action.kind === 'step' || action.kind === 'delegate') return { shown: { ...view } };
   const ships = view[APPROVAL_FIELD_TITLES.ships] as { readonly [name: string]: Json } | undefined;
@@ -85,7 +85,7 @@ function earlierCommits({ commits, merges, more }: Fields): Json[] {
 }
 
 /** A grant that also covers a commit of the session itself, which was approved. */
-export const withOwnCommit = (grant: GrantView, sha: string): GrantView => ({
+export const addCommitToGrant = (grant: GrantView, sha: string): GrantView => ({
   ...grant,
   bound: { ...grant.bound, commits: [...listOf(grant.bound['commits']), sha] },
 });
@@ -119,7 +119,7 @@ export function grantProblem(
   const over = grantEndReason(grant, session.now);
   if (over !== null) return over;
   if (!isSame(grant.action, subject.action)) return 'the grant is for another action';
-  const differs = differenceOf(grant.bound, partsBoundByGrant(subject));
+  const differs = differenceOf(grant.bound, approvalFieldsBound(subject));
   if (differs !== null) return differs;
   const { files } = grant.limits;
   if (files === undefined) return null;

@@ -18,7 +18,7 @@ export interface ChosenTestCommand {
 }
 
 /** Splits a command argument into words, without expansion; a list is returned as it is. */
-export function readCommandArgument(
+export function splitCommandArg(
   argument: string,
   value: Json | undefined,
 ): { readonly words: readonly string[] } | ArgumentRefusal {
@@ -52,7 +52,7 @@ export function chooseTestCommand(
   const othersThan = (chosen: TestCommand | null) =>
     configured.filter((each) => each !== chosen).map(({ run }) => fixedWords(run).join(' '));
   if (command === undefined || command === null) return configured.map((each) => ({ ...inFull(each), others: [] }));
-  const requested = readCommandArgument('command', command);
+  const requested = splitCommandArg('command', command);
   if (isArgumentRefusal(requested)) return requested;
   const named = configured.find(
     ({ run }) => sameWords(requested.words, fixedWords(run)) || sameWords(requested.words, withArguments(run, [])),
@@ -108,7 +108,7 @@ export function chooseDeployCommand(
   const [word, ...more] = [command].flat();
   if (more.length === 0 && typeof word === 'string' && Object.hasOwn(configured, word))
     return { name: word, command: configured[word]! };
-  const words = readCommandArgument(argument, command);
+  const words = splitCommandArg(argument, command);
   const name = isArgumentRefusal(words)
     ? undefined
     : names.find((each) => sameWords(configured[each]!.run, words.words));
@@ -137,7 +137,7 @@ export function chooseInstallCommand(
     if (configured.length === 1) return first;
     return refuseArgumentByScope('command', 'The call names none of the configured install commands.', list);
   }
-  const words = readCommandArgument('command', command);
+  const words = splitCommandArg('command', command);
   if (isArgumentRefusal(words)) return words;
   const named = configured.find(({ run }) => sameWords(run, words.words));
   if (named) return named;

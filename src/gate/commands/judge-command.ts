@@ -4,7 +4,7 @@ import { COMMAND_TOOLS, type CommandTool } from '../../spec/policy/command-tools
 import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../spec/types.ts';
 import type { CallArguments } from '../bind-arguments.ts';
 import { type ArgumentRefusal, isArgumentRefusal, refuseArgument, refuseArgumentByScope } from './argument-refusal.ts';
-import { chooseDeployCommand, chooseInstallCommand, chooseTestCommand, readCommandArgument } from './choose-command.ts';
+import { chooseDeployCommand, chooseInstallCommand, chooseTestCommand, splitCommandArg } from './choose-command.ts';
 import { judgeGitCommand, readGitWords } from './git-command.ts';
 
 /** A call whose arguments of the role `command` are judged. */
@@ -96,7 +96,7 @@ function userToolProblem(call: CommandCall, names: readonly string[], named: boo
   }
   const words: string[] = named ? [tool.id.slice(tool.id.lastIndexOf('-') + 1)] : [];
   for (const name of names) {
-    const read = readCommandArgument(name, args[name]);
+    const read = splitCommandArg(name, args[name]);
     if (isArgumentRefusal(read)) return read;
     words.push(...read.words);
   }

@@ -98,7 +98,7 @@ function decideAgency(
  * the envelope of its parent, a sub-agent may do what the parent may. With its `own`, it only needs the parent's mode
  * to allow the call, and the parent's session to be open.
  */
-export function denialByParentState(
+export function denySubAgentCall(
   context: GateContext,
   request: StepRequest,
   within: Delegate['within'],

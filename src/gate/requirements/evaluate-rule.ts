@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { Environment } from '@marcbachmann/cel-js';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { memoise } from '../../base/memoise.ts';
-import { parseCelRule, withLinearMatches } from '../../spec/linear-regex.ts';
+import { addLinearMatchesToCel, parseCelRule } from '../../spec/linear-regex.ts';
 import type { Json } from '../../spec/types.ts';
 
 /** The facts that a CEL rule can read: a map for each root. Their names have `_` instead of `-`. */
@@ -15,7 +15,7 @@ const programs = new Map<string, (facts: object) => unknown>();
 /** The CEL evaluator. The first rule loads it: loading takes time, and most decisions have no rule. */
 const evaluator = memoise((): Environment => {
   const cel = createRequire(import.meta.url)('@marcbachmann/cel-js') as typeof import('@marcbachmann/cel-js');
-  return ROOTS.reduce((made, root) => made.registerVariable(root, 'map'), withLinearMatches(new cel.Environment()));
+  return ROOTS.reduce((made, root) => made.registerVariable(root, 'map'), addLinearMatchesToCel(new cel.Environment()));
 });
 
 /**

@@ -3,7 +3,7 @@ import { edgesFromPeripheral } from '../../spec/edges-from.ts';
 import { effectsOfMode, type ModeChange } from '../../spec/mode-way.ts';
 import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
 import type { Edge, Mode, SpecSet, ToolEffect } from '../../spec/types.ts';
-import { startablePeripherals, toHopLeg, toStartLeg } from '../available-actions.ts';
+import { hopToWayLeg, startablePeripherals, startToWayLeg } from '../available-actions.ts';
 import type { ModeStep, WayLeg } from '../denial.ts';
 import type { SessionView } from '../session-view.ts';
 import { isAdmittedByMode, operatorResetChanges, toModeStep } from './way-modes.ts';
@@ -97,7 +97,7 @@ function search(
   };
   const stepOf = ({ by }: Move): Way['step'] => {
     if ('change' in by) return { change: toModeStep(specs, by.change) };
-    return { leg: 'edge' in by ? toHopLeg(specs, view, by.edge) : toStartLeg(specs, by.start) };
+    return { leg: 'edge' in by ? hopToWayLeg(specs, view, by.edge) : startToWayLeg(specs, by.start) };
   };
   const begin = stateOf(here, modeGate ? view.mode : null);
   let best = new Map<State, Way | null>([[begin, null]]);

@@ -23,7 +23,7 @@ export function NotifyButton() {
  * Shows the number of waiting items in the title of the page. A new request or message also causes a notification, if
  * the person allowed that and does not see the page. Returns a function that ends this.
  */
-export function notifyOfWaiting(source: PageData, title: string): () => void {
+export function notifyOfWaitingItems(source: PageData, title: string): () => void {
   let known: ReadonlySet<string> = new Set();
   return effect(() => {
     const messages = source.messages.value.map(({ id, author, text }) => ({ id, title: author, reason: text }));

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { fieldsOf } from '../../base/json.ts';
 import { type NodeMailBody, NodeMailSchema, type UndeliveredMessage } from './mail-schema.ts';
-import { type MailPositions, NO_MAIL_POSITIONS, type NodeMail } from './node-mail.ts';
+import { type MailPositions, NO_MAIL_POSITIONS, type NodeMailExchange } from './node-mail.ts';
 
 /** Interval in milliseconds for polling the stores for mail, because any process can send. */
 export const MAIL_POLL_MS = 100;
@@ -17,7 +17,7 @@ interface ExchangeOptions {
   /** The address that `hopgate serve --agency-listen` printed on the other node. */
   readonly url: string;
   readonly token: () => string | null;
-  readonly mail: NodeMail;
+  readonly mail: NodeMailExchange;
   readonly signal: AbortSignal;
   /** Called when the exchange of mail begins to work, and when it fails. */
   readonly onChange?: (problem: string | null) => void;

@@ -3,14 +3,14 @@ import type { AgencyNode } from '../../agency/agency-node.ts';
 import { readTokenFile } from '../../agency/open-node.ts';
 import type { RemoteAgent } from '../../spec/agency/agency-types.ts';
 import { exchangeMailWithNode } from './exchange-mail.ts';
-import type { NodeMail } from './node-mail.ts';
+import type { NodeMailExchange } from './node-mail.ts';
 
 /** Interval for reading the registry again, in milliseconds. */
 const POLL_MS = 2_000;
 
 /** Exchanges messages with every node that the registry gives an address, until the signal is aborted. */
 export async function exchangeMailWithAllNodes(
-  { agency, mail }: { readonly agency: AgencyNode; readonly mail: NodeMail },
+  { agency, mail }: { readonly agency: AgencyNode; readonly mail: NodeMailExchange },
   signal: AbortSignal,
   log: (line: string) => void,
 ): Promise<void> {

@@ -39,7 +39,7 @@ interface NodeInbox {
  * The messages between this node and others, from and to the inboxes of all repositories. The ids of another node's
  * messages end with its name, so that mail that arrives twice is stored once, and no node can use the id of another.
  */
-export class NodeMail {
+export class NodeMailExchange {
   readonly #allEvidence: EvidenceOfAllRepositories;
   /** The nodes that were added to a store, each as `<key of the repository> <node>`. */
   readonly #knownNodes = new Set<string>();

@@ -3,7 +3,7 @@ import type { EntryDraft } from '../../evidence/entry.ts';
 import { findDraftProblems } from '../../evidence/entry-schema.ts';
 import { isActivityEvent, readActivityEvent, toActivityEvent } from '../../evidence/musn/activity.ts';
 import { isMusnForm, readMusnForm } from '../../evidence/musn/entry-form.ts';
-import { aggregatePars } from '../../evidence/patterns/aggregate-pars.ts';
+import { summariseReviews } from '../../evidence/patterns/aggregate-pars.ts';
 import { type Par, readReviewInEntry } from '../../evidence/patterns/par.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { makeTimeOrderedId } from '../../stores/time-ordered-id.ts';
@@ -127,7 +127,7 @@ const aggregate = defineRoute('GET /v1/pars', {
     const found: Par[] = [];
     for (const { repository, summary } of await allEvidence.sessions(root))
       if (summary.lastAt >= (since ?? '')) found.push(...(await parsOf(repository.store, summary.sessionId, since)));
-    return aggregatePars(found);
+    return summariseReviews(found);
   },
 });
 

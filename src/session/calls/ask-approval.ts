@@ -1,6 +1,6 @@
 import type { ApprovalBody, GrantBody } from '../../evidence/bodies.ts';
 import { APPROVAL_VERSION, type Approval } from '../../gate/approvals/approval.ts';
-import { type GrantLimits, type GrantView, grantProblem, partsBoundByGrant } from '../../gate/approvals/grant.ts';
+import { approvalFieldsBound, type GrantLimits, type GrantView, grantProblem } from '../../gate/approvals/grant.ts';
 import type { WantedApproval } from '../../gate/request.ts';
 import type { SessionView } from '../../gate/session-view.ts';
 import type { ApprovalRecord, Approver } from '../../ports/approver.ts';
@@ -69,7 +69,7 @@ function beginGrant(
     via,
     grantedAt: new Date(now()).toISOString(),
     action: { ...subject.action },
-    bound: partsBoundByGrant(subject),
+    bound: approvalFieldsBound(subject),
     limits: { ...limits },
   };
 }

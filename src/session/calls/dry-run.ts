@@ -7,7 +7,7 @@ import type { HopOptions, ShortHop } from '../short-hop.ts';
 import { type DelegateOptions, toDelegateRequest } from './delegate.ts';
 import { type ModeOptions, type StepCall, toModeRequest, toStepRequest } from './gate-requests.ts';
 import type { SessionCalls } from './session-calls.ts';
-import { hopRequestFromPresent } from './visit.ts';
+import { hopRequestOfSession } from './visit.ts';
 import { observeTreeIfNeeded } from './working-tree.ts';
 
 /** A call of a session that can be judged without being made. */
@@ -47,7 +47,7 @@ async function decideMove(calls: SessionCalls, move: DryRunMove, from?: Mode): P
   await calls.idle;
   const request =
     'hop' in move
-      ? hopRequestFromPresent(calls, move.hop)
+      ? hopRequestOfSession(calls, move.hop)
       : 'mode' in move
         ? toModeRequest(move.mode)
         : 'delegate' in move

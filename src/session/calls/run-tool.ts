@@ -20,7 +20,7 @@ import { TOOL_EFFECT_FACTS } from '../../spec/policy/tool-effects.ts';
 import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
 import type { Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
 import { toPlainJson, toText } from '../convert-input.ts';
-import { addFilesOnce, pathsInList } from '../state/observations.ts';
+import { mergeFileLists, pathsInToolResult } from '../state/observations.ts';
 
 /** The greatest size of a value in an entry, in bytes of JSON. A larger value becomes a blob. */
 const INLINE_BYTES = 32 * 1024;
@@ -187,7 +187,7 @@ async function storeResult(store: EvidenceStore, { runs, ...result }: { [key: st
   for (const list of ['matches', 'files']) {
     const reference = stored[list];
     if (reference !== result[list] && isObject(reference))
-      stored[list] = { ...reference, paths: [...addFilesOnce([], pathsInList(result[list]), MAX_FRUIT_FILES)] };
+      stored[list] = { ...reference, paths: [...mergeFileLists([], pathsInToolResult(result[list]), MAX_FRUIT_FILES)] };
   }
   const { report } = result;
   if (isObject(report)) stored['report'] = await storeLargeFields(store, report);

@@ -62,7 +62,7 @@ export async function makeHop(
   to: HopOptions | ShortHop,
   approver?: Approver | null,
 ): Promise<HopResult> {
-  const request = hopRequestFromPresent(calls, to);
+  const request = hopRequestOfSession(calls, to);
   const review = await calls.review(request.fruit);
   const { decision, approval } = await decideRequestWithTree(calls, request, approver, review);
   if (!decision.ok) return calls.refuse(request, decision.denial);
@@ -85,7 +85,7 @@ export async function makeHop(
   };
 }
 
-export function hopRequestFromPresent({ writer, parts }: SessionCalls, hop: HopOptions | ShortHop): HopRequest {
+export function hopRequestOfSession({ writer, parts }: SessionCalls, hop: HopOptions | ShortHop): HopRequest {
   const { visit } = writer.state.facts;
   const { peripherals } = parts.compiled.specs;
   return toHopRequest(hop, Object.keys((visit && peripherals[visit.peripheral]?.fruit) ?? {}));

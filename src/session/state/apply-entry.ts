@@ -13,7 +13,7 @@ import { updateFindings } from '../../evidence/findings/findings.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { runningCommandsAfter } from '../../evidence/running-commands.ts';
 import { stepWaitingTimeMs } from '../../evidence/waiting-time.ts';
-import { firstUncoveredFile, type GrantLimits, type GrantView, withOwnCommit } from '../../gate/approvals/grant.ts';
+import { addCommitToGrant, firstUncoveredFile, type GrantLimits, type GrantView } from '../../gate/approvals/grant.ts';
 import { backpackFieldsOf } from '../../gate/fruit.ts';
 import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
 import type { TreeState, TreeToShip } from '../../gate/scope/compare-trees.ts';
@@ -225,7 +225,7 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
       endGrants(draft, ({ testsPass }) => testsPass && 'a test run did not pass');
   }
   const { committed, sha } = fieldsOf(report === 'deploy' && body.outcome.status === 'ok' ? body.outcome.result : null);
-  if (committed === true && typeof sha === 'string') draft.grants = draft.grants.map((at) => withOwnCommit(at, sha));
+  if (committed === true && typeof sha === 'string') draft.grants = draft.grants.map((at) => addCommitToGrant(at, sha));
   if (visit) {
     if (visit.deadline !== null) visit.deadline += stepWaitingTimeMs(specs.tools, body);
     visit.steps += 1;

@@ -1,13 +1,13 @@
 import type { EffectRecord, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import { FILE_CHANGE_EFFECT_KINDS, NON_FILE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
 import { MAX_FILES_IN_SESSION_LOG } from '../../spec/policy/limits.ts';
-import { addFilesOnce } from './observations.ts';
+import { mergeFileLists } from './observations.ts';
 import type { SessionFacts } from './session-state.ts';
 
 export function addFilesOfStep(facts: SessionFacts, { event, effects }: StepBody | OutcomeBody): SessionFacts {
   if (effects === 'unobserved') return event === 'outcome' ? withChanged(facts, []) : facts;
   const named = effects.filter(({ op }) => !NON_FILE_EFFECT_KINDS.includes(op)).map(({ path }) => path);
-  const files = addFilesOnce(facts.files, named, MAX_FILES_IN_SESSION_LOG);
+  const files = mergeFileLists(facts.files, named, MAX_FILES_IN_SESSION_LOG);
   const changed = effects.filter(({ op }) => FILE_CHANGE_EFFECT_KINDS.includes(op));
   const counted = changed.length > 0 ? withChanged(facts, changed) : facts;
   return files === facts.files ? counted : { ...counted, files };
@@ -24,7 +24,7 @@ function withChanged(facts: SessionFacts, changed: readonly EffectRecord[]): Ses
   const before = facts.backpack['changed-files'];
   const changedBefore = Array.isArray(before) ? (before as readonly string[]) : [];
   const paths = changed.map(({ path }) => path);
-  const all = addFilesOnce(changedBefore, paths, Number.POSITIVE_INFINITY);
+  const all = mergeFileLists(changedBefore, paths, Number.POSITIVE_INFINITY);
   const list = [...facts.changes, ...changed.map(({ path, after }) => Object.freeze([path, after ?? null] as const))];
   const isLong = list.length > 2 * all.length + REPEATS;
   const changes = Object.freeze(isLong ? [...new Map(list)] : list);

@@ -91,7 +91,7 @@ export function addStepToObservations(
   const seen = {
     ...before,
     steps: before.steps + 1,
-    changedFiles: addFilesOnce(before.changedFiles, changedPathsIn(step.effects), MAX_FRUIT_FILES),
+    changedFiles: mergeFileLists(before.changedFiles, changedPathsIn(step.effects), MAX_FRUIT_FILES),
     reported: step.observed ? { ...before.reported, ...step.observed } : before.reported,
   };
   if (step.outcome.status !== 'ok') return seen;
@@ -104,14 +104,14 @@ export function addStepToObservations(
     ...seen,
     bells: seen.bells + (step.tool === 'bell' ? 1 : 0),
     whistles: seen.whistles + (step.tool === 'whistle' ? 1 : 0),
-    read: path === null ? seen.read : addFilesOnce(seen.read, [path], MAX_FRUIT_FILES),
-    matched: addFilesOnce(seen.matched, pathsInList(result['matches']), MAX_FRUIT_FILES),
-    listed: addFilesOnce(seen.listed, pathsInList(result['files']), MAX_FRUIT_FILES),
+    read: path === null ? seen.read : mergeFileLists(seen.read, [path], MAX_FRUIT_FILES),
+    matched: mergeFileLists(seen.matched, pathsInToolResult(result['matches']), MAX_FRUIT_FILES),
+    listed: mergeFileLists(seen.listed, pathsInToolResult(result['files']), MAX_FRUIT_FILES),
     runs: [...seen.runs, ...runs],
     committed: seen.committed || committed,
     pushed: seen.pushed || pushed,
     sha: (committed || pushed ? textOf(result['sha']) : null) ?? seen.sha,
-    patterns: addFilesOnce(seen.patterns, patternOf(step.tool, step.outcome), MAX_FRUIT_FILES),
+    patterns: mergeFileLists(seen.patterns, patternOf(step.tool, step.outcome), MAX_FRUIT_FILES),
     deployed: seen.deployed || (trusted === 'deploy' && step.tool === 'bash-deploy' && result['exit'] === 0),
   };
 }
@@ -125,7 +125,7 @@ const patternOf = (tool: string, outcome: OutcomeRecord): readonly string[] => {
 const FEW = 16;
 
 /** Adds files to a list, each once, up to `max` files; returns the same list if none is new. */
-export function addFilesOnce(files: readonly string[], more: readonly string[], max: number): readonly string[] {
+export function mergeFileLists(files: readonly string[], more: readonly string[], max: number): readonly string[] {
   if (more.length === 0 || files.length >= max) return files;
   if (more.length === 1 && files.includes(more[0]!)) return files;
   const present = more.length < FEW ? null : new Set(files);
@@ -134,7 +134,7 @@ export function addFilesOnce(files: readonly string[], more: readonly string[], 
 }
 
 /** The paths in a list of files or matches. If the list is stored as a blob, its reference has them. */
-export function pathsInList(list: Json | undefined): readonly string[] {
+export function pathsInToolResult(list: Json | undefined): readonly string[] {
   const items = Array.isArray(list) ? list : listOf(fieldsOf(list)['paths']);
   return items.flatMap((item) => textOf(item) ?? textOf(fieldsOf(item)['path']) ?? []);
 }

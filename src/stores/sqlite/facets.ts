@@ -5,11 +5,11 @@ import type { ValidatedQuery } from '../../evidence/evidence-query.ts';
  * Returns the values by which an entry can be found, one a line, as one text. The first letter of a line is the kind of
  * value. Values contain no control characters, so none can imitate a line.
  */
-export const searchLinesOfEntry = ({ type, claim, author, peripheral, tags }: EntryDraft): string =>
+export const facetsOfEntry = ({ type, claim, author, peripheral, tags }: EntryDraft): string =>
   `\nt${type}\nc${claim}\na${author}\np${peripheral ?? ''}\n${tags.map((tag) => `#${tag}\n`).join('')}`;
 
 /** Returns the lines that the facets of an entry must contain if the entry is to match a query. */
-export function searchLinesOfQuery({ type, claim, author, peripheral, tags = [] }: ValidatedQuery): readonly string[] {
+export function facetsOfQuery({ type, claim, author, peripheral, tags = [] }: ValidatedQuery): readonly string[] {
   return [
     ...(type === undefined ? [] : [`\nt${type}\n`]),
     ...(claim === undefined ? [] : [`\nc${claim}\n`]),

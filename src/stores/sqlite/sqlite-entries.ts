@@ -5,7 +5,7 @@ import { findBlobIds, mayContainBlobReference } from '../../evidence/redaction.t
 import type { Json } from '../../spec/types.ts';
 import { readStoredEntry } from '../rules/append-rules.ts';
 import { eventOfBody, sessionFactsOfEntry } from '../rules/session-summary.ts';
-import { searchLinesOfEntry, subjectIndexKey } from './facets.ts';
+import { facetsOfEntry, subjectIndexKey } from './facets.ts';
 import type { Database } from './node-sqlite.ts';
 import { SQLITE_STORE_NAME } from './sqlite-error.ts';
 import { ENTRY_BYTE_COLUMNS, prepareAtFirstUse, type SqliteRow } from './statements.ts';
@@ -52,7 +52,7 @@ export function openEntryTables(db: Database, cache: StoreWriteCache) {
         seq,
         at,
         at < cache.head(sessionId, last).at ? 1 : null,
-        searchLinesOfEntry(entry),
+        facetsOfEntry(entry),
         subjectIndexKey(subject, sessionId),
         patternId ?? null,
         forkOf ?? null,
@@ -82,7 +82,7 @@ export function openEntryTables(db: Database, cache: StoreWriteCache) {
         id,
         sessionId,
         Date.parse(at),
-        searchLinesOfEntry(entry),
+        facetsOfEntry(entry),
         subjectIndexKey(subject, sessionId),
         patternId ?? null,
         inReplyTo ?? null,

@@ -1,7 +1,7 @@
 import { parseStoredEntry, type StoredBytes } from '../../evidence/chain.ts';
 import type { Subject } from '../../evidence/entry.ts';
 import { compareByNewest, type PositionedEntry, type ValidatedQuery } from '../../evidence/evidence-query.ts';
-import { searchLinesOfQuery, subjectIndexKey } from './facets.ts';
+import { facetsOfQuery, subjectIndexKey } from './facets.ts';
 import { parseEphemeralRow } from './sqlite-entries.ts';
 import { ENTRY_BYTE_COLUMNS, type PrepareStatementOnce } from './statements.ts';
 
@@ -116,7 +116,7 @@ function subjectConditions({ subject }: ValidatedQuery): Condition[] {
 }
 
 function facetConditions(query: ValidatedQuery): Condition[] {
-  const conditions = searchLinesOfQuery(query).map((facet): Condition => ['instr(facets, ?) > 0', facet]);
+  const conditions = facetsOfQuery(query).map((facet): Condition => ['instr(facets, ?) > 0', facet]);
   return query.patternId === undefined ? conditions : [['pattern_id = ?', query.patternId], ...conditions];
 }
 

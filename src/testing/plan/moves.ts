@@ -3,13 +3,13 @@ import { type AuditedPin, type AuditState, visitScope } from '../../audit/rules/
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { gatesOfCall } from '../../spec/call-gates.ts';
-import { modesOfGate } from '../../spec/mode-way.ts';
+import { listModesOfGate } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import type { Json, PeripheralSpec, ProjectConfig, SpecSet, TestCommand, ToolSpec } from '../../spec/types.ts';
 import { joinCelRules } from '../model/cel-rules-text.ts';
 import { chooseWritableFile, makeSampleArguments } from './sample-arguments.ts';
-import { sampleOfType, sampleStatedFruit, sampleStatedFruits, valuesRulesDistinguish } from './stated-fruit.ts';
+import { sampleOfType, sampleStatedFruit, sampleStatedFruits, sampleValuesForRules } from './stated-fruit.ts';
 
 /** One move of a generated test: a request and, for a step, the backend's answer. */
 export interface Move {
@@ -133,7 +133,7 @@ function modes({ specs }: AuditedPin, { mode }: AuditState): Move[] {
     asked: { kind: 'mode', to: modeGate.reset, by: 'operator', reset: true, approves: true },
   };
   return [
-    ...modesOfGate(modeGate)
+    ...listModesOfGate(modeGate)
       .filter((other) => other !== mode)
       .map(to),
     ...(mode === modeGate.reset ? [] : [reset]),
@@ -174,7 +174,7 @@ function reportsOf(
     ? { state: Object.fromEntries(Object.keys(state).map((field) => [field, sampleOfType(state[field]!)])) }
     : {};
   return Object.entries(observes).flatMap(([field, type]) =>
-    valuesRulesDistinguish(type, joinCelRules(specs))
+    sampleValuesForRules(type, joinCelRules(specs))
       .slice(0, MAX_REPORTS)
       .map(
         (value) =>

@@ -1,6 +1,6 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
-import { modesOfGate } from '../../spec/mode-way.ts';
+import { listModesOfGate } from '../../spec/mode-way.ts';
 import { type Move, moveOfRequest } from './moves.ts';
 
 /** Mode changes that the gate lacks, or does not allow to this principal; without a gate, any mode change. */
@@ -29,13 +29,13 @@ export function modeChangesLikelyRefused({ specs }: AuditedPin, { mode }: AuditS
   return [
     moveOfRequest('a mode that does not exist', to('panic')),
     moveOfRequest('a reset to a mode that does not exist', to('panic', { reset: true, by: 'operator' })),
-    ...modesOfGate(modeGate)
+    ...listModesOfGate(modeGate)
       .filter(
         (target) => target === mode || !modeGate.transitions.some((one) => one.from === mode && one.to === target),
       )
       .map((target) => moveOfRequest(`mode ${mode} → ${target}`, to(target))),
     moveOfRequest('reset by the agent', to(modeGate.reset, { reset: true })),
-    ...modesOfGate(modeGate)
+    ...listModesOfGate(modeGate)
       .filter((target) => target !== modeGate.reset)
       .flatMap((target) => [
         moveOfRequest(`reset to ${target}`, to(target, { reset: true, by: 'operator' })),

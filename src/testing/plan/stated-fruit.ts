@@ -36,7 +36,7 @@ export function sampleStatedFruits(specs: SpecSet, from: PeripheralSpec) {
   const more = Object.entries(from.fruit).flatMap(([field, rule]) => {
     const name = field.replaceAll('-', '_');
     if (rule.kind !== 'stated' || !new RegExp(`\\b${name}\\b`).test(rules)) return [];
-    return valuesRulesDistinguish(rule.type, rules)
+    return sampleValuesForRules(rule.type, rules)
       .filter((value) => value !== base[field])
       .map((value) => ({ note: ` {${field}: ${JSON.stringify(value)}}`, fruit: { ...base, [field]: value } }));
   });
@@ -47,7 +47,7 @@ export function sampleStatedFruits(specs: SpecSet, from: PeripheralSpec) {
 
 const MAX_VARIANTS = 12;
 
-export function valuesRulesDistinguish(type: FruitType, rules: string): readonly Json[] {
+export function sampleValuesForRules(type: FruitType, rules: string): readonly Json[] {
   if (typeof type !== 'string') return type;
   const numbers = (rules.match(/\b\d+\b/g) ?? []).map(Number);
   switch (type) {

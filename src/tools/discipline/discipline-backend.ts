@@ -13,8 +13,8 @@ import { workspaceBackend } from '../workspace/workspace-backend.ts';
 import {
   findOpenSelection,
   isToolRefusal,
-  okToolOutcome,
   type PatternContext,
+  successfulOutcome,
   textsUnlessBlank,
   textUnlessBlank,
 } from './pattern-context.ts';
@@ -71,7 +71,7 @@ async function psrSearchTool({ call, library }: PatternContext): Promise<ToolOut
   const { limit = DEFAULT_LIMIT } = call.args;
   const { from, patterns, faulty } = await library();
   const candidates = searchPatterns(patterns, query).slice(0, Number(limit));
-  return okToolOutcome({
+  return successfulOutcome({
     query,
     from,
     candidates: candidates.map(({ pattern: { tags, ...pattern }, score }) => ({ ...pattern, tags: [...tags], score })),
@@ -103,7 +103,7 @@ function purUpdateTool(context: PatternContext): ToolOutcome {
       `"${String(error)}" is not an error level`,
       'Set prediction-error to none, low, medium, high, or a number from 0 to 1.',
     );
-  return okToolOutcome({
+  return successfulOutcome({
     pattern: selection.pattern,
     psr: selection.psrEntry,
     outcome,
@@ -124,7 +124,7 @@ function purMarkPivotTool(context: PatternContext): ToolOutcome {
   const reason = textUnlessBlank(args['reason']);
   if (reason === null)
     return invalidCall('reason', '"reason" is blank', 'State in reason what showed that the pattern does not fit.');
-  return okToolOutcome({
+  return successfulOutcome({
     pattern: selection.pattern,
     psr: selection.psrEntry,
     outcome: 'pivoted',
@@ -141,5 +141,5 @@ function purMarkPivotTool(context: PatternContext): ToolOutcome {
  */
 function parPunctuateTool({ call, entries }: PatternContext): ToolOutcome {
   const par = deriveReview(entries, call.args);
-  return okToolOutcome({ ...(par as { readonly [field: string]: Json }), 'par/tags': ['checkpoint'] });
+  return successfulOutcome({ ...(par as { readonly [field: string]: Json }), 'par/tags': ['checkpoint'] });
 }

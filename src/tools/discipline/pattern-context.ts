@@ -13,7 +13,7 @@ export interface PatternContext {
   library(): ReturnType<typeof loadPatternLibrary>;
 }
 
-export const okToolOutcome = (result: { readonly [field: string]: Json }): ToolOutcome => ({
+export const successfulOutcome = (result: { readonly [field: string]: Json }): ToolOutcome => ({
   status: 'ok',
   result: { ...result },
 });

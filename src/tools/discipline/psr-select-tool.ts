@@ -3,7 +3,7 @@ import { CONFIDENCES } from '../../evidence/patterns/psr.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { invalidCall } from '../tool-outcomes.ts';
-import { okToolOutcome, type PatternContext, textsUnlessBlank, textUnlessBlank } from './pattern-context.ts';
+import { type PatternContext, successfulOutcome, textsUnlessBlank, textUnlessBlank } from './pattern-context.ts';
 import { searchPatterns } from './search-patterns.ts';
 
 /**
@@ -34,7 +34,7 @@ export async function psrSelectTool({ call, cycles, entries, library }: PatternC
     );
   const searched = lastSearch(entries);
   const confidence = textUnlessBlank(args['confidence']);
-  return okToolOutcome({
+  return successfulOutcome({
     pattern: id,
     kind: 'selection',
     title: pattern.title,

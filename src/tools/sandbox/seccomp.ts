@@ -4,10 +4,10 @@
  * kernel interfaces with the largest attack surface.
  */
 
-export type FilterArch = 'x64' | 'arm64';
+export type FilterArchitecture = 'x64' | 'arm64';
 
 interface FilterOptions {
-  readonly arch: FilterArch;
+  readonly arch: FilterArchitecture;
   /** Allow unix sockets. A connected `socketpair` is always allowed: Node's child processes need it. */
   readonly unixSockets: boolean;
 }

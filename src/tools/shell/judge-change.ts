@@ -8,7 +8,7 @@ import { mayHoldWritablePath, OUTSIDE_WRITE_PATHS_REASON, writePathReason } from
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { isInstructionFile } from '../instruction-imports.ts';
 import { isPathTooLong } from '../sandbox/mounts/read-folder.ts';
-import { isWithinOneOf } from '../sandbox/mounts/scan-tree.ts';
+import { pathSetMatcher } from '../sandbox/mounts/scan-tree.ts';
 import { JOURNAL_PREFIX } from './change-journal.ts';
 import type { OverlayChange } from './overlay-changes.ts';
 
@@ -60,7 +60,7 @@ export function judgeChanges(
   protectedPaths: readonly string[],
   contentProblem: (path: string) => string | null = () => null,
 ): JudgedChanges {
-  const isSealed = isWithinOneOf(new Set(protectedPaths));
+  const isSealed = pathSetMatcher(new Set(protectedPaths));
   const masked = maskMatcher(envelope.config.mask);
   const folders: Extract<OverlayChange, { kind: 'folder' }>[] = [];
   const files: Extract<OverlayChange, { kind: 'file' }>[] = [];

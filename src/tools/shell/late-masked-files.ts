@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileStateStamp } from '../sandbox/mounts/certificates.ts';
 import type { SandboxLayout } from '../sandbox/mounts/layout.ts';
 import { type FolderState, folderStateStamp } from '../sandbox/mounts/read-folder.ts';
-import { isWithinOneOf, scanTree, type TreeScan } from '../sandbox/mounts/scan-tree.ts';
+import { pathSetMatcher, scanTree, type TreeScan } from '../sandbox/mounts/scan-tree.ts';
 
 /** Thrown if a masked file appeared or was replaced during a command: without a cover, it may have been read. */
 export class LateMaskedFileError extends Error {
@@ -39,7 +39,7 @@ export function watchCoveredFiles({ root, masks, scan }: CoveredFiles, { mounts 
     if (rewritten) throw new LateMaskedFileError(rewritten.path, 'was replaced');
     const isSame = ({ path, stamp }: FolderState) => stamp !== null && stamp === folderStateStamp(join(root, path));
     if (scan.folders.every(isSame)) return;
-    const isCovered = isWithinOneOf(new Set([...scan.maskedFiles, ...scan.maskedFolders]));
+    const isCovered = pathSetMatcher(new Set([...scan.maskedFiles, ...scan.maskedFolders]));
     const now = scanTree(root, masks);
     const added = [...now.maskedFiles, ...now.maskedFolders].find((path) => !isCovered(path));
     if (added !== undefined) throw new LateMaskedFileError(added, 'appeared');

@@ -6,10 +6,10 @@ import { detectGitPaths } from '../git-paths.ts';
 import type { Anchors } from './anchors.ts';
 import { isUnderSegments, parsePathArgument, pathSegments, resolvePathSegments } from './path-argument.ts';
 import { failedToolStop, outOfScopeStop, type ToolStop } from './tool-stop.ts';
-import { type ExistingPath, type MissingPath, walkPathBeneath } from './walk-beneath.ts';
+import { type ExistingPath, type PathToCreate, walkPathBeneath } from './walk-beneath.ts';
 
 export type PathAccess = 'read' | 'write';
-export type HeldPath = ExistingPath | MissingPath;
+export type HeldPath = ExistingPath | PathToCreate;
 
 /** Checks a root-relative path as written or with links resolved; null if the envelope allows it. */
 type PathCheck = (segments: readonly string[]) => { readonly message: string; readonly remedy: string } | null;

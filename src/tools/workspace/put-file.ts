@@ -10,7 +10,7 @@ import { type HeldPath, holdPathArgument } from './hold-path.ts';
 import { refuseNonFile, refuseReplacing } from './regular-file.ts';
 import { makeParentFolders, replaceFile } from './replace-file.ts';
 import { failedToolStop, isStop, outOfScopeStop, type ToolStop } from './tool-stop.ts';
-import type { MissingPath } from './walk-beneath.ts';
+import type { PathToCreate } from './walk-beneath.ts';
 
 /** Larger files are not read into memory for hashing and replacing. */
 const MAX_BYTES = 256 * 2 ** 20;
@@ -67,7 +67,7 @@ export function putFileOfArgument(
 
 function create(
   call: ToolCall,
-  held: MissingPath,
+  held: PathToCreate,
   path: string,
   compose: (before: null, path: string) => Buffer | ToolStop,
   anchors: Anchors,

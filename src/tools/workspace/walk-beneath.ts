@@ -11,7 +11,7 @@ const MAX_RESTARTS = 400;
 /** The result of a path walk under the root. The caller must close what the result holds open. */
 type WalkedPath =
   | ExistingPath
-  | MissingPath
+  | PathToCreate
   | { readonly kind: 'leaves'; readonly link: string }
   | { readonly kind: 'not-a-folder'; readonly at: string }
   | { readonly kind: 'too-many-links' }
@@ -27,7 +27,7 @@ export interface ExistingPath {
   close(): void;
 }
 
-export interface MissingPath {
+export interface PathToCreate {
   readonly kind: 'missing';
   /** The real path that the missing file would have, as segments under the root. */
   readonly real: readonly string[];

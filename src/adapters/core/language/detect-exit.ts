@@ -2,7 +2,7 @@ import { shorten } from '../../../base/text.ts';
 import type { Available } from '../../../gate/denial.ts';
 import type { SpecSet } from '../../../spec/types.ts';
 import { type AgentSentence, findAgentSentences } from './agent-sentences.ts';
-import { EXITS_REQUIRING_ALL_TESTS, exitPatterns, hopPatterns, readyToEnterPattern } from './exit-phrases.ts';
+import { EXITS_REQUIRING_ALL_TESTS, exitPhrases, hopPhrases, readyToEnterPattern } from './exit-phrases.ts';
 
 /** The exit that an agent's words seem to name. Only a hint: a session moves only by a hop that the gate allows. */
 export interface DetectedExit {
@@ -90,7 +90,7 @@ function namedHops(exits: readonly OpenExit[], text: string): readonly Hit[] {
     const ready = exits.some((each) => each.exit === `ready-to-${to}`) ? [] : [readyToEnterPattern(to)];
     const exit = leading.find((each) => each.exit === `hop-${to}`) ?? leading[0];
     return exit
-      ? findMatches([...hopPatterns(to), ...ready], text).map((match) => ({
+      ? findMatches([...hopPhrases(to), ...ready], text).map((match) => ({
           exit: exit.exit,
           to: [to],
           isHop: true,
@@ -102,7 +102,7 @@ function namedHops(exits: readonly OpenExit[], text: string): readonly Hit[] {
 
 const findStatements = (exits: readonly OpenExit[], text: string): readonly Hit[] =>
   exits.flatMap(({ exit, to }) =>
-    findMatches(exitPatterns(exit), text).map((match) => ({ exit, to, isHop: false, ...match })),
+    findMatches(exitPhrases(exit), text).map((match) => ({ exit, to, isHop: false, ...match })),
   );
 
 const findMatches = (patterns: readonly RegExp[], text: string): readonly { at: number; length: number }[] =>

@@ -91,7 +91,7 @@ function derivedPatterns(exit: string): readonly string[] {
 
 const patterns = new Map<string, readonly RegExp[]>();
 
-export function exitPatterns(exit: string): readonly RegExp[] {
+export function exitPhrases(exit: string): readonly RegExp[] {
   const cached = patterns.get(exit);
   if (cached) return cached;
   const table = Object.hasOwn(PHRASES, exit) ? (PHRASES[exit] ?? []) : [];
@@ -112,7 +112,7 @@ export const readyToEnterPattern = (to: string): RegExp =>
   );
 
 /** Patterns for moving to a peripheral. "going to edit the file" is not a hop; only the verb `hop` suffices. */
-export function hopPatterns(to: string): readonly RegExp[] {
+export function hopPhrases(to: string): readonly RegExp[] {
   const target = `(?:the )?${escapePattern(to).replaceAll('-', '[ -]')}`;
   const sources = [
     `hop(?:ping)?(?: over| on| back| straight)? (?:in)?to ${target}`,

@@ -10,7 +10,7 @@ import { escapeInvisible, plural } from '../../../base/text.ts';
 import { Tokens } from '../../../server/access/tokens.ts';
 import { EvidenceOfAllRepositories } from '../../../server/all-evidence.ts';
 import { exchangeMailWithNode } from '../../../server/messages/exchange-mail.ts';
-import { NodeMail } from '../../../server/messages/node-mail.ts';
+import { NodeMailExchange } from '../../../server/messages/node-mail.ts';
 import { loadAgency, nodeNameOf } from '../../../spec/agency/load-agency.ts';
 import type { Json } from '../../../spec/types.ts';
 import { agencyFolderOf, agencyOption, formatRunReply, openLocalNode, withLocalNode } from '../../agency/use-node.ts';
@@ -199,7 +199,7 @@ async function connect(io: Io, url: string, options: ConnectOptions): Promise<vo
     node: options.node ?? nodeNameOf(url),
     url,
     token: () => token,
-    mail: new NodeMail(allEvidence),
+    mail: new NodeMailExchange(allEvidence),
     signal: ended.signal,
   });
   await dialIn({

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { actAsOperator } from '../../../daemon/remote-agent-session.ts';
+import { sendOperatorAct } from '../../../daemon/remote-agent-session.ts';
 import { ensureOperatorToken } from '../../../operator/operator-token.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import type { Session } from '../../../session/session.ts';
 import { findSessionIn } from '../../choose-sessions.ts';
 import { type Io, print, printJson } from '../../io.ts';
 import { formatDenial } from '../../run/show-result.ts';
-import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options extends RootOption {
   readonly exit?: string;
@@ -33,7 +33,7 @@ async function hop(io: Io, id: string, to: string, { exit, reason, ...options }:
   const { sessionId: session } = chosen;
   const token = ensureOperatorToken(ensureStateDir(root, io.env));
   const act = { op: 'hop' as const, root, session, to, reason, token, ...(exit === undefined ? {} : { exit }) };
-  const answer = (await actAsOperator(act, io.env)) as Awaited<ReturnType<Session['hop']>>;
+  const answer = (await sendOperatorAct(act, io.env)) as Awaited<ReturnType<Session['hop']>>;
   if (!answer.ok) io.exitCode = 1;
   if (io.json) printJson(io, { session, ...answer, evidence: answer.evidence.map(({ id: entry }) => entry) });
   else if (answer.ok) print(io, `${chosen.agent} is in ${to} now.`);

@@ -4,14 +4,14 @@ import { applyInstall, withoutEqualChanges } from '../../install/apply-install.t
 import type { FileChange, Installer, InstallPlan, InstallScope } from '../../install/installer.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { diffLines } from '../../line-diff.ts';
-import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface InstallOptions extends RootOption {
   readonly scope: InstallScope;
   readonly dryRun?: boolean;
 }
 
-const clientNames = (): string => Object.keys(INSTALLERS).sort().join(', ');
+const clientNames = (): string => Object.keys(INSTALLER_BY_CLIENT).sort().join(', ');
 
 export function configureCommand(command: Command, io: Io): void {
   const described = command.description(
@@ -62,7 +62,7 @@ async function installOrUninstall(
 }
 
 async function installerOf(client: string): Promise<Installer> {
-  const load = Object.hasOwn(INSTALLERS, client) ? INSTALLERS[client] : undefined;
+  const load = Object.hasOwn(INSTALLER_BY_CLIENT, client) ? INSTALLER_BY_CLIENT[client] : undefined;
   if (load) return load();
   throw usageError(
     `hopgate cannot be installed into "${client}"`,
@@ -71,8 +71,7 @@ async function installerOf(client: string): Promise<Installer> {
   );
 }
 
-/** The installers of the supported client programs, by name. */
-const INSTALLERS: { readonly [client: string]: () => Promise<Installer> } = {
+const INSTALLER_BY_CLIENT: { readonly [client: string]: () => Promise<Installer> } = {
   claude: async () => (await import('../../install/claude-installer.ts')).claudeInstaller,
   codex: async () => (await import('../../install/codex-installer.ts')).codexInstaller,
 };

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { actAsOperator } from '../../../daemon/remote-agent-session.ts';
+import { sendOperatorAct } from '../../../daemon/remote-agent-session.ts';
 import { findSessionIn } from '../../choose-sessions.ts';
 import { type Io, printResult } from '../../io.ts';
 import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
@@ -21,7 +21,7 @@ export function configureCommand(command: Command, io: Io): void {
 async function send(io: Io, id: string, text: string, options: { readonly root: string }): Promise<void> {
   const root = resolveRootOption(io, options);
   const session = await findSessionIn(io, root, id);
-  await actAsOperator({ op: 'note', root, session: session.sessionId, text }, io.env);
+  await sendOperatorAct({ op: 'note', root, session: session.sessionId, text }, io.env);
   const written = `Written to ${session.agent}; it reads the note with its next call or turn.`;
   printResult(io, { session: session.sessionId, text }, written);
 }

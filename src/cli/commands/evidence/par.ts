@@ -3,10 +3,10 @@ import { fieldsOf } from '../../../base/json.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { toBody } from '../../../evidence/bodies.ts';
 import {
-  aggregatePars,
-  type ParAggregate,
   type PatternStatistics,
   type RecurringReviewText,
+  type ReviewSummary,
+  summariseReviews,
 } from '../../../evidence/patterns/aggregate-pars.ts';
 import { type Par, readReviewInEntry } from '../../../evidence/patterns/par.ts';
 import { chooseSessions } from '../../choose-sessions.ts';
@@ -67,7 +67,7 @@ async function par(io: Io, ids: readonly string[], options: Options): Promise<vo
     return null;
   });
   if (pars === null) return;
-  const sum = aggregatePars(pars);
+  const sum = summariseReviews(pars);
   const none = 'No reviews yet: a session writes one when it leaves reflect.';
   printResult(io, sum, sum.reviews === 0 ? none : describeAggregate(io, sum));
 }
@@ -86,7 +86,7 @@ function timeOf(when: string, now: number): number {
 const WIDTH = 120;
 const MAX_ROWS = 15;
 
-function describeAggregate(io: Io, { reviews, wrong, well, suggestions, patterns }: ParAggregate): string {
+function describeAggregate(io: Io, { reviews, wrong, well, suggestions, patterns }: ReviewSummary): string {
   const list = (title: string, items: readonly RecurringReviewText[]) =>
     items.length === 0
       ? []

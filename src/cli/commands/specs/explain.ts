@@ -8,7 +8,7 @@ import { openProject } from '../../../project/open-project.ts';
 import { SessionReader } from '../../../server/session-reader.ts';
 import type { SessionPin } from '../../../session/pin.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
-import { modesOfGate, modeWithMostEffects } from '../../../spec/mode-way.ts';
+import { listModesOfGate, modeWithMostEffects } from '../../../spec/mode-way.ts';
 import { findSimilarName, getOwn } from '../../../spec/names.ts';
 import type { Json, Mode, SpecSet } from '../../../spec/types.ts';
 import { readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
@@ -128,7 +128,7 @@ function modeOf({ modeGate }: SpecSet, named: string | undefined): Mode | null {
   if (modeGate && Object.hasOwn(modeGate.effects, named)) return named;
   throw usageError(
     modeGate ? `there is no mode "${named}"` : 'this spec set has no mode gate',
-    modeGate ? `Modes: ${modesOfGate(modeGate).join(', ')}.` : 'Leave --mode out.',
+    modeGate ? `Modes: ${listModesOfGate(modeGate).join(', ')}.` : 'Leave --mode out.',
     'unknown-mode',
   );
 }

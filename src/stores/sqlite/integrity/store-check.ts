@@ -7,7 +7,7 @@ import { findBlobIds, mayContainBlobReference } from '../../../evidence/redactio
 import { MAX_STORE_PROBLEMS, type StoreProblem } from '../../../ports/evidence-store.ts';
 import type { Json } from '../../../spec/types.ts';
 import { isLeaseTooLong, type LeaseRow } from '../../rules/append-rules.ts';
-import { searchLinesOfEntry, subjectIndexKey } from '../facets.ts';
+import { facetsOfEntry, subjectIndexKey } from '../facets.ts';
 import { type Database, sqliteResultCode } from '../node-sqlite.ts';
 import { currentSqliteSchema, schemaOfDatabase } from '../sqlite-schema.ts';
 import { type NamedStatements, prepareAtFirstUse, type SqliteRow } from '../statements.ts';
@@ -212,7 +212,7 @@ const columnsOf = (head: Head) => ({
   id: head.id,
   session_id: head.sessionId,
   at: Date.parse(head.at),
-  facets: searchLinesOfEntry(head as EntryDraft),
+  facets: facetsOfEntry(head as EntryDraft),
   subject: subjectIndexKey(head.subject, head.sessionId),
   pattern_id: head.patternId ?? null,
   fork_of: head.forkOf ?? null,

@@ -121,7 +121,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
 
   walk('', true);
   const [files, folders] = [new Set(found.maskedFiles), new Set(found.maskedFolders)];
-  const isWithinOne = isWithinOneOf(folders);
+  const isWithinOne = pathSetMatcher(folders);
   return {
     ...found,
     outer: searchOuterGit(root, masks, masked),
@@ -131,7 +131,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
 }
 
 /** True if a root-relative path is in a set of paths, or inside one of them. */
-export const isWithinOneOf = (paths: ReadonlySet<string>): ((path: string) => boolean) => {
+export const pathSetMatcher = (paths: ReadonlySet<string>): ((path: string) => boolean) => {
   const isBeneath = (path: string): boolean =>
     paths.has(path) || (path.includes('/') && isBeneath(path.slice(0, path.lastIndexOf('/'))));
   return paths.size === 0 ? () => false : isBeneath;

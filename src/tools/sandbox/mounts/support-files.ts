@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemSecretMounts } from '../host-secrets.ts';
 import type { SandboxMount } from '../mount.ts';
-import { type FilterArch, seccompFilter } from '../seccomp.ts';
+import { type FilterArchitecture, seccompFilter } from '../seccomp.ts';
 import { makeTempFolder } from './temp-folder.ts';
 
 /** The uid and gid of the command in the sandbox, independent of the host user. */
@@ -57,7 +57,7 @@ export function makeSupportFiles(): SupportFiles {
   });
   const filter = (name: string, unixSockets: boolean) => {
     const file = join(folder, name);
-    writeFileSync(file, seccompFilter({ arch: process.arch as FilterArch, unixSockets }), { mode: 0o444 });
+    writeFileSync(file, seccompFilter({ arch: process.arch as FilterArchitecture, unixSockets }), { mode: 0o444 });
     return file;
   };
   const filters = { plain: filter('filter', false), unixSockets: filter('filter-unix-sockets', true) };

@@ -9,7 +9,7 @@ import type { Diagnosis } from '../doctor/diagnosis.ts';
 import { examineMachine } from '../doctor/examine-machine.ts';
 import { formatHeading, type Io, paint, print, printJson, type TextStyle } from '../io.ts';
 import { withProgressLine } from '../run/watch-call.ts';
-import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../shared-options.ts';
 import { formatTable } from '../table.ts';
 
 interface Options extends RootOption {

@@ -7,7 +7,7 @@ import type { MessageDraft, MessageStore } from '../../ports/message-store.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import { CliError, type Io } from '../io.ts';
 import { withEvidence } from '../open-store.ts';
-import { resolveRootOption, type RootOption } from '../shared-options.ts';
+import { type RootOption, resolveRootOption } from '../shared-options.ts';
 
 export interface PersonOptions extends RootOption {
   readonly as: string;

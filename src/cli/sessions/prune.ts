@@ -5,7 +5,7 @@ import type { SessionSummary } from '../../ports/evidence-store.ts';
 import { withExistingSessions } from '../choose-sessions.ts';
 import { CliError, type Io, print, printJson, printRemark, usageError } from '../io.ts';
 import { findSession } from '../open-store.ts';
-import { resolveRootOption, type RootOption } from '../shared-options.ts';
+import { type RootOption, resolveRootOption } from '../shared-options.ts';
 import { type ErasedSession, eraseSession } from './erase-session.ts';
 import { formatSessionTable } from './session-table.ts';
 

@@ -4,7 +4,7 @@ import { withExistingSessions } from '../../choose-sessions.ts';
 import { type Io, printResult, usageError } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
 import { eraseSession } from '../../sessions/erase-session.ts';
-import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options extends RootOption {
   readonly yes?: boolean;

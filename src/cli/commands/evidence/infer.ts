@@ -11,7 +11,7 @@ import type { SpecSet } from '../../../spec/types.ts';
 import { chooseSessions, noSessionsError, readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
 import { CliError, formatHeading, type Io, paintDiff, print, printJson, printRemark } from '../../io.ts';
 import { diffLines } from '../../line-diff.ts';
-import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface Options extends RootOption {

@@ -6,7 +6,7 @@ import type { ParameterOrderOfTool } from '../../../view/spell-call.ts';
 import { readPinnedParameterOrder, withExistingSessions } from '../../choose-sessions.ts';
 import { type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
 import { findSession, withEvidence } from '../../open-store.ts';
-import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { formatTable, printTable, terminalColumns } from '../../table.ts';
 
 interface Options extends RootOption {

@@ -6,7 +6,7 @@ import { readLiveViewScript } from '../../../view/page-script.ts';
 import { recordSessions, renderRecordingPage, type SessionToRecord } from '../../../view/recording.ts';
 import { chooseSessions, noSessionsError, readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
 import { CliError, type Io, printResult } from '../../io.ts';
-import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options extends RootOption {
   readonly out: string;

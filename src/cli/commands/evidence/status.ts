@@ -4,7 +4,7 @@ import { StatusReader } from '../../../daemon/answer-status-line.ts';
 import { formatStatusLine, type StatusLineData } from '../../../view/status-line.ts';
 import { type Io, printResult } from '../../io.ts';
 import { findSession, withEvidence } from '../../open-store.ts';
-import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options extends RootOption {
   readonly session?: string;

@@ -10,7 +10,7 @@ import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import type { SpecSet } from '../../../spec/types.ts';
 import { chooseSpecsFolder } from '../../choose-specs.ts';
 import { CliError, type Io, usageError } from '../../io.ts';
-import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options extends RootOption {
   readonly specs?: string;

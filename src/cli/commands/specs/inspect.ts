@@ -5,7 +5,7 @@ import { noSessionsError, withExistingSessions } from '../../choose-sessions.ts'
 import { addWatchOptions, keepInspectorBridgeOpen, startMachineWatch } from '../../inspect/watch-machines.ts';
 import { type Io, printResult } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
-import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options extends RootOption {
   readonly port: number;

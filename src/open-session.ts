@@ -13,14 +13,9 @@ import type { Inspector } from './ports/inspector.ts';
 import type { ToolBackend } from './ports/tool-backend.ts';
 import { realRepositoryRoot } from './project/repository-root.ts';
 import { ensureStateDir, evidenceFileIn, stateDir } from './project/state-dir.ts';
-import {
-  createSession,
-  type NewSession,
-  type ResumePoint,
-  readResumePoint,
-  resumeSession,
-} from './session/create-session.ts';
+import { createSession, type NewSession, resumeSession } from './session/create-session.ts';
 import type { SessionPin } from './session/pin.ts';
+import { type ResumePoint, readResumePoint } from './session/resume-point.ts';
 import type { Session } from './session/session.ts';
 import { describeSimilarName } from './spec/names.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';

@@ -4,16 +4,13 @@ import { fieldsOf } from '../base/json.ts';
 import { hasLiveLease } from '../base/process-holder.ts';
 import { errorText } from '../base/text.ts';
 import type { Env } from '../base/user-folders.ts';
-import { compileSpecTables } from '../compile/spec-tables.ts';
 import { listPendingItems } from '../operator/pending-items.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { ProjectError } from '../project/project-error.ts';
 import { repositoryOfFolder } from '../project/repository-root.ts';
 import { evidenceFile, stateDir } from '../project/state-dir.ts';
-import { readStoredPin, type SessionPin } from '../session/pin.ts';
-import { applyEntry } from '../session/state/apply-entry.ts';
-import { initialSessionState, type SessionState } from '../session/state/session-state.ts';
-import { readStoredState } from '../session/state/stored-state.ts';
+import { readSessionState, type SessionWithState } from '../session/resume-point.ts';
+import { foldToEnd } from '../session/state/fold-entries.ts';
 import type { Json } from '../spec/types.ts';
 import { formatStatusLine, type StatusLineData, statusLineDataOf } from '../view/status-line.ts';
 import { ConversationFiles } from './conversation-files.ts';
@@ -28,19 +25,13 @@ export interface SessionStatusQuery {
   readonly conversation?: string | null;
 }
 
-interface SessionStatusCache {
-  readonly pin: SessionPin;
-  readonly tables: ReturnType<typeof compileSpecTables>;
-  state: SessionState;
-}
-
 /** Maximum number of sessions whose state is kept. */
 const MAX_SESSIONS = 50;
 
 /** Reads the status of sessions from their evidence. It takes no lease, so another process can write meanwhile. */
 export class StatusReader {
   readonly #env: Env;
-  readonly #folded = new Map<string, SessionStatusCache>();
+  readonly #folded = new Map<string, SessionWithState>();
 
   constructor(env: Env) {
     this.#env = env;
@@ -51,23 +42,16 @@ export class StatusReader {
     const summary = chooseSession(await store.sessions(), query, this.#env);
     if (!summary || summary.erased) return null;
     const { sessionId } = summary;
-    const known = this.#folded.get(sessionId) ?? (await beginFold(store, summary));
-    // A concurrent request may have read these entries already.
-    for await (const stored of store.entries(sessionId, { from: known.state.head.seq + 1 }))
-      if (stored.entry.seq === known.state.head.seq + 1) known.state = applyEntry(known.tables, known.state, stored);
+    const known = this.#folded.get(sessionId);
+    const read = known
+      ? { ...known, state: await foldToEnd(store, known.tables, known.state) }
+      : await readSessionState(store, sessionId);
     this.#folded.delete(sessionId);
-    this.#folded.set(sessionId, known);
+    this.#folded.set(sessionId, read);
     if (this.#folded.size > MAX_SESSIONS) this.#folded.delete(this.#folded.keys().next().value!);
     const waiting = listPendingItems(stateDir(query.root, this.#env)).filter(({ answer }) => answer === null).length;
-    return statusLineDataOf(known.pin, known.state, Date.now(), waiting);
+    return statusLineDataOf(read.pin, read.state, Date.now(), waiting);
   }
-}
-
-async function beginFold(store: EvidenceStore, { sessionId, pin: hash }: SessionSummary): Promise<SessionStatusCache> {
-  const pin = await readStoredPin(store, hash);
-  const tables = compileSpecTables(pin.specs);
-  const state = (await readStoredState(store, sessionId))?.state ?? initialSessionState(tables, sessionId);
-  return { pin, tables, state };
 }
 
 function chooseSession(

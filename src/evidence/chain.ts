@@ -80,8 +80,8 @@ export function parseStoredEntry({ head, body, prev, hash }: StoredBytes): Store
     const part = fields ? `body of entry ${fields.id}` : 'head of an entry';
     throw new ChainError(`the stored ${part} is not JSON: ${(cause as Error).message}`, { cause });
   }
-  if (fields === null || typeof fields !== 'object' || typeof fields.id !== 'string' || !Number.isInteger(fields.seq))
-    throw new ChainError(`the stored head of an entry has no id or no seq: ${excerpt(head, 80)}`);
+  if (typeof fields?.id !== 'string' || !Number.isInteger(fields.seq) || Number.isNaN(Date.parse(fields.at)))
+    throw new ChainError(`the stored head of an entry has no id, no seq or no time: ${excerpt(head, 80)}`);
   return { entry: { ...fields, body: content, prev, hash }, head, body };
 }
 

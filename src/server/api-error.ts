@@ -86,12 +86,12 @@ export function toApiError(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error;
   if (error instanceof SessionBusyError)
     return new ApiError('session-busy', error.message, 'Wait, then send the request again.');
+  if (error instanceof FoldError) return new ApiError('broken-evidence', error.message, 'Run "hopgate verify".');
   if (error instanceof StoreError) {
     const [code, remedy] =
       STORE_ERRORS[error.code] ?? (['store-failed', 'Check the disk, then repeat the request.'] as const);
     return new ApiError(code, error.message, remedy);
   }
-  if (error instanceof FoldError) return new ApiError('broken-evidence', error.message, 'Run "hopgate verify".');
   if (error instanceof ProjectError)
     return new ApiError(error.code === 'no-root' ? 'no-root' : 'project-error', error.message, operatorRemedy(error));
   if (error instanceof SpecError)

@@ -1,5 +1,5 @@
 import { compileSpecTables } from '../compile/spec-tables.ts';
-import { applyEntry } from '../session/state/apply-entry.ts';
+import { foldToEnd } from '../session/state/fold-entries.ts';
 import { readStoredState } from '../session/state/stored-state.ts';
 import type { SpecSet } from '../spec/types.ts';
 import { SessionFrames } from '../view/session-frames.ts';
@@ -47,7 +47,7 @@ export class FrameCache {
     return new CompressedViewFrames(store, sessionId, new SessionFrames(pin, sessionId), await this.#tailOf(sessionId));
   }
 
-  /** The tail of a long session; null if the session is short, or no state is stored near its end. */
+  /** The tail of a long session; null if the session is short or altered, or no state is stored near its end. */
   async #tailOf(sessionId: string): Promise<NewestFrames | null> {
     const { store } = await this.#allEvidence.ownSession(sessionId);
     const { seq } = await store.head(sessionId);
@@ -56,9 +56,8 @@ export class FrameCache {
     if (storedState === null || seq - storedState.state.head.seq > LONG_SESSION) return null;
     const pin = await this.#allEvidence.pinOf(sessionId);
     const tables = compileSpecTables(pin.specs);
-    let { state } = storedState;
-    for await (const stored of store.entries(sessionId, { from: state.head.seq + 1 }))
-      state = applyEntry(tables, state, stored);
+    const state = await foldToEnd(store, tables, storedState.state).catch(() => null);
+    if (state === null) return null;
     const end = state.head.seq;
     const from = Math.max(0, end - NEWEST_ROW_COUNT + 1);
     const view = new SessionFrames(pin, sessionId, { state, from });

@@ -6,11 +6,12 @@ import type { Available, Denial } from '../gate/denial.ts';
 import type { Request } from '../gate/request.ts';
 import { isObserveOnly } from '../gate/scope/observe-only.ts';
 import type { SessionView } from '../gate/session-view.ts';
+import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { SessionPin } from '../session/pin.ts';
+import { readResumePoint } from '../session/resume-point.ts';
 import { type SessionStatus, sessionStatusOf } from '../session/session-status.ts';
-import { applyEntry } from '../session/state/apply-entry.ts';
+import { foldToEnd } from '../session/state/fold-entries.ts';
 import { initialSessionState, type SessionState } from '../session/state/session-state.ts';
-import { readStoredState } from '../session/state/stored-state.ts';
 import { sessionViewOf } from '../session/state/view-of-state.ts';
 import type { ToolSpec } from '../spec/types.ts';
 import type { EvidenceOfAllRepositories } from './all-evidence.ts';
@@ -28,7 +29,7 @@ export class SessionReader {
   readonly #unserved: ReadonlySet<string>;
   #state: SessionState;
 
-  constructor(pin: SessionPin, sessionId: string, state: SessionState | null, served: ReadonlySet<string>) {
+  private constructor(pin: SessionPin, sessionId: string, state: SessionState | null, served: ReadonlySet<string>) {
     this.pin = pin;
     this.#tables = compileSpecTables(pin.specs);
     this.#state = state ?? initialSessionState(this.#tables, sessionId);
@@ -40,11 +41,23 @@ export class SessionReader {
     );
   }
 
-  /** Updates the state with the entries that were stored since the last call. */
-  async catchUp(entries: (from: number) => AsyncIterable<Parameters<typeof applyEntry>[2]>): Promise<void> {
-    for await (const stored of entries(this.#state.head.seq + 1)) {
-      if (stored.entry.seq === this.#state.head.seq + 1) this.#state = applyEntry(this.#tables, this.#state, stored);
-    }
+  /**
+   * Reads a session until its newest entry.
+   * @param pin the session's pin, if the caller has it
+   * @throws StoreError if the session was erased; FoldError if entries were changed or removed
+   */
+  static async open(store: EvidenceStore, sessionId: string, pin?: SessionPin): Promise<SessionReader> {
+    const point = await readResumePoint(store, sessionId);
+    const shared = pin ?? point.pin;
+    const served = defaultBackends(store, { unsafeNoSandbox: false, ...shared }).flatMap(({ tools }) => tools);
+    const reader = new SessionReader(shared, sessionId, point.state, new Set(served));
+    await reader.catchUp(store);
+    return reader;
+  }
+
+  /** Updates the state with the entries that were stored since the last call. @throws FoldError */
+  async catchUp(store: EvidenceStore): Promise<void> {
+    this.#state = await foldToEnd(store, this.#tables, this.#state);
   }
 
   get seq(): number {
@@ -95,7 +108,7 @@ export class SessionReaders {
     const { store } = await this.#allEvidence.ownSession(sessionId);
     const known = this.#readers.get(sessionId);
     const turn = (known ?? this.#open(sessionId)).then(async (reader) => {
-      await reader.catchUp((from) => store.entries(sessionId, { from }));
+      await reader.catchUp(store);
       return reader;
     });
     this.#readers.delete(sessionId);
@@ -110,9 +123,6 @@ export class SessionReaders {
 
   async #open(sessionId: string): Promise<SessionReader> {
     const { store } = await this.#allEvidence.ownSession(sessionId);
-    const pin = await this.#allEvidence.pinOf(sessionId);
-    const state = (await readStoredState(store, sessionId))?.state ?? null;
-    const served = defaultBackends(store, { unsafeNoSandbox: false, ...pin }).flatMap(({ tools }) => tools);
-    return new SessionReader(pin, sessionId, state, new Set(served));
+    return SessionReader.open(store, sessionId, await this.#allEvidence.pinOf(sessionId));
   }
 }

@@ -1,6 +1,5 @@
 import type { SpecTables } from '../compile/spec-tables.ts';
 import type { Body } from '../evidence/bodies.ts';
-import { isNextInChain } from '../evidence/chain.ts';
 import type { Entry, EntryDraft, StoredEntry } from '../evidence/entry.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type EvidenceStore, type Lease, StoreError } from '../ports/evidence-store.ts';
@@ -8,6 +7,7 @@ import type { IdGenerator } from '../ports/ids.ts';
 import type { OnDurableEntry } from './actors.ts';
 import { applyEntry } from './state/apply-entry.ts';
 import { draftEntry } from './state/drafts.ts';
+import { foldEntries } from './state/fold-entries.ts';
 import type { SessionState } from './state/session-state.ts';
 import { toStoredFold } from './state/stored-state.ts';
 
@@ -63,18 +63,10 @@ export class SessionWriter {
     this.#observers.push(observer);
   }
 
-  /** Applies entries that others stored after ours. Throws StoreError `store-failed` if they do not follow ours. */
+  /** Applies entries that others stored after ours. Throws FoldError if they do not follow ours. */
   async catchUp(): Promise<void> {
-    const { sessionId } = this.#state.facts;
-    const from = this.#state.head.seq + 1;
-    for await (const stored of this.#parts.store.entries(sessionId, { from })) {
-      if (!isNextInChain(stored, this.#state.head))
-        throw new StoreError(
-          'store-failed',
-          `an entry at or before seq ${stored.entry.seq} of session "${sessionId}" was changed or removed, so it cannot be resumed; run "hopgate verify"`,
-        );
-      this.#advanceTo(applyEntry(this.#parts.compiled, this.#state, stored), stored.entry);
-    }
+    const { store, compiled } = this.#parts;
+    for await (const { state, entry } of foldEntries(store, compiled, this.#state)) this.#advanceTo(state, entry);
   }
 
   /** Takes or renews the lease. Throws StoreError `session-busy`. */

@@ -13,6 +13,7 @@ import { operatorTokenFile } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import type { ApprovalRequest } from '../../src/ports/approver.ts';
 import { ensureStateDir, stateDir } from '../../src/project/state-dir.ts';
+import { sessionsWithGrants } from '../operator/support.ts';
 import { commitAll, folder, type Machine, machine, put, spawnCli } from './run.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -464,6 +465,21 @@ describe('a grant on the command line', () => {
     expect(revoked.out).toContain('It covers no further request.');
     expect(await execute()).toBe(false);
     expect((await on.run('grants', '--all')).out).toContain('ann');
+  });
+
+  it.each([
+    ["UPDATE entries SET body = json_set(body, '$.version', 'x') WHERE session_id = ? AND seq = 0", 'the first entry'],
+    ["UPDATE entries SET head = 'x' WHERE session_id = ? AND seq = 0", 'is not JSON'],
+  ])('is hidden by no altered session: %s', async (sql, problem) => {
+    const on = machine();
+    const { ids, grants } = await sessionsWithGrants(on, (db, id) => db.prepare(sql).run(id));
+    const listed = await on.run('grants', '--json');
+    expect(JSON.parse(listed.out)).toMatchObject([{ session: ids[1], id: grants[1] }]);
+    expect(listed).toMatchObject({ code: 1, err: expect.stringContaining(problem) });
+    expect(listed.err).toContain(`cannot list the grants of session ${ids[0]}`);
+    expect((await on.run('sessions')).out).toContain(ids[0]);
+    expect((await on.run('verify', ids[1]!)).code).toBe(0);
+    expect((await on.run('grants', '--revoke', grants[0]!)).out).toContain('It covers no further request.');
   });
 
   it('is refused if the request itself is outside of its limits', async () => {

@@ -238,10 +238,14 @@ describe('a damage report', () => {
   it.each([
     ['{', null, /^the stored head of an entry is not JSON: /],
     ['{"id":"x"}', '{', /^the stored body of entry x is not JSON: /],
-    ['null', null, /^the stored head of an entry has no id or no seq: null$/],
-    ['"x"', null, /^the stored head of an entry has no id or no seq: "x"$/],
-    ['{"id":7,"seq":0}', null, /^the stored head of an entry has no id or no seq: \{"id":7,"seq":0\}$/],
-    ['{"id":"x","seq":0.5}', null, /^the stored head of an entry has no id or no seq: \{"id":"x","seq":0\.5\}$/],
+    ['null', null, /^the stored head of an entry has no id, no seq or no time: null$/],
+    ['"x"', null, /^the stored head of an entry has no id, no seq or no time: "x"$/],
+    ['{"id":7,"seq":0}', null, /^the stored head of an entry has no id, no seq or no time: \{"id":7,"seq":0\}$/],
+    [
+      '{"id":"x","seq":0.5}',
+      null,
+      /^the stored head of an entry has no id, no seq or no time: \{"id":"x","seq":0\.5\}$/,
+    ],
   ])('explains a damaged entry with the head %s and the body %s', (head, body, words) => {
     const parse = () => parseStoredEntry({ head, body, prev: '', hash: '' });
     expect(parse).toThrow(ChainError);

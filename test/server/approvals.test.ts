@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { sessionsWithGrants } from '../operator/support.ts';
 import { serveWorld } from './serve-world.ts';
 
 /** A session that asked for EXECUTE, and the request that waits. */
@@ -66,6 +67,21 @@ describe('an approval over HTTP', () => {
     expect((await served.ask(path, { body: { by: 'ann' } })).json.over).toBe('ann revoked it');
     expect(await again()).toBe(false);
     expect((await served.ask('POST /v1/grants/x/revoke', { body: {} })).json.error.code).toBe('unknown-grant');
+  });
+
+  it('as a grant of an altered session hides no other grant, and can be revoked', async () => {
+    const served = await serveWorld();
+    const { ids, grants } = await sessionsWithGrants(served, (db, id) =>
+      db.prepare("UPDATE entries SET body = json_set(body, '$.version', 'x') WHERE session_id = ? AND seq = 0").run(id),
+    );
+    const { json } = await served.ask('GET /v1/grants');
+    expect(json.grants).toMatchObject([{ session: ids[1], id: grants[1] }]);
+    const problem = expect.stringContaining('the first entry of session');
+    expect(json.unreadable).toEqual([{ session: ids[0], grants: [grants[0]], problem }]);
+    const { json: status } = await served.ask(`GET /v1/sessions/${ids[0]}`);
+    expect(status.error.code).toBe('broken-evidence');
+    const { json: revoked } = await served.ask(`POST /v1/grants/${grants[0]}/revoke`, { body: { by: 'ann' } });
+    expect(revoked).toEqual({ id: grants[0], session: ids[0], over: 'ann revoked it' });
   });
 
   it('counts only for the request that the person read, and only from the operator', async () => {

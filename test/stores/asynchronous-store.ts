@@ -10,7 +10,13 @@ import {
 } from '../../src/evidence/evidence-query.ts';
 import { findBlobIds } from '../../src/evidence/redaction.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import { type EvidenceStore, type OperatorNote, type StoredFold, StoreError } from '../../src/ports/evidence-store.ts';
+import {
+  type EvidenceStore,
+  type OperatorNote,
+  type SessionLabel,
+  type StoredFold,
+  StoreError,
+} from '../../src/ports/evidence-store.ts';
 import {
   judgeAppend,
   judgeEphemeralAppend,
@@ -25,13 +31,7 @@ import {
 import { parseOlderThan, resolveStoreQuery, toQueryPage } from '../../src/stores/rules/query-rules.ts';
 import { readStoreFacts, type StoreReader } from '../../src/stores/rules/read-view.ts';
 import { entryNotFoundError, readReplyChain, sessionBusyError } from '../../src/stores/rules/reply-chain.ts';
-import {
-  eventOfBody,
-  type StoredLabel,
-  type StoredSessionFacts,
-  sessionFactsOfEntry,
-  summariseSession,
-} from '../../src/stores/rules/session-summary.ts';
+import { eventOfBody, type StoredSessionFacts, sessionFactsOfEntry } from '../../src/stores/rules/session-summary.ts';
 import { makeTimeOrderedId } from '../../src/stores/time-ordered-id.ts';
 
 /** The value of a row of each table, which the database stores as JSON text. */
@@ -40,7 +40,8 @@ interface Values {
   readonly entries: StoredBytes;
   readonly ephemeral: EphemeralEntry;
   /** By the id of the session, as are leases and folds. */
-  readonly sessions: StoredSessionFacts & StoredLabel & { readonly closed: boolean; readonly head: ChainHead };
+  readonly sessions: StoredSessionFacts &
+    Required<SessionLabel> & { readonly closed: boolean; readonly head: ChainHead };
   readonly leases: LeaseRow;
   readonly folds: StoredFold;
   /** By the sha256 of the bytes. `bytes` is base64, `putAt` in epoch milliseconds. */
@@ -253,7 +254,16 @@ export function asynchronousStore(name: string, database: TextDatabase, clock: C
           (await tables.list('sessions')).map(async ([id, session]) => {
             const entries = (await tables.list('entries', id)).map(([, bytes]) => read(bytes).entry);
             const lease = await tables.get('leases', id);
-            return summariseSession(session, entries[0]!, entries.at(-1)!, session.closed, lease, clock.now());
+            const [first, last] = [entries[0]!, entries.at(-1)!];
+            return {
+              ...session,
+              sessionId: id,
+              openedAt: first.at,
+              lastAt: last.at,
+              entries: last.seq + 1,
+              lease: lease !== null && lease.until > clock.now() ? lease : null,
+              erased: first.body === null,
+            };
           }),
         );
         return list.reverse().sort((a, b) => Date.parse(b.openedAt) - Date.parse(a.openedAt));

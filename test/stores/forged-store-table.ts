@@ -395,8 +395,8 @@ cut off or recomputed.
 Without the write-ahead log (\`evidence.db-wal\`) the newest entries are missing, as if they were cut off.
 A key outside of the store (\`$XDG_STATE_HOME/hopgate/kept-states.key\`) authenticates a writer's lease and the kept
 state, which makes resuming faster; agent, root, sandbox and pin always come from the first entry.
-An expired lease is not judged, because it gives nobody a right. A session cannot be resumed if its chain was changed, or
-ends before the entry that its kept state names.
+An expired lease is not judged, because it gives nobody a right. A session cannot be resumed if its first entry, the
+entry that its kept state names, or a later one was changed or removed; without a kept state, if any entry was.
 
 ## Whole rows and the file
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
-import { describeGrantLimits, type GrantView, grantEndReason } from '../../gate/approvals/grant.ts';
-import { revokeGrant, whoRevokedGrant } from '../../operator/revoked-grants.ts';
-import { idsOfSessionsWithGrants } from '../../session/grants-in.ts';
+import { describeGrantLimits } from '../../gate/approvals/grant.ts';
+import { revokeGrant } from '../../operator/revoked-grants.ts';
 import { ROLES_THAT_READ_ALL } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
+import { type ListedGrants, type ListedGrant, listGrants } from '../list-grants.ts';
 import { MillisSchema } from '../schemas.ts';
 import type { ServerServices } from '../services.ts';
 
@@ -22,32 +22,24 @@ const Grant = z.object({
   over: z.string().nullable().describe('Why the grant covers no further request; null if it is valid.'),
 });
 
-interface FoundGrant {
-  readonly stateDir: string;
-  readonly session: string;
-  readonly agent: string;
-  readonly grant: GrantView;
-  readonly over: string | null;
-}
+const Unreadable = z
+  .object({
+    session: z.string(),
+    grants: z.array(z.string()).describe('The ids that can be read.'),
+    problem: z.string(),
+  })
+  .describe('A session with grants whose evidence was altered.');
 
-async function grantsOf({ allEvidence, readers }: ServerServices): Promise<readonly FoundGrant[]> {
-  const all: FoundGrant[] = [];
-  for (const { store, stateDir } of allEvidence.repositories())
-    for (const session of await idsOfSessionsWithGrants(store)) {
-      const { view } = await readers.read(session);
-      for (const grant of view.grants ?? []) {
-        const by = whoRevokedGrant(stateDir, grant.id);
-        const over =
-          grantEndReason(grant, Date.now()) ??
-          (by === null ? null : `${by} revoked it`) ??
-          (view.closed ? 'the session is closed' : null);
-        all.push({ stateDir, session, agent: view.agent, grant, over });
-      }
-    }
-  return all.sort((a, b) => b.grant.givenAt - a.grant.givenAt);
-}
+const grantsOf = async ({ allEvidence, readers }: ServerServices): Promise<ListedGrants> => {
+  const each = allEvidence
+    .repositories()
+    .map(({ store, stateDir }) => listGrants(store, stateDir, (session) => readers.read(session)));
+  const lists = await Promise.all(each);
+  const grants = lists.flatMap((list) => list.grants).sort((a, b) => b.grant.givenAt - a.grant.givenAt);
+  return { grants, unreadable: lists.flatMap((list) => list.unreadable) };
+};
 
-const grantJson = ({ session, agent, grant, over }: FoundGrant): z.output<typeof Grant> => ({
+const grantJson = ({ session, agent, grant, over }: ListedGrant): z.output<typeof Grant> => ({
   id: grant.id,
   session,
   agent,
@@ -64,8 +56,14 @@ const list = defineRoute('GET /v1/grants', {
   id: 'listGrants',
   summary: 'The grants of the operator in all sessions, the latest first; also those that have ended.',
   for: ROLES_THAT_READ_ALL,
-  answer: z.object({ grants: z.array(Grant) }),
-  run: async ({ services }) => ({ grants: (await grantsOf(services)).map(grantJson) }),
+  answer: z.object({ grants: z.array(Grant), unreadable: z.array(Unreadable) }),
+  run: async ({ services }) => {
+    const { grants, unreadable } = await grantsOf(services);
+    return {
+      grants: grants.map(grantJson),
+      unreadable: unreadable.map(({ session, grants: ids, problem }) => ({ session, grants: [...ids], problem })),
+    };
+  },
 });
 
 const revoke = defineRoute('POST /v1/grants/{grant}/revoke', {
@@ -73,13 +71,14 @@ const revoke = defineRoute('POST /v1/grants/{grant}/revoke', {
   summary: 'Revokes a grant at once, in whichever process its session runs.',
   for: ['operator'],
   body: z.strictObject({ by: z.string().min(1).max(100).default('operator') }),
-  answer: Grant,
-  run: async ({ path, body, services }) => {
-    const found = (await grantsOf(services)).find(({ grant }) => grant.id === path.grant);
-    if (!found)
-      throw new ApiError('unknown-grant', `there is no grant "${path.grant}"`, 'List them with GET /v1/grants.');
-    if (found.over === null) revokeGrant(found.stateDir, found.grant.id, body.by);
-    return grantJson({ ...found, over: found.over ?? `${body.by} revoked it` });
+  answer: Grant.pick({ id: true, session: true, over: true }),
+  run: async ({ path: { grant: id }, body, services }) => {
+    const { grants, unreadable } = await grantsOf(services);
+    const found = grants.find(({ grant }) => grant.id === id) ?? unreadable.find((one) => one.grants.includes(id));
+    if (!found) throw new ApiError('unknown-grant', `there is no grant "${id}"`, 'List them with GET /v1/grants.');
+    const over = 'over' in found ? found.over : null;
+    if (over === null) revokeGrant(found.stateDir, id, body.by);
+    return { id, session: found.session, over: over ?? `${body.by} revoked it` };
   },
 });
 

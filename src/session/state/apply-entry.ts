@@ -17,6 +17,7 @@ import { addCommitToGrant, firstUncoveredFile, type GrantLimits, type GrantView 
 import { backpackFieldsOf } from '../../gate/fruit.ts';
 import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
 import type { TreeState, TreeToShip } from '../../gate/scope/compare-trees.ts';
+import { StoreError } from '../../ports/evidence-store.ts';
 import { getOwn } from '../../spec/names.ts';
 import { SESSION_IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { fieldsReportedByTools } from '../../spec/reported-fields.ts';
@@ -32,9 +33,12 @@ import {
 } from './observations.ts';
 import type { SessionFacts, SessionState, VisitState } from './session-state.ts';
 
-/** The evidence has a transition that no machine of its spec set has: another program wrote or altered it. */
-export class FoldError extends Error {
+/** The evidence breaks its chain, or has a transition that its spec set does not have: another program altered it. */
+export class FoldError extends StoreError {
   override readonly name = 'FoldError';
+  constructor(message: string) {
+    super('store-failed', message);
+  }
 }
 
 /**

@@ -1,8 +1,10 @@
-import { parseStoredEntry, type StoredBytes } from '../../evidence/chain.ts';
+import type { StoredBytes } from '../../evidence/chain.ts';
 import type { Subject } from '../../evidence/entry.ts';
 import { compareByNewest, type PositionedEntry, type ValidatedQuery } from '../../evidence/evidence-query.ts';
+import { readStoredEntry } from '../rules/append-rules.ts';
 import { facetsOfQuery, subjectIndexKey } from './facets.ts';
 import { parseEphemeralRow } from './sqlite-entries.ts';
+import { SQLITE_STORE_NAME } from './sqlite-error.ts';
 import { ENTRY_BYTE_COLUMNS, type PrepareStatementOnce } from './statements.ts';
 
 type Value = string | number | null;
@@ -22,7 +24,7 @@ export const findMatchingEntries = (prepare: PrepareStatementOnce, query: Valida
         .all(...values)
         .map((row) => ({
           position: { at: Number(row['at']), ephemeral, nth: Number(row['nth']) },
-          found: ephemeral ? parseEphemeralRow(row) : parseStoredEntry(row as unknown as StoredBytes),
+          found: ephemeral ? parseEphemeralRow(row) : readStoredEntry(SQLITE_STORE_NAME, row as unknown as StoredBytes),
         })),
     )
     .sort((a, b) => compareByNewest(a.position, b.position));

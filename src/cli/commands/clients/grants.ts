@@ -2,16 +2,17 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { pathExists } from '../../../base/files.ts';
-import { excerpt } from '../../../base/text.ts';
+import { errorText, excerpt } from '../../../base/text.ts';
 import { userStateFolder } from '../../../base/user-folders.ts';
 import { approvalTitle } from '../../../gate/approvals/approval-rows.ts';
-import { describeGrantLimits, grantEndReason } from '../../../gate/approvals/grant.ts';
+import { describeGrantLimits } from '../../../gate/approvals/grant.ts';
 import { openEvidenceFile } from '../../../open-evidence.ts';
-import { revokeGrant, whoRevokedGrant } from '../../../operator/revoked-grants.ts';
+import { revokeGrant } from '../../../operator/revoked-grants.ts';
 import { evidenceFileIn, stateDir } from '../../../project/state-dir.ts';
-import { readGrantsInStore, type SessionGrant } from '../../../session/grants-in.ts';
+import { type ListedGrants, type ListedGrant, listGrants, type UnreadableGrants } from '../../../server/list-grants.ts';
+import { SessionReader } from '../../../server/session-reader.ts';
 import { findSimilarName } from '../../../spec/names.ts';
-import { CliError, type Io, paint, print, printJson } from '../../io.ts';
+import { CliError, type Io, paint, print, printJson, printRemark } from '../../io.ts';
 import { useAndCloseStore } from '../../open-store.ts';
 import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
@@ -21,12 +22,6 @@ interface Options extends RootOption {
   readonly all?: boolean;
   readonly revoke?: string;
   readonly by: string;
-}
-
-interface ListedGrant extends SessionGrant {
-  readonly stateDir: string;
-  /** The reason why the grant has ended; null if it has not. */
-  readonly over: string | null;
 }
 
 export function configureCommand(command: Command, io: Io): void {
@@ -44,7 +39,7 @@ export function configureCommand(command: Command, io: Io): void {
 }
 
 async function list(io: Io, options: Options): Promise<void> {
-  const grants = (await listedGrants(io, options)).filter(({ over }) => options.all || over === null);
+  const grants = (await readGrants(io, options)).grants.filter(({ over }) => options.all || over === null);
   if (io.json) return printJson(io, grants.map(grantJson));
   if (grants.length === 0) return print(io, `No grant ${options.all ? 'was given' : 'is valid now'}.`);
   const rows = grants.map(({ grant, agent, over }) => [
@@ -60,13 +55,19 @@ async function list(io: Io, options: Options): Promise<void> {
 
 async function revoke(io: Io, options: Options): Promise<void> {
   const id = options.revoke!;
-  const grants = await listedGrants(io, { ...options, allRoots: true });
-  const found = grants.filter(({ grant }) => grant.id === id || (id.length >= 4 && grant.id.endsWith(id)));
+  const { grants, unreadable } = await readGrants(io, { ...options, allRoots: true });
+  const all = [
+    ...grants.map(({ grant, session, stateDir, over }) => ({ id: grant.id, session, stateDir, over })),
+    ...unreadable.flatMap(({ grants: ids, session, stateDir }) =>
+      ids.map((one) => ({ id: one, session, stateDir, over: null })),
+    ),
+  ];
+  const found = all.filter((grant) => grant.id === id || (id.length >= 4 && grant.id.endsWith(id)));
   const [match] = found;
   if (!match || found.length > 1) {
     const near = findSimilarName(
       id,
-      grants.map(({ grant }) => grant.id),
+      all.map((grant) => grant.id),
     );
     throw new CliError(
       match ? 'ambiguous-grant' : 'unknown-grant',
@@ -74,24 +75,36 @@ async function revoke(io: Io, options: Options): Promise<void> {
       `${near === null ? '' : `Did you mean ${near}? `}List them with "hopgate grants --all-roots --all".`,
     );
   }
-  if (match.over === null) revokeGrant(match.stateDir, match.grant.id, options.by);
-  if (io.json) return printJson(io, grantJson({ ...match, over: match.over ?? `${options.by} revoked it` }));
-  if (match.over !== null) return print(io, `${match.grant.id} has ended already: ${match.over}.`);
-  print(io, `${paint(io, 'red', 'Revoked')}: ${match.grant.id}. It covers no further request.`);
+  const { stateDir: dir, over, ...named } = match;
+  if (over === null) revokeGrant(dir, match.id, options.by);
+  if (io.json) return printJson(io, { ...named, over: over ?? `${options.by} revoked it` });
+  if (over !== null) return print(io, `${match.id} has ended already: ${over}.`);
+  print(io, `${paint(io, 'red', 'Revoked')}: ${match.id}. It covers no further request.`);
 }
 
-async function listedGrants(io: Io, options: Options): Promise<readonly ListedGrant[]> {
-  const all: ListedGrant[] = [];
+/** Reads all grants. Reports what cannot be read, and sets the exit code to 1. */
+async function readGrants(io: Io, options: Options): Promise<ListedGrants> {
+  const report = (what: string, problem: string): void => {
+    io.exitCode = 1;
+    printRemark(io, `cannot list the grants of ${what}: ${problem}`);
+  };
+  const grants: ListedGrant[] = [];
+  const unreadable: UnreadableGrants[] = [];
   for (const dir of foldersOf(io, options)) {
     const file = evidenceFileIn(dir);
     if (!pathExists(file)) continue;
-    for (const item of await useAndCloseStore(openEvidenceFile(file, 'read'), readGrantsInStore)) {
-      const by = whoRevokedGrant(dir, item.grant.id);
-      const over = grantEndReason(item.grant, Date.now()) ?? (by === null ? null : `${by} revoked it`);
-      all.push({ ...item, stateDir: dir, over });
+    try {
+      const list = await useAndCloseStore(openEvidenceFile(file, 'read'), (store) =>
+        listGrants(store, dir, (session) => SessionReader.open(store, session)),
+      );
+      grants.push(...list.grants);
+      unreadable.push(...list.unreadable);
+    } catch (error) {
+      report(file, errorText(error));
     }
   }
-  return all.sort((a, b) => b.grant.givenAt - a.grant.givenAt);
+  for (const { session, problem } of unreadable) report(`session ${session}`, problem);
+  return { grants: grants.sort((a, b) => b.grant.givenAt - a.grant.givenAt), unreadable };
 }
 
 function foldersOf(io: Io, options: Options): readonly string[] {
@@ -101,9 +114,9 @@ function foldersOf(io: Io, options: Options): readonly string[] {
 }
 
 /** The `--json` form of a grant. Times are ISO 8601. */
-const grantJson = ({ sessionId, agent, grant, over }: ListedGrant) => ({
+const grantJson = ({ session, agent, grant, over }: ListedGrant) => ({
   id: grant.id,
-  session: sessionId,
+  session,
   agent,
   by: grant.by,
   action: grant.action,

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { excerpt } from '../../../base/text.ts';
-import { defaultBackends } from '../../../default-backends.ts';
 import { decide } from '../../../gate/decide.ts';
 import type { Denial } from '../../../gate/denial.ts';
 import type { SessionView } from '../../../gate/session-view.ts';
@@ -76,13 +75,8 @@ async function explainNow(io: Io, root: string, words: readonly string[], option
   if (session === undefined || options.mode !== undefined)
     throw usageError('no peripheral is named', 'Add --peripheral, or only --session to ask about a session as it is.');
   await withExistingSessions(io, root, async (store) => {
-    const found = findSession(await store.sessions(), session);
-    const { sessionId } = found;
-    const pin = await readPinOrThrow(store, found);
-    const served = defaultBackends(store, { unsafeNoSandbox: false, ...pin }).flatMap(({ tools }) => tools);
-    const reader = new SessionReader(pin, sessionId, null, new Set(served));
-    await reader.catchUp((from) => store.entries(sessionId, { from }));
-    const args = parseArguments(getOwn(pin.specs.tools, tool), words);
+    const reader = await SessionReader.open(store, findSession(await store.sessions(), session).sessionId);
+    const args = parseArguments(getOwn(reader.pin.specs.tools, tool), words);
     const { visit, mode } = reader.view;
     printDecision(
       io,

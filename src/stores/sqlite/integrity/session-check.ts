@@ -20,8 +20,7 @@ export class SessionCheck {
     this.#report = report;
     if (first['seq'] !== 0) report('entries', 'the first entry is missing');
     if (row === undefined) report('sessions', 'the session has entries and no row, so no list shows it');
-    else if (row['opening'] !== first['nth'])
-      report('sessions.opening', 'it names another entry than the first, so no list shows the session');
+    else if (row['opening'] !== first['nth']) report('sessions.opening', 'it names another entry than the first');
   }
 
   /**

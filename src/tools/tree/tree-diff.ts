@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process';
-import { existsSync, lstatSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, lstatSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, posix } from 'node:path';
 import { fieldsOf, type Json } from '../../base/json.ts';
-import { isMaskedByConfig } from '../../gate/scope/masks.ts';
+import { splitWords } from '../../base/text.ts';
+import { isGitInternal, isMaskedByConfig } from '../../gate/scope/masks.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { sha256Hex } from '../content-effect.ts';
@@ -32,7 +34,8 @@ const MAX_NEW = 200;
 
 /**
  * Compares the working tree with the last commit, for a person to read. It runs outside the sandbox, so it runs no
- * program that the repository's configuration names, and looks into no submodule.
+ * program that the repository's configuration names, and looks into no submodule. Neither the index nor .gitattributes
+ * hides a text that would be committed.
  *
  * @param mask patterns of files whose content is left out
  */
@@ -44,49 +47,72 @@ export async function diffOfWorkingTree(
   const changes = fieldsOf(view[APPROVAL_FIELD_TITLES.changes]);
   const changedSince = Object.keys(changes).filter((path) => isDifferent(root, path, changes[path]));
   const files = shippedFiles(view);
-  const ofShipped = files !== null;
-  const paths = files?.map((path) => `:(top,literal)${path}`) ?? [];
-  const plain = mask.length === 0 ? PLAIN : ['--no-renames', ...PLAIN];
-  const git = await quietGit(root);
-  if ('problem' in git) return { lines: [], changedSince, ofShipped, problem: git.problem };
-  const tracked =
-    files?.length === 0 ? { text: '', problem: null } : await git.run('diff', ...plain, 'HEAD', '--', ...paths);
-  if (tracked.problem !== null) return { lines: [], changedSince, ofShipped, problem: tracked.problem };
-  const listed = await git.run('ls-files', '--others', '--exclude-standard', '-z');
-  const isOfRequest = (path: string): boolean => Object.hasOwn(changes, path);
-  const untracked = listed.text.split('\0').filter((path) => path !== '' && (files?.includes(path) ?? true));
+  const folder = mkdtempSync(join(tmpdir(), 'hopgate-diff-'));
+  try {
+    const isOfRequest = (path: string): boolean => Object.hasOwn(changes, path);
+    const diff = await diffWithCommit(root, join(folder, 'index'), files, isOfRequest, mask);
+    return { ...diff, changedSince, ofShipped: files !== null };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Compares `files` (null: all files) with the last commit, with an index of its own at the path `index`. */
+async function diffWithCommit(
+  root: string,
+  index: string,
+  files: readonly string[] | null,
+  isOfRequest: (path: string) => boolean,
+  mask: readonly string[],
+): Promise<Pick<TreeDiff, 'lines' | 'problem'>> {
+  const git = await quietGit(root, index, files === null);
+  if ('problem' in git) return { lines: [], problem: git.problem };
+  const head = await git.run('', 'rev-parse', '--verify', '--quiet', 'HEAD^{tree}');
+  const base = (head.text || (await git.run('', 'hash-object', '-t', 'tree', '--stdin')).text).trim();
+  const listed = files ? NOTHING : await git.run('', 'ls-files', '--others', '--exclude-standard', '--full-name', '-z');
+  const untracked = namesIn(listed).filter((path) => !path.endsWith('/') && !isGitInternal(path));
   const [first, others] = [untracked.filter(isOfRequest), untracked.filter((path) => !isOfRequest(path))];
-  const shown = [...first, ...others].slice(0, MAX_NEW);
-  const added: DiffRun[] = [];
-  for (const path of shown) added.push(await git.run('diff', '--no-index', ...plain, '--', '/dev/null', path));
-  const parts = [tracked, listed, ...added];
+  const shown = files ?? [...first, ...others].slice(0, MAX_NEW);
+  // An entry with the id of another object lets git read the file itself, and compare new files like tracked ones.
+  const entries = shown.map((path) => `100644 ${base}\t${path}\0`).join('');
+  const added = await git.run(entries, 'update-index', '-z', '--index-info');
+  const named = files ? NOTHING : await git.run('', 'diff', ...PLAIN, '--no-renames', '--name-only', '-z', base);
+  const masked = (files ?? namesIn(named)).filter((path) => isMaskedByConfig(path, mask));
+  if (masked.join().length > MAX_LIST_CHARS) return { lines: [], problem: 'too many masked files differ' };
+  // No file is named `.git`, so an empty list means no file.
+  const paths = files
+    ? ['.git', ...files.filter((path) => !masked.includes(path))].map((path) => `:(top,literal)${path}`)
+    : masked.map((path) => `:(top,exclude,literal)${path}`);
+  const words = [...PLAIN, ...(mask.length === 0 ? [] : ['--no-renames']), base, '--', ...paths];
+  const texts = await git.run('', 'diff', '--text', ...words);
+  // A large binary file leaves no room for the others.
+  const { text } = texts.problem === null ? texts : await git.run('', 'diff', ...words);
+  const hidden = masked.flatMap((path) => [`diff --git a/${path} b/${path}`, '(masked)']);
   return {
-    lines: withoutMasked(linesOf([tracked, ...added].map(({ text }) => text).join('')), mask),
-    changedSince,
-    ofShipped,
+    lines: [...withoutBinary(linesOf(text)), ...hidden],
     problem:
-      parts.find(({ problem }) => problem !== null)?.problem ??
+      [listed, added, named, texts].find(({ problem }) => problem !== null)?.problem ??
+      (shown.some((path) => path.includes('\ufffd')) ? 'the name of a file is not UTF-8' : null) ??
       (shown.length < untracked.length ? `${untracked.length - shown.length} more new files are not shown` : null),
   };
 }
 
-/** Removes the content of masked files from a diff, and of files whose names git quotes. */
-function withoutMasked(lines: readonly string[], mask: readonly string[]): readonly string[] {
-  if (mask.length === 0) return lines;
-  let hides = false;
-  return lines.flatMap((line) => {
-    if (!line.startsWith('diff --git ')) return hides ? [] : [line];
-    // Without renames, both names are the same: `a/NAME b/NAME`.
-    const name = line.slice(
-      'diff --git a/'.length,
-      'diff --git '.length + (line.length - 'diff --git '.length - 1) / 2,
-    );
-    hides = line.includes('"') || !line.endsWith(` b/${name}`) || isMaskedByConfig(name, mask);
-    return hides ? [line, '(masked)'] : [line];
+const namesIn = ({ text }: DiffRun): readonly string[] => text.split('\0').filter((path) => path !== '');
+
+/** Removes the content of binary files from a diff. Git's attributes could call a text binary, so they do not count. */
+function withoutBinary(lines: readonly string[]): readonly string[] {
+  const parts: string[][] = [];
+  for (const line of lines) line.startsWith('diff --git ') ? parts.push([line]) : parts.at(-1)?.push(line);
+  return parts.flatMap((part) => {
+    const content = part.findIndex((line) => line.startsWith('@@ '));
+    return part.some((line) => line.includes('\0')) ? [...part.slice(0, content), 'Binary files differ'] : part;
   });
 }
 
-const PLAIN = ['--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodules=dirty'];
+const PLAIN = splitWords(`
+  --no-ext-diff --no-textconv --no-color --ignore-submodules=dirty --src-prefix=a/ --dst-prefix=b/
+`);
+const NOTHING: DiffRun = { text: '', problem: null };
 
 /** The files that would be committed; null if they are unknown, or too many for git's command line. */
 function shippedFiles(view: ApprovalRequest['view']): readonly string[] | null {
@@ -116,16 +142,29 @@ interface DiffRun {
 /** True for the configuration key by which git fails if a filter has no program. */
 const isRequired = ({ key }: GitConfigValue): boolean => /^filter\..*\.required$/s.test(key);
 
-/** Returns a function that runs git on the repository of a root, without the programs of its configuration. */
+/**
+ * Returns a function that runs git on the repository of a root, without the programs of its configuration, with the
+ * index at the path `index`, which is first empty or a copy of the repository's.
+ */
 async function quietGit(
   root: string,
-): Promise<{ run(...args: readonly string[]): Promise<DiffRun> } | { readonly problem: string }> {
+  index: string,
+  copies: boolean,
+): Promise<{ run(stdin: string, ...args: readonly string[]): Promise<DiffRun> } | { readonly problem: string }> {
   const repository = findRepository(topOf(root));
   if (isStop(repository)) return { problem: repository.stop.message };
-  const listed = await runGit(root, repository, [], ['config', '--list', '-z', '--show-scope', '--includes']);
+  const own = join(repository.gitDir, 'index');
+  if (copies && existsSync(own)) cpSync(own, index, { preserveTimestamps: true });
+  const listed = await runGit(root, repository, [], index, '', [
+    'config',
+    '--list',
+    '-z',
+    '--show-scope',
+    '--includes',
+  ]);
   if (listed.problem !== null) return { problem: listed.problem };
   const config = parseGitConfig(listed.text);
-  return { run: (...args) => runGit(root, repository, config, args) };
+  return { run: (stdin, ...args) => runGit(root, repository, config, index, stdin, args) };
 }
 
 /** The folder of the work tree that a root is in; the root itself if it is in none. */
@@ -140,6 +179,8 @@ async function runGit(
   root: string,
   repository: GitRepository,
   config: readonly GitConfigValue[],
+  index: string,
+  stdin: string,
   args: readonly string[],
 ): Promise<DiffRun> {
   const programs = [...keysThatRunPrograms(config), ...config.filter(isRequired).map(({ key }) => key)];
@@ -155,14 +196,16 @@ async function runGit(
     env: {
       PATH: process.env['PATH'] ?? '',
       ...gitEnvironment(repository, 'none'),
+      GIT_INDEX_FILE: index,
       ...Object.assign({ GIT_CONFIG_COUNT: `${programs.length}` }, ...emptied),
     },
   };
   return new Promise((resolve) => {
-    execFile(program!, [...words, ...args], options, (error, stdout, stderr) => {
-      // `diff --no-index` exits with 1 if there is a difference.
-      if (!error || (error.code === 1 && args.includes('--no-index'))) return resolve({ text: stdout, problem: null });
-      resolve({ text: stdout, problem: stderr.split('\n').find((line) => line !== '') ?? error.message });
+    const child = execFile(program!, [...words, ...args], options, (error, stdout, stderr) => {
+      if (!error) return resolve({ text: stdout, problem: null });
+      const said = stderr.split('\n').find((line) => line !== '');
+      resolve({ text: stdout, problem: said ?? (error.killed ? 'git took too long' : error.message) });
     });
+    child.stdin?.on('error', () => {}).end(stdin);
   });
 }

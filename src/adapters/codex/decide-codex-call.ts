@@ -88,10 +88,12 @@ function actionOf(
   const { name, inner } = parseCodexToolName(tool_name, Object.keys(specs.tools), codexToolName(host));
   const own = userChosenServerName(host.server);
   if (inner) return { kind: 'inner' };
-  const home = isMcpToolName(name)
-    ? undefined
-    : PATHS.map((key) => textOf(readCallArguments(input)[key])).find(isInHome);
-  if (home !== undefined) return { kind: 'unmapped', why: `was given the path "${home}", ${READ_FROM_HOME}` };
+  if (!isMcpToolName(name)) {
+    const given = readCallArguments(input);
+    const home = PATHS.map((key) => textOf(given[key])).find(isInHome);
+    if (home !== undefined) return { kind: 'unmapped', why: `was given the path "${home}", ${READ_FROM_HOME}` };
+    if ((given['items'] ?? null) !== null) return { kind: 'unmapped', why: SHOWS_ITEMS };
+  }
   return toolCallToAction(
     { provider: 'codex', name, input },
     { specs, config, root, cwd: realpathIfAny(cwd) ?? cwd, ...shellRoutingOf(session), own },
@@ -104,6 +106,9 @@ const PATHS = ['path', 'file_path', 'dir_path'];
 const isInHome = (path: string | null): boolean => path !== null && isHomePath(path);
 
 const READ_FROM_HOME = 'which Codex reads from the home folder; write it from the root, without "~"';
+
+/** The tools for sub-agents take an image or a recording by its path, anywhere on the machine. */
+const SHOWS_ITEMS = 'was given items, which may show files; write the task as message, without items';
 
 const isSubAgent = ({ record }: ToolEventContext): boolean => record.conversation.agentId !== null;
 

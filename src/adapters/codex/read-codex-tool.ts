@@ -4,8 +4,8 @@ import type { CodexToolName } from './codex-texts.ts';
 /** Namespaces that Codex's hooks put, without a separator, before the names of tools for newer models. */
 const NAMESPACES = /^(?:functions|collaboration|clock|multi_agent_v1)(?:\.|__|\/)?/;
 
-/** Codex's own tools, for the newer models, that only wait or ask the person. */
-const INNER: ReadonlySet<string> = new Set(['sleep', 'request_user_input_async']);
+/** Codex's own tools, for the newer models, that only wait, tell the time or ask the person. */
+const INNER: ReadonlySet<string> = new Set(['sleep', 'curr_time', 'request_user_input_async']);
 
 /**
  * Reads a hook's `tool_name`. The namespace is removed only if the rest names a tool of Codex, so that no other tool

@@ -195,7 +195,13 @@ test('the hooks use the configured repository, whichever of its folders Codex wo
 describe('a tool of Codex other than the shell and apply_patch', () => {
   test.each([
     ...[`mcp__${SERVER}__read`, `mcp__${SERVER}__hop`, 'spawn_agent', 'update_plan'],
-    ...['collaborationspawn_agent', 'collaborationwait_agent', 'clocksleep', 'functions.request_user_input_async'],
+    ...[
+      'collaborationspawn_agent',
+      'collaborationwait_agent',
+      'clocksleep',
+      'clockcurr_time',
+      'functions.request_user_input_async',
+    ],
   ])('is allowed: %s', async (tool) => {
     const { session, call } = await world();
     await must(session.start('explore'));
@@ -227,15 +233,18 @@ describe('a tool of Codex other than the shell and apply_patch', () => {
     },
   );
 
+  const image = { items: [{ type: 'local_image', path: '/home/me/a.png' }] };
   test.each([
-    ['view_image', { path: '~/a.png' }],
-    ['apply_patch', { command: '*** Begin Patch\n*** Add File: ~/a.js\n+a\n*** End Patch' }],
-  ])('is refused if Codex reads its path from the home folder: %s', async (tool, input) => {
+    ['view_image', { path: '~/a.png' }, 'home folder'],
+    ['apply_patch', { command: '*** Begin Patch\n*** Add File: ~/a.js\n+a\n*** End Patch' }, 'home folder'],
+    ['multi_agent_v1spawn_agent', image, 'without items'],
+    ['multi_agent_v1send_input', image, 'without items'],
+  ])('is refused if Codex reads a file that is not judged: %s', async (tool, input, why) => {
     const { session, call } = await world();
     await must(session.setMode({ to: 'diagnose' }));
     await must(session.start('explore'));
     const { exit, stderr } = await call(tool, input);
-    expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining('home folder') });
+    expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining(why) });
   });
 
   test('that reads an image is judged as a file read', async () => {

@@ -1,6 +1,6 @@
 import { gatesOfCall } from '../spec/call-gates.ts';
 import { ARGUMENT_ROLE_FACTS } from '../spec/policy/argument-roles.ts';
-import type { Json, PeripheralSpec, ToolParameter, ToolSpec } from '../spec/types.ts';
+import type { Fields, Json, PeripheralSpec, ToolParameter, ToolSpec } from '../spec/types.ts';
 
 /** True for a reference to a blob with the value. The reference to a large list of files also has their paths. */
 export function isBlobReference(value: Json | undefined): boolean {
@@ -20,6 +20,6 @@ export const listBlobParameters = (tool: ToolSpec, peripheral: PeripheralSpec | 
 export const listBlobArguments = (
   tool: ToolSpec | undefined,
   peripheral: PeripheralSpec | undefined,
-  args: { readonly [name: string]: Json },
+  args: Fields,
 ): readonly string[] =>
   tool ? listBlobParameters(tool, peripheral).flatMap(({ name }) => (isBlobReference(args[name]) ? [name] : [])) : [];

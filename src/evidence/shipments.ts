@@ -1,4 +1,4 @@
-import { fieldsOf, type Json, textOf } from '../base/json.ts';
+import { type Fields, fieldsOf, type Json, textOf } from '../base/json.ts';
 import { type HopBody, type StartBody, toBody } from './bodies.ts';
 import type { Entry } from './entry.ts';
 
@@ -45,7 +45,7 @@ export class ShipmentCollector {
     return this.#all;
   }
 
-  #addResult(here: Shipment, result: { readonly [name: string]: Json }): void {
+  #addResult(here: Shipment, result: Fields): void {
     const commit = { sha: textOf(result['sha']), tree: textOf(result['tree']) };
     const now: Shipment = {
       ...here,

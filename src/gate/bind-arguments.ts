@@ -6,9 +6,9 @@ import { memoise } from '../base/memoise.ts';
 import { excerpt, plural } from '../base/text.ts';
 import { schemaRegex } from '../spec/linear-regex.ts';
 import { ARGUMENT_ROLE_FACTS } from '../spec/policy/argument-roles.ts';
-import type { Json, ToolSpec } from '../spec/types.ts';
+import type { Fields, Json, ToolSpec } from '../spec/types.ts';
 
-export type CallArguments = { readonly [name: string]: Json };
+export type CallArguments = Fields;
 type BoundArguments =
   | { readonly ok: true; readonly args: CallArguments }
   | { readonly ok: false; readonly argument: string | null; readonly problem: string };
@@ -108,7 +108,7 @@ const PLAIN = ['type', 'minimum', 'maximum', 'title', 'description'];
  * Checks a value against a simple schema (a type; for numbers, bounds), as most parameters have. Returns the problem in
  * the validator's words, null if there is none, undefined if the schema is not simple.
  */
-export function schemaProblem(value: Json, schema: { readonly [keyword: string]: Json }): string | null | undefined {
+export function schemaProblem(value: Json, schema: Fields): string | null | undefined {
   const { type, minimum, maximum } = schema;
   const bounds = [minimum, maximum].filter((bound) => bound !== undefined);
   if (!Object.keys(schema).every((key) => PLAIN.includes(key))) return undefined;

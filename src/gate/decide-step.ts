@@ -5,7 +5,7 @@ import { effectsOfMode } from '../spec/mode-way.ts';
 import { findSimilarName, getOwn } from '../spec/names.ts';
 import { peripheralsWithTool } from '../spec/peripherals-with.ts';
 import { APPROVAL_FIELD_TITLES } from '../spec/policy/closed-lists.ts';
-import type { Json, Mode, ProjectConfig, ScopeRule, SpecSet, ToolEffect, ToolGate, ToolSpec } from '../spec/types.ts';
+import type { Fields, Mode, ProjectConfig, ScopeRule, SpecSet, ToolEffect, ToolGate, ToolSpec } from '../spec/types.ts';
 import { checkApproval } from './approvals/check-approval.ts';
 import { isToolServed } from './available-actions.ts';
 import { bindCallArguments, type CallArguments } from './bind-arguments.ts';
@@ -184,7 +184,7 @@ function partsToApprove(
   gates: readonly ToolGate[],
   args: CallArguments,
   locks: StepRequest['locks'] = {},
-): { readonly [title: string]: Json } | null {
+): Fields | null {
   const install = id === 'install' ? installToApprove(config, args, locks) : null;
   if (!gates.some(({ kind }) => kind === 'approval')) return install;
   return { ...install, [APPROVAL_FIELD_TITLES.args]: { ...args } };
@@ -214,11 +214,7 @@ function usage(tool: ToolSpec): string {
  *
  * @param locks the sha256 of each lock file
  */
-function installToApprove(
-  { install = [] }: ProjectConfig,
-  args: CallArguments,
-  locks: { readonly [file: string]: Json },
-): { readonly [title: string]: Json } | null {
+function installToApprove({ install = [] }: ProjectConfig, args: CallArguments, locks: Fields): Fields | null {
   if (!install.some(({ approval }) => approval)) return null;
   const commands = install.map(({ run, hosts = [], scripts }) => ({
     run: run.join(' '),

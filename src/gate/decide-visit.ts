@@ -4,7 +4,7 @@ import { edgesFromPeripheral } from '../spec/edges-from.ts';
 import { getOwn } from '../spec/names.ts';
 import { fieldsReportedByTools } from '../spec/reported-fields.ts';
 import { findDelegationEdge } from '../spec/resolve/derive-edges.ts';
-import type { Edge, Json, PeripheralSpec } from '../spec/types.ts';
+import type { Edge, Fields, PeripheralSpec } from '../spec/types.ts';
 import type { Approval, ApprovalAction } from './approvals/approval.ts';
 import { approvedHopView } from './approvals/approved-hop-view.ts';
 import { checkApproval } from './approvals/check-approval.ts';
@@ -44,7 +44,7 @@ import { transferContext } from './transfer-context.ts';
 
 export interface StartPlan {
   readonly peripheral: PeripheralSpec;
-  readonly context: { readonly [field: string]: Json };
+  readonly context: Fields;
   /** The working tree that the decision depends on; absent if it depends on none. */
   readonly tree?: TreeToShip;
   /** The event for the hop graph's machine, with its facts. */
@@ -105,10 +105,7 @@ export function decideStart(context: GateContext, request: StartRequest): Decisi
 }
 
 /** The context that a caller supplied, without the fields of session state: only tools may set those. */
-function withoutState(
-  { specs }: GateContext,
-  fields: StartRequest['context'] = {},
-): { readonly [field: string]: Json } {
+function withoutState({ specs }: GateContext, fields: StartRequest['context'] = {}): Fields {
   const { state } = fieldsReportedByTools(specs);
   return Object.fromEntries(Object.entries(fields).filter(([field]) => !Object.hasOwn(state, field)));
 }

@@ -1,8 +1,8 @@
 import { isObject } from '../base/json.ts';
 import { getOwn } from '../spec/names.ts';
-import type { FruitType, Json, PeripheralSpec } from '../spec/types.ts';
+import type { Fields, FruitType, Json, PeripheralSpec } from '../spec/types.ts';
 
-export type Fruit = { readonly [field: string]: Json };
+export type Fruit = Fields;
 type FruitProblem = { readonly field: string; readonly problem: string };
 
 export const describeFruitType = (type: FruitType): string =>

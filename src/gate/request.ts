@@ -1,4 +1,4 @@
-import type { Json, Mode, Principal, ProjectConfig, SpecSet } from '../spec/types.ts';
+import type { Fields, Mode, Principal, ProjectConfig, SpecSet } from '../spec/types.ts';
 import type { Approval, ApprovalSubject } from './approvals/approval.ts';
 import type { GrantView } from './approvals/grant.ts';
 import type { Denial } from './denial.ts';
@@ -8,7 +8,7 @@ import type { SessionView } from './session-view.ts';
 export interface StartRequest {
   readonly kind: 'start';
   readonly peripheral: string;
-  readonly context?: { readonly [field: string]: Json };
+  readonly context?: Fields;
   readonly by: Principal;
 }
 export interface StepRequest {
@@ -17,7 +17,7 @@ export interface StepRequest {
   /** The arguments as the agent wrote them: an object by parameter name, or a list in the order of the parameters. */
   readonly args: unknown;
   /** The present sha256 of each lock file, for the approval of an install. */
-  readonly locks?: { readonly [file: string]: Json };
+  readonly locks?: Fields;
   /** The approval that a person just gave for this request; absent if there is none. */
   readonly approval?: Approval;
 }

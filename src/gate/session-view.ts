@@ -1,5 +1,5 @@
 import type { Lazy } from '../base/lazy.ts';
-import type { Json, Mode } from '../spec/types.ts';
+import type { Fields, Mode } from '../spec/types.ts';
 import type { GrantView } from './approvals/grant.ts';
 import type { ObservedTree } from './scope/compare-trees.ts';
 
@@ -26,7 +26,7 @@ export interface VisitView {
   /** The commit message that each commit of the visit must have; absent or null if any message is allowed. */
   readonly message?: string | null;
   /** The observed fields of the visit's fruit so far. */
-  readonly observedFruit: Lazy<{ readonly [field: string]: Json }>;
+  readonly observedFruit: Lazy<Fields>;
 }
 
 /** The gate's view of a session, computed from its state. `now` is data, because the gate has no clock. */
@@ -50,9 +50,9 @@ export interface SessionView {
   /** The checks whose last value is `pass`, without a change since; absent if there are none. */
   readonly checks?: readonly string[];
   readonly patterns: { readonly [pattern: string]: PatternStatus };
-  readonly backpack: { readonly [field: string]: Json };
+  readonly backpack: Fields;
   /** The fruit of the last finished visit to each peripheral. */
-  readonly fruits: { readonly [peripheral: string]: { readonly [field: string]: Json } };
+  readonly fruits: { readonly [peripheral: string]: Fields };
   /** Root-relative files that this session's entries name. */
   readonly files: readonly string[];
   /** By path: the sha256 of each changed file after its last change; null if it was deleted or not observed. */

@@ -1,7 +1,7 @@
 import { isBlank } from '../base/text.ts';
 import { getOwn } from '../spec/names.ts';
 import { SESSION_IDENTITY_FIELDS } from '../spec/policy/closed-lists.ts';
-import type { Json, PeripheralSpec } from '../spec/types.ts';
+import type { Fields, Json, PeripheralSpec } from '../spec/types.ts';
 import type { SessionView } from './session-view.ts';
 
 /**
@@ -11,10 +11,10 @@ import type { SessionView } from './session-view.ts';
 export function transferContext(
   target: PeripheralSpec,
   view: Pick<SessionView, 'sessionId' | 'backpack' | 'fruits'>,
-  fields: { readonly [field: string]: Json } = {},
+  fields: Fields = {},
   latest: SessionView['fruits'] = {},
 ): {
-  readonly context: { readonly [field: string]: Json };
+  readonly context: Fields;
   readonly missing: readonly { field: string; from: string }[];
 } {
   const others = Object.fromEntries(

@@ -1,6 +1,6 @@
 import type { DenialCode } from '../gate/denial.ts';
 import type { ObservedTree, TreeToShip } from '../gate/scope/compare-trees.ts';
-import type { Json, PeripheralSpec, ProjectConfig, ScopeRule, ToolSpec } from '../spec/types.ts';
+import type { Fields, Json, PeripheralSpec, ProjectConfig, ScopeRule, ToolSpec } from '../spec/types.ts';
 import type { ObservedEffects } from './observed-effects.ts';
 
 /**
@@ -63,11 +63,11 @@ export interface BackgroundCommand {
 export interface ToolCall extends CallControls {
   readonly tool: ToolSpec;
   /** The arguments by parameter name, checked against the catalogue's schemas. Paths are as the agent wrote them. */
-  readonly args: { readonly [name: string]: Json };
+  readonly args: Fields;
   readonly envelope: CallEnvelope;
   readonly sessionId: string;
   /** The state that the tool declares: its last reported values, also from before a hop or a restart. */
-  readonly state?: { readonly [field: string]: Json };
+  readonly state?: Fields;
   /** Aborts the call; the backend kills what it started and reports `failed` with code `aborted`. */
   readonly signal: AbortSignal;
 }
@@ -102,12 +102,12 @@ export interface ToolReport {
    * that is left out keeps its value; null means that nothing is known. Ignored if the outcome is a refusal. In a
    * failed call, `pass` becomes null.
    */
-  readonly observed?: { readonly [field: string]: Json };
+  readonly observed?: Fields;
   /**
    * Values of the fields that the tool declares under `state`, each at most 32 KiB of JSON. They travel in the
    * backpack, and the next call of a tool that declares them gets them in {@link ToolCall.state}. null removes a field.
    */
-  readonly state?: { readonly [field: string]: Json };
+  readonly state?: Fields;
 }
 
 /** Watches allowed calls that another program runs, such as an agent's own Edit: checks before, observes after. */
@@ -138,7 +138,7 @@ export interface ToolBackend {
   /** Observes the working tree, and what a commit of the session's own changes would ship. */
   readonly tree?: (observation: TreeObservationRequest) => Promise<ObservedTree>;
   /** The sha256 of each lock file of a root, for the approval of an install. */
-  readonly locks?: (root: string) => Promise<{ readonly [file: string]: Json }>;
+  readonly locks?: (root: string) => Promise<Fields>;
   /** Ends commands that a session left running; called before a visit's end is recorded. Idempotent. */
   endBackground?(sessionId: string): Promise<void>;
   /** Frees what the backend holds. Idempotent. */

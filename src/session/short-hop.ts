@@ -1,4 +1,4 @@
-import type { Json, Principal } from '../spec/types.ts';
+import type { Fields, Principal } from '../spec/types.ts';
 
 /** A hop as a caller requests it. */
 export interface HopOptions {
@@ -6,7 +6,7 @@ export interface HopOptions {
   /** If absent, inferred from the exits that hold: the one that the reason names, `hop-<target>`, or the only one. */
   readonly exit?: string;
   readonly reason: string;
-  readonly fruit?: { readonly [field: string]: Json };
+  readonly fruit?: Fields;
   readonly by?: Principal;
 }
 

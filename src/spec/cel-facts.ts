@@ -2,16 +2,16 @@ import { Environment } from '@marcbachmann/cel-js';
 import { constantRegexProblem } from './linear-regex.ts';
 import { describeSimilarName } from './names.ts';
 import { MAX_CEL_RULE_NODES } from './policy/limits.ts';
-import type { FruitType, Json } from './types.ts';
+import type { Fields, FruitType } from './types.ts';
 
 /** The names that a rule may use in addition to the fixed facts of {@link CEL_FACT_TYPES}. */
-interface FactScope {
+export interface FactScope {
   /** The fruit fields of the peripherals that may be left when the rule is judged. */
   readonly fruit: { readonly [field: string]: FruitType };
   /** The ids of all peripherals; `visits` has a member for each. */
   readonly peripherals: readonly string[];
   /** The parameters of the tool whose calls the rule judges, as JSON Schemas by name. */
-  readonly args?: { readonly [name: string]: { readonly [keyword: string]: Json } };
+  readonly args?: { readonly [name: string]: Fields };
 }
 
 /** The fixed facts: name, then members with their CEL type. `fruit`, `visits` and `backpack` depend on the spec set. */
@@ -37,7 +37,7 @@ function celType(type: FruitType): string {
   return type === 'object' ? 'map<string, dyn>' : (types[type as keyof typeof types] ?? 'dyn');
 }
 
-function celTypeOf({ type }: { readonly [keyword: string]: Json }): string {
+function celTypeOf({ type }: Fields): string {
   const types: { readonly [type: string]: string } = { string: 'string', integer: 'int', boolean: 'bool' };
   return (typeof type === 'string' ? types[type] : undefined) ?? 'dyn';
 }

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../base/get-or-insert.ts';
 import type { SpecSet } from './types.ts';
 
 type Peripherals = SpecSet['peripherals'];
@@ -7,17 +8,12 @@ const NOWHERE: ReadonlySet<string> = new Set();
 
 /** The peripherals that have a tool. Cached, because each refusal of a tool needs them. */
 export function peripheralsWithTool({ peripherals }: Pick<SpecSet, 'peripherals'>, tool: string): ReadonlySet<string> {
-  let index = indexes.get(peripherals);
-  if (!index) {
-    index = indexOf(peripherals);
-    indexes.set(peripherals, index);
-  }
-  return index.get(tool) ?? NOWHERE;
+  return getOrInsert(indexes, peripherals, () => indexOf(peripherals)).get(tool) ?? NOWHERE;
 }
 
 function indexOf(peripherals: Peripherals): ReadonlyMap<string, ReadonlySet<string>> {
   const index = new Map<string, Set<string>>();
   for (const { id, tools } of Object.values(peripherals))
-    for (const tool of tools) index.set(tool, (index.get(tool) ?? new Set()).add(id));
+    for (const tool of tools) getOrInsert(index, tool, () => new Set()).add(id);
   return index;
 }

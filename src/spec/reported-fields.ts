@@ -1,3 +1,4 @@
+import { getOrInsert } from '../base/get-or-insert.ts';
 import { getOwn } from './names.ts';
 import type { FruitType, SpecSet } from './types.ts';
 
@@ -16,20 +17,16 @@ interface ReportedFields {
 
 const reportedByTools = new WeakMap<Tools['tools'], ReportedFields>();
 
-export function fieldsReportedByTools({ tools }: Tools): ReportedFields {
-  let reported = reportedByTools.get(tools);
-  if (!reported) {
+export const fieldsReportedByTools = ({ tools }: Tools): ReportedFields =>
+  getOrInsert(reportedByTools, tools, () => {
     const all = Object.values(tools);
     const observed = Object.assign({}, ...all.map(({ observes }) => observes)) as ReportedFields['observed'];
     const state = Object.assign({}, ...all.map((tool) => tool.state)) as ReportedFields['state'];
     const checks = Object.keys(observed).filter(
       (field) => typeof observed[field] !== 'string' && observed[field]!.includes(CHECK_PASSED_VALUE),
     );
-    reported = { observed, state, checks: Object.fromEntries(checks.map((field) => [`${field}-passed`, field])) };
-    reportedByTools.set(tools, reported);
-  }
-  return reported;
-}
+    return { observed, state, checks: Object.fromEntries(checks.map((field) => [`${field}-passed`, field])) };
+  });
 
 /** The field of a check by its entry condition; undefined if it is not the condition of a check. */
 export const checkFieldOfCondition = (specs: Tools, condition: string): string | undefined =>

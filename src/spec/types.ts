@@ -1,10 +1,10 @@
-import type { Json } from '../base/json.ts';
+import type { Fields, Json } from '../base/json.ts';
 
 export type * from './project-types.ts';
 
 /** The trusted spec. Only `spec/` creates these values, from files that it has checked, so every name is resolved. */
 
-export type { Json };
+export type { Fields, Json };
 
 /** The name of a mode of the mode gate; gate.yaml names them. See `listModesOfGate`. */
 export type Mode = string;
@@ -25,7 +25,7 @@ export interface ToolParameter {
   readonly name: string;
   readonly role: ArgumentRole;
   /** JSON Schema of the value (draft 2020-12). */
-  readonly schema: { readonly [keyword: string]: Json };
+  readonly schema: Fields;
   readonly required: boolean;
   readonly description: string;
   /** The upstream's name of the argument, if it differs; only of a tool with {@link ToolSpec.upstream}. */
@@ -196,8 +196,8 @@ export interface PeripheralSpec {
   /** The ids of the agents that may enter the peripheral; null means any. */
   readonly agents: readonly string[] | null;
   /** `:peripheral/config` and `:output` of EDN sets: passed to backends, never interpreted by the gate. */
-  readonly config: { readonly [key: string]: Json };
-  readonly output: { readonly [key: string]: Json } | null;
+  readonly config: Fields;
+  readonly output: Fields | null;
 }
 
 /** One allowed transition of the mode gate. */

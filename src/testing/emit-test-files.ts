@@ -1,4 +1,4 @@
-import type { Json } from '../spec/types.ts';
+import type { Fields, Json } from '../spec/types.ts';
 import type { Move } from './plan/moves.ts';
 import type { PlannedCase } from './plan/planned-case.ts';
 
@@ -33,7 +33,7 @@ ${tests.join('\n')}
 
 function testOf({ name, moves, tries, forges, both, provoke }: PlannedCase, table: MoveTable): string {
   const names = (list: readonly Move[]) => list.map((move) => table.nameOf(move));
-  const test: { readonly [field: string]: Json } = {
+  const test: Fields = {
     path: names(moves),
     ...(tries ? { tries: names(tries) } : {}),
     ...(forges ? { forges: names(forges) } : {}),

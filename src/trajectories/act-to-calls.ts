@@ -2,12 +2,12 @@ import { posix } from 'node:path';
 import { type Command, parse, type Redirection, type Word } from 'unbash';
 import { isObject, textOf } from '../base/json.ts';
 import { splitWords } from '../base/text.ts';
-import type { Json } from '../spec/types.ts';
+import type { Fields } from '../spec/types.ts';
 import { type ForeignAct, SHELL_ACT_NAME } from './read-trajectory.ts';
 
 export interface ReplacementCall {
   readonly tool: string;
-  readonly args: { readonly [name: string]: Json };
+  readonly args: Fields;
 }
 
 /** The calls of hopgate's tools that replace an act, in order; `submit` if the act ends the run with its result. */

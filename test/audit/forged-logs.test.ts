@@ -99,7 +99,7 @@ const FORGED: readonly Forgery[] = [
   {
     name: 'an approval whose view shows what no entry shows',
     rule: 'approval',
-    says: 'risk done: nothing',
+    says: 'the risk under the approval is nothing',
     make: (drafts) => {
       const index = find('approval', 1);
       const { record, request, ...rest } = body(LOG[index]!) as unknown as ApprovalBody;
@@ -165,7 +165,7 @@ const FORGED: readonly Forgery[] = [
   {
     name: 'a changed author',
     rule: 'author',
-    says: 'the entry names somebody',
+    says: 'the author is "somebody"',
     make: at(find('step'), { author: 'somebody' }),
   },
   {
@@ -177,67 +177,67 @@ const FORGED: readonly Forgery[] = [
   {
     name: 'a removed denial',
     rule: 'reply',
-    says: 'the entry replies to',
+    says: 'the inReplyTo of the entry is',
     make: (drafts) => drafts.filter((_, i) => i !== find('denial', 0)),
   },
   {
     name: 'a step of another session',
     rule: 'one-session',
-    says: 'belongs to session other',
+    says: 'the session of the entry is "other"',
     make: at(find('step'), { sessionId: 'other' }),
   },
   {
     name: 'another claim',
     rule: 'claim',
-    says: 'claim is conclusion',
+    says: 'the claim of step is "conclusion"',
     make: at(find('step'), { claim: 'conclusion' }),
   },
   {
     name: 'a stop that is no conclusion',
     rule: 'conclusion-last',
-    says: 'claim is step',
+    says: 'the claim of stop is "step"',
     make: at(find('stop'), { claim: 'step' }),
   },
   {
     name: 'another type of evidence',
     rule: 'evidence-type',
-    says: 'type is reflection',
+    says: 'the type of step is "reflection"',
     make: at(find('step'), { type: 'reflection' }),
   },
   {
     name: 'another place',
     rule: 'place',
-    says: 'the entry names deploy',
+    says: 'the peripheral of the entry is "deploy"',
     make: at(find('step'), { peripheral: 'deploy' }),
   },
   {
     name: 'another mode',
     rule: 'mode',
-    says: 'the entry names mode execute',
+    says: 'the mode of the entry is "execute"',
     make: at(find('step'), { mode: 'execute' }),
   },
   {
     name: 'another parent',
     rule: 'reply',
-    says: 'the entry replies to entry-',
+    says: 'the inReplyTo of the entry is "entry-',
     make: at(find('outcome'), { inReplyTo: LOG[0]!.entry.id }),
   },
   {
     name: 'a foreign subject',
     rule: 'subject',
-    says: 'the subject is session other',
+    says: 'the subject is {"id":"other","type":"session"}',
     make: at(find('step'), { subject: { type: 'session', id: 'other' } }),
   },
   {
     name: 'removed tags',
     rule: 'tags',
-    says: 'tags are none',
+    says: 'the list of tags is []',
     make: at(find('denial'), { tags: [] }),
   },
   {
     name: 'the tag of another event',
     rule: 'tags',
-    says: 'tags are peripheral, explore, step',
+    says: 'the list of tags is ["peripheral","explore","step"]',
     make: at(find('denial'), { tags: ['peripheral', 'explore', 'step'] }),
   },
   {
@@ -255,7 +255,7 @@ const FORGED: readonly Forgery[] = [
   {
     name: 'a false reframe',
     rule: 'reframe',
-    says: 'the hop records reframe: {"actual":"fail","expected":"pass"',
+    says: 'the reframe is {"actual":"fail","expected":"pass"',
     make: bodyAt(find('hop', 1), { reframe: { expected: 'pass', actual: 'fail', shownBy: null } }),
   },
   {
@@ -286,7 +286,7 @@ const FORGED: readonly Forgery[] = [
   {
     name: 'facts that were not so',
     rule: 'facts',
-    says: 'the entry records naturalClose: false',
+    says: 'the fact naturalClose is false',
     make: (drafts) => {
       const index = find('hop', 0);
       return bodyAt(index, { facts: { ...(body(LOG[index]!)['facts'] as Event), naturalClose: false } })(drafts);

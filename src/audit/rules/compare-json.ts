@@ -21,7 +21,7 @@ export function hasFruitType(value: Json, type: FruitType): boolean {
 }
 
 /** A value for a message, cut to a readable length. */
-export function shortJson(value: Json | undefined): string {
+export function shortJson(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length > 120 ? `${text.slice(0, 120)}…` : text;
 }

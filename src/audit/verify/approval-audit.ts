@@ -3,7 +3,7 @@ import canonicalize from 'canonicalize';
 import type { ApprovalBody } from '../../evidence/bodies.ts';
 import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
-import { type Fields, isSameJson, shortJson } from '../rules/compare-json.ts';
+import type { Fields } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
@@ -31,7 +31,7 @@ export class ApprovalAudit {
   /** Judges an approval's record when it appears. */
   record(body: ApprovalBody, sessionId: string): void {
     const { record, request } = body;
-    const wrong = (constraint: string, message: string) => this.#report.violation('approval', constraint, message);
+    const wrong = this.#report.of('approval');
     const { version, action, reason, view } = request;
     const versioned = version === undefined ? {} : { version };
     const bytes = canonicalize({ ...versioned, sessionId: record.sessionId, action, reason, view }) ?? '';
@@ -50,11 +50,8 @@ export class ApprovalAudit {
     if (!this.#waiting) return;
     const { id } = this.#waiting.record;
     this.discard();
-    this.#report.violation(
-      'approval',
-      'the entry after an approval must use it',
-      `approval ${id} was not used by the next entry`,
-    );
+    const message = `approval ${id} was not used by the next entry`;
+    this.#report.violation('approval', 'the entry after an approval must use it', message);
   }
 
   discard(): void {
@@ -74,22 +71,16 @@ export class ApprovalAudit {
     const approved = this.#waiting;
     this.#waiting = null;
     if (id === null) return null;
-    const report = this.#report;
-    if (this.#usedIds.has(id))
-      report.violation('approval', 'an approval may be used only once', `approval ${id} was used before`);
+    const wrong = this.#report.of('approval');
+    if (this.#usedIds.has(id)) wrong('an approval may be used only once', `approval ${id} was used before`);
     this.#usedIds.add(id);
     if (approved?.record.id !== id) {
-      const constraint = 'the approval must be recorded directly before';
-      report.violation('approval', constraint, `approval ${id} does not exist`, NEEDS_HISTORY);
+      wrong('the approval must be recorded directly before', `approval ${id} does not exist`, NEEDS_HISTORY);
       return null;
     }
     const { record, request } = approved;
     if (at >= Date.parse(record.expiresAt))
-      report.violation(
-        'approval',
-        `the approval expires at ${record.expiresAt}`,
-        `the approval was used at ${new Date(at).toISOString()}`,
-      );
+      wrong(`the approval expires at ${record.expiresAt}`, `the approval was used at ${new Date(at).toISOString()}`);
     this.#compare('action', request.action, done.action);
     this.#compare('reason', request.reason, done.reason);
     const unseen = done.action['kind'] === 'step' ? APPROVAL_FIELD_TITLES.locks : APPROVAL_FIELD_TITLES.context;
@@ -99,16 +90,11 @@ export class ApprovalAudit {
   }
 
   #compare(part: string, approved: Json | undefined, done: Json | undefined): void {
-    if (isSameJson(approved, done)) return;
-    const constraint = `${part} approved: ${shortJson(approved)}`;
-    this.#report.violation('approval', constraint, `${part} done: ${shortJson(done)}`, NEEDS_HISTORY);
+    this.#report.compare('approval', `the ${part} under the approval`, approved, done, NEEDS_HISTORY);
   }
 
   /** The start after a hop must take the context that was approved with it. */
   checkContext(taken: Fields): void {
-    const approved = this.ofHop?.request.view[APPROVAL_FIELD_TITLES.context];
-    if (!this.ofHop || isSameJson(approved, taken)) return;
-    const constraint = `context approved: ${shortJson(approved)}`;
-    this.#report.violation('approval', constraint, `context taken: ${shortJson(taken as Json)}`, NEEDS_HISTORY);
+    if (this.ofHop) this.#compare('context', this.ofHop.request.view[APPROVAL_FIELD_TITLES.context], taken);
   }
 }

@@ -1,7 +1,10 @@
 import type { Entry } from '../../evidence/entry.ts';
 import type { AuditState } from '../rules/audit-state.ts';
+import { isSameJson, shortJson } from '../rules/compare-json.ts';
 import type { AuditRule, RuleProblemDetails } from '../rules/rule-problem.ts';
 import { type EvidenceGap, MAX_LISTED_FINDINGS, type Violation } from './audit-result.ts';
+
+export type ReportViolation = (constraint: string, message: string, about?: RuleProblemDetails) => void;
 
 /** Collects the violations and gaps of a session, each with the entry that is being read. */
 export class AuditReport {
@@ -36,6 +39,17 @@ export class AuditReport {
     if (this.violations.length >= MAX_LISTED_FINDINGS) return;
     const { id, seq } = this.#at;
     this.violations.push({ rule, entryId: id, seq, ...about, constraint, message });
+  }
+
+  /** A function that reports violations of one rule. */
+  of(rule: AuditRule): ReportViolation {
+    return (...violation) => this.violation(rule, ...violation);
+  }
+
+  /** Reports a recorded value that differs from the due one. */
+  compare(rule: AuditRule, name: string, due: unknown, recorded: unknown, about?: RuleProblemDetails): void {
+    if (isSameJson(recorded, due)) return;
+    this.violation(rule, `${name} must be ${shortJson(due)}`, `${name} is ${shortJson(recorded)}`, about);
   }
 
   gap(kind: EvidenceGap['kind'], message: string, tool?: string): void {

@@ -13,21 +13,20 @@ import type { CheckContext } from './check-visits.ts';
 import { isObserveOnlySession, unrestrictedAuditState } from './observe-only-session.ts';
 
 /** Checks a tool call: an acting tool must have an intent, and another tool must not. */
-export function checkToolCall(context: CheckContext, body: StepBody | IntentBody): void {
+export function checkToolCall(body: StepBody | IntentBody, context: CheckContext): void {
   const { state, report } = context;
   const { event, tool: id } = body;
+  const [wrong, about] = [report.of('intent'), { tool: id }];
   const tool = getOwn(state.pinned.specs.tools, id);
   if (event === 'step' && recordsIntent(tool))
-    report.violation('intent', `${id} must have an intent before it runs`, 'the call has no intent', { tool: id });
+    wrong(`${id} must have an intent before it runs`, 'the call has no intent', about);
   if (event === 'intent' && tool !== undefined && !recordsIntent(tool))
-    report.violation('intent', `${id} has the effect ${tool.effect}`, 'the call was recorded as an intent', {
-      tool: id,
-    });
+    wrong(`${id} has the effect ${tool.effect}`, 'the call was recorded as an intent', about);
   if (event === 'step') checkResult(context, body);
 }
 
 /** Compares the approval of a call with its arguments; for an install, with its command, hosts and scripts. */
-export function checkCallApproval({ state, approvals, at }: CheckContext, { tool, args, approval }: IntentBody): void {
+export function checkCallApproval({ tool, args, approval }: IntentBody, { state, approvals, at }: CheckContext): void {
   if (approval === undefined) {
     approvals.drop();
     return;
@@ -57,17 +56,13 @@ export function checkCallApproval({ state, approvals, at }: CheckContext, { tool
 }
 
 /** Checks an outcome: it must belong to the intent before it. */
-export function checkCallOutcome(context: CheckContext, body: OutcomeBody): void {
+export function checkCallOutcome(body: OutcomeBody, context: CheckContext): void {
   const { state, report } = context;
   const { pending } = state;
   const { tool } = body;
   if (!pending)
     report.violation('intent', 'an intent must come before its outcome', 'the outcome has no intent', { tool });
-  else if (pending.tool !== tool)
-    report.violation('intent', `the intent is of ${pending.tool}`, `the outcome is of ${tool}`, {
-      tool,
-      ...NEEDS_HISTORY,
-    });
+  else report.compare('intent', 'the tool of the outcome', pending.tool, tool, { tool, ...NEEDS_HISTORY });
   checkResult(context, body);
 }
 
@@ -85,16 +80,12 @@ function checkResult({ state, report, shipping }: CheckContext, body: StepBody |
     : state;
   if (judged.visit) checkEffects(judged, judged.visit, id, effects, report);
   checkReportedFields(getOwn(tools, id), body, report);
-  if (
-    state.visit &&
-    outcome.status === 'ok' &&
-    trustedReportKind(state.visit.scope, state.pinned.specs, id) === 'test'
-  ) {
+  if (outcome.status !== 'ok' || !state.visit) return;
+  if (trustedReportKind(state.visit.scope, state.pinned.specs, id) === 'test') {
     const args = body.event === 'step' ? body.args : (state.pending?.args ?? {});
     const wrong = testCommandsProblem(args, fieldsOf(outcome.result), state.pinned.config);
     const test = `test: ${state.pinned.config.test.map(({ run }) => run.join(' ')).join(' | ')}`;
     if (wrong) report.violation('condition', test, wrong, { tool: id });
   }
-  if (state.visit?.scope.command === 'deploy' && outcome.status === 'ok')
-    shipping.checkShipped(id, fieldsOf(outcome.result), state.pinned);
+  if (state.visit.scope.command === 'deploy') shipping.checkShipped(id, fieldsOf(outcome.result), state.pinned);
 }

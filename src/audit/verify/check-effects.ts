@@ -107,12 +107,7 @@ export function checkReportedFields(
       const constraint = `${kind} of ${tool.id}: ${Object.keys(declared).join(', ') || 'nothing'}`;
       if (type === undefined) report.violation('effect', constraint, `the tool reported ${field}`, about);
       else if (value !== null && !hasFruitType(value, type))
-        report.violation(
-          'effect',
-          constraint,
-          `${field} is ${shortJson(value)}, which is not of its declared type`,
-          about,
-        );
+        report.violation('effect', constraint, `${field} is ${shortJson(value)}, not of its declared type`, about);
       else if (value === CHECK_PASSED_VALUE && outcome.status === 'failed')
         report.violation('effect', 'no check passes in a call that failed', `${field} is ${shortJson(value)}`, about);
     }

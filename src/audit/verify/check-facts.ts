@@ -1,5 +1,5 @@
 import type { Json } from '../../spec/types.ts';
-import { type Fields, fieldsOf, isSameJson, shortJson } from '../rules/compare-json.ts';
+import { type Fields, fieldsOf } from '../rules/compare-json.ts';
 import {
   doesConditionHold,
   hasHadVisit,
@@ -50,11 +50,5 @@ export function checkEntryFacts(
   const recorded = fieldsOf(claimed as Json);
   const facts = factsOf(judged, decided);
   for (const name of new Set([...Object.keys(facts), ...Object.keys(recorded)]))
-    if (!isSameJson(recorded[name], facts[name]))
-      report.violation(
-        'facts',
-        `${name}: ${shortJson(facts[name])}`,
-        `the entry records ${name}: ${shortJson(recorded[name])}`,
-        NEEDS_HISTORY,
-      );
+    report.compare('facts', `the fact ${name}`, facts[name], recorded[name], NEEDS_HISTORY);
 }

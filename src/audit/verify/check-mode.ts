@@ -5,9 +5,9 @@ import { checkEntryFacts } from './check-facts.ts';
 import type { CheckContext } from './check-visits.ts';
 
 /** Compares a change of mode with the mode before it, the gate's time limit, its approval and its facts. */
-export function checkMode({ state, report, approvals, at }: CheckContext, body: ModeBody): void {
+export function checkMode(body: ModeBody, { state, report, approvals, at }: CheckContext): void {
   const { from, to, how, by, summary } = body;
-  const wrong = (constraint: string, message: string) => report.violation('mode', constraint, message);
+  const wrong = report.of('mode');
   const { modeGate } = state.pinned.specs;
   if (!modeGate) return;
   if (state.mode !== null && from !== state.mode)

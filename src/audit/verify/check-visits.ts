@@ -25,10 +25,14 @@ export interface CheckContext {
   readonly shipping: ShippingAudit;
   /** The entry's time, in epoch milliseconds. */
   readonly at: number;
+  /** The id of the last entry of the visit before its review and its stop; a reframe must name it. */
+  readonly shownBy: string | null;
+  /** The refusal in the entry directly before, if the tool itself refused an allowed call. */
+  readonly refused: { readonly tool: string; readonly code: string } | null;
 }
 
 /** Checks a start against its hop, the time limit, the sources of its context, and its facts. */
-export function checkStart({ state, report, approvals, shipping, at }: CheckContext, body: StartBody): void {
+export function checkStart(body: StartBody, { state, report, approvals, shipping, at }: CheckContext): void {
   const { arriving, sessionId, fruits } = state;
   const { peripheral, by, deadline, context } = body;
   const target = getOwn(state.pinned.specs.peripherals, peripheral);
@@ -56,26 +60,19 @@ export function checkStart({ state, report, approvals, shipping, at }: CheckCont
       : `the context has ${field}, but the spec does not list it`;
     report.violation('context', describeContextRule(target, field), message, { argument: field, ...NEEDS_HISTORY });
   }
-  if (arriving) {
-    approvals.checkContext(context);
-    return;
-  }
+  if (arriving) return approvals.checkContext(context);
   const judged = { ...toJudgedState(state, by), visit: null };
   checkEntryFacts(body.facts, judged, { conditions: target.entry.conditions }, report);
 }
 
 /** Checks a stop: its peripheral, its background commands, and that the fruit has each observed field with its type. */
-export function checkStop({ state, report, approvals }: CheckContext, body: StopBody): void {
+export function checkStop(body: StopBody, { state, report, approvals }: CheckContext): void {
   const { peripheral, fruit, exit, ended = [] } = body;
   const { visit } = state;
   if (!visit || exit === null) approvals.drop();
   if (visit && visit.peripheral !== peripheral)
     report.violation('lifecycle', `the current visit is to ${visit.peripheral}`, `the entry stops ${peripheral}`);
-  const running = visit?.background ?? [];
-  if (!isSameJson([...ended], [...running])) {
-    const constraint = `the visit must end its background commands: ${running.join(', ') || 'none'}`;
-    report.violation('lifecycle', constraint, `the stop names ${ended.join(', ') || 'none'}`, NEEDS_HISTORY);
-  }
+  report.compare('lifecycle', 'the list of ended commands', visit?.background ?? [], ended, NEEDS_HISTORY);
   for (const [field, rule] of Object.entries(visit?.spec?.fruit ?? {})) {
     if (rule.kind !== 'observed') continue;
     const value = fruit[field];
@@ -87,12 +84,8 @@ export function checkStop({ state, report, approvals }: CheckContext, body: Stop
   }
 }
 
-/**
- * Checks a hop against the stop before it, its approval, its reframe and its facts.
- *
- * @param shownBy the id of the last entry of the visit before its review and its stop; a reframe must name it
- */
-export function checkHop({ state, report, approvals, at }: CheckContext, body: HopBody, shownBy: string | null): void {
+/** Checks a hop against the stop before it, its approval, its reframe and its facts. */
+export function checkHop(body: HopBody, { state, report, approvals, at, shownBy }: CheckContext): void {
   const { leaving } = state;
   const { from, exit: name, to, reason, by } = body;
   approvals.ofHop = null;
@@ -108,7 +101,7 @@ export function checkHop({ state, report, approvals, at }: CheckContext, body: H
     ['reason', leaving.reason, reason],
     ['by', leaving.by, by],
   ] as const)
-    if (left !== hopped) report.violation('lifecycle', `${part} of the stop: ${left}`, `${part} of the hop: ${hopped}`);
+    report.compare('lifecycle', `${part} of the hop`, left, hopped);
   checkReframe(state, report, body, shownBy);
   const ships = fieldsOf(body.tree?.['ships']);
   const files = listOf(ships['files']).map(String);
@@ -155,13 +148,7 @@ function checkReframe(
   const actual = expected && leaving?.fruit[expected.field];
   const isBack = (visits[to] ?? 0) > 0 && expected && typeof actual === 'string' && actual !== expected.value;
   const due = isBack ? { expected: expected.value, actual, shownBy } : undefined;
-  if (!isSameJson(reframe, due))
-    report.violation(
-      'reframe',
-      `reframe: ${shortJson(due)}`,
-      `the hop records reframe: ${shortJson(reframe)}`,
-      NEEDS_HISTORY,
-    );
+  report.compare('reframe', 'the reframe', due, reframe, NEEDS_HISTORY);
 }
 
 /** Returns undefined for an empty value, as the gate leaves empty parts out of an approval's view. */

@@ -5,9 +5,9 @@ import type { AuditState } from '../rules/audit-state.ts';
 import { trustedReportKind } from '../rules/audited-observations.ts';
 import { isWritablePath } from '../rules/audited-path.ts';
 import { type Fields, fieldsOf, isSameJson, listOf, shortJson } from '../rules/compare-json.ts';
-import { NEEDS_HISTORY, type RuleProblemDetails } from '../rules/rule-problem.ts';
+import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import { testRunsOfStep } from '../rules/test-runs.ts';
-import type { AuditReport } from './audit-report.ts';
+import type { AuditReport, ReportViolation } from './audit-report.ts';
 
 interface AuditedGrant extends Pick<GrantBody, 'action' | 'bound' | 'limits'> {
   used: number;
@@ -17,7 +17,7 @@ interface AuditedGrant extends Pick<GrantBody, 'action' | 'bound' | 'limits'> {
 
 /** Judges the grants of a session: an approval under a grant must be of its action and within its limits. */
 export class GrantAudit {
-  readonly #report: AuditReport;
+  readonly #violation: ReportViolation;
   readonly #grants = new Map<string, AuditedGrant>();
   /** The id of the grant whose first approval must be the next entry; null if there is none. */
   #unapproved: string | null = null;
@@ -27,7 +27,7 @@ export class GrantAudit {
   #hasUnobservedChange = false;
 
   constructor(report: AuditReport) {
-    this.#report = report;
+    this.#violation = report.of('approval');
   }
 
   /** Adds an entry that may begin or end a grant. `state` is the state before the entry. */
@@ -141,9 +141,5 @@ export class GrantAudit {
     const tests = listOf(bound['tests']);
     for (const path of listOf(view[APPROVAL_FIELD_TITLES.testFiles]))
       if (!tests.includes(path)) compare('changed test file', undefined, path);
-  }
-
-  #violation(constraint: string, message: string, about: RuleProblemDetails = {}): void {
-    this.#report.violation('approval', constraint, message, about);
   }
 }

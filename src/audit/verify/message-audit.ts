@@ -4,7 +4,7 @@ import { stepWaitingTimeMs } from '../../evidence/waiting-time.ts';
 import { AGENCY_TOOL_ID, RECEIPT_STATES } from '../../spec/policy/closed-lists.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { fieldsOf, textOf } from '../rules/compare-json.ts';
-import type { AuditReport } from './audit-report.ts';
+import type { AuditReport, ReportViolation } from './audit-report.ts';
 
 /** Maximum difference between two clocks of one machine, in milliseconds. */
 const TOLERANCE_MS = 1000;
@@ -12,6 +12,7 @@ const TOLERANCE_MS = 1000;
 /** Checks a session's messages, its runs of the agency, and the recorded times of waiting for both. */
 export class MessageAudit {
   readonly #report: AuditReport;
+  readonly #wrong: ReportViolation;
   readonly #received = new Set<string>();
   /** The last receipt of each message that the session sent. */
   readonly #sent = new Map<string, number>();
@@ -21,6 +22,7 @@ export class MessageAudit {
 
   constructor(report: AuditReport) {
     this.#report = report;
+    this.#wrong = report.of('message');
   }
 
   /** Adds an entry; `state` is the state before it. */
@@ -95,9 +97,5 @@ export class MessageAudit {
     if (args['act'] === 'answer' && (ref === null || !this.#received.has(ref)) && history === 'complete')
       this.#wrong('an answer must refer to a delivered message', `the answer refers to ${ref ?? 'no message'}`);
     this.#wait('a whistle', body, at, state);
-  }
-
-  #wrong(constraint: string, message: string): void {
-    this.#report.violation('message', constraint, message);
   }
 }

@@ -18,7 +18,7 @@ import type { AuditResult } from './audit-result.ts';
 import { checkCallApproval, checkCallOutcome, checkToolCall } from './check-calls.ts';
 import { checkEntryHead } from './check-form.ts';
 import { checkMode } from './check-mode.ts';
-import { checkHop, checkStart, checkStop } from './check-visits.ts';
+import { type CheckContext, checkHop, checkStart, checkStop } from './check-visits.ts';
 import { expectedRefusalCodes } from './expected-codes.ts';
 import { GrantAudit } from './grant-audit.ts';
 import { impliedRequest } from './implied-request.ts';
@@ -32,12 +32,9 @@ import {
 import { ShippingAudit } from './shipping-audit.ts';
 import { VerifiedThread } from './verified-thread.ts';
 
-interface ToolsRefusal {
-  readonly tool: string;
-  readonly code: string;
-}
-
 type BodyOf<Event extends Body['event']> = Extract<Body, { event: Event }>;
+/** Compares what an entry claims with the entries before it. */
+type ClaimCheck<Checked extends Body> = (body: Checked, context: CheckContext) => void;
 
 /**
  * The round trip over one session, entry by entry. An entry that implies a request is judged by the {@link
@@ -51,7 +48,7 @@ export class SessionAudit {
   readonly #grants = new GrantAudit(this.#report);
   readonly #correspondence = new MessageAudit(this.#report);
   readonly #shipping = new ShippingAudit(this.#report);
-  #refusedByTool: ToolsRefusal | null = null;
+  #refusedByTool: CheckContext['refused'] = null;
   #state: AuditState;
   #counts = { entries: 0, hops: 0, approvals: 0, wouldRefuse: 0 };
 
@@ -114,25 +111,16 @@ export class SessionAudit {
     const { sessionId, lastAt, closed } = this.#state;
     const report = this.#report;
     if (this.#counts.entries === 0) {
-      if (entry.claim !== 'goal')
-        report.violation('goal-first', 'the first entry must be a goal', `the first entry is a ${entry.claim}`);
+      const wrong = report.of('goal-first');
+      if (entry.claim !== 'goal') wrong('the first entry must be a goal', `the first entry is a ${entry.claim}`);
       if (body && body.event !== 'session-open')
-        report.violation(
-          'goal-first',
-          'the first entry must open the session',
-          `the first entry records ${body.event}`,
-        );
+        wrong('the first entry must open the session', `the first entry records ${body.event}`);
     }
-    if (entry.sessionId !== sessionId)
-      report.violation('one-session', `session ${sessionId}`, `the entry belongs to session ${entry.sessionId}`);
-    if (Number.isNaN(at))
-      report.violation('time', 'an entry must have a valid time', `${entry.at} is not a valid time`);
+    report.compare('one-session', 'the session of the entry', sessionId, entry.sessionId);
+    const wrong = report.of('time');
+    if (Number.isNaN(at)) wrong('an entry must have a valid time', `${entry.at} is not a valid time`);
     else if (at < lastAt)
-      report.violation(
-        'time',
-        `the entry before is of ${new Date(lastAt).toISOString()}`,
-        `the entry is earlier: ${entry.at}`,
-      );
+      wrong(`the entry before is of ${new Date(lastAt).toISOString()}`, `the entry is earlier: ${entry.at}`);
     if (closed && (!body || impliedRequest(this.#state, body) === null))
       report.violation('lifecycle', SESSION_CLOSED_PROBLEM.constraint, SESSION_CLOSED_PROBLEM.message);
   }
@@ -140,12 +128,10 @@ export class SessionAudit {
   #checkUnread(body: Json): void {
     const field = findWrongBodyField(body);
     if (field === null) this.#report.gap('unknown', 'the audit does not know this kind of entry');
-    else
-      this.#report.violation(
-        'claim',
-        'an entry must have the fields of its event',
-        `${field} is missing, or of another type`,
-      );
+    else {
+      const message = `${field} is missing, or of another type`;
+      this.#report.violation('claim', 'an entry must have the fields of its event', message);
+    }
   }
 
   #check(entry: Entry, body: Body, at: number): void {
@@ -176,114 +162,86 @@ export class SessionAudit {
   /** Checks that an outcome directly follows its intent, a hop its stop, a start its hop, a use its approval. */
   #checkOrder({ event }: Body): void {
     const { opened, history, pending, leaving, arriving } = this.#state;
-    const report = this.#report;
-    if (event === 'session-open' && opened)
-      report.violation('lifecycle', 'a session may be opened only once', 'the session was opened again');
+    const wrong = this.#report.of('lifecycle');
+    if (event === 'session-open' && opened) wrong('a session may be opened only once', 'the session was opened again');
     if (event !== 'session-open' && !opened && this.#counts.entries > 0 && history === 'complete')
-      report.violation('lifecycle', 'a session must be opened first', `${event} came before the session was opened`);
-    if (pending && event !== 'outcome' && event !== 'interrupted')
-      report.violation(
-        'intent',
-        'the outcome must follow its intent',
-        `${event} came between the intent and its outcome`,
-        { tool: pending.tool },
-      );
-    if (leaving && event !== 'hop')
-      report.violation('lifecycle', `the hop by ${leaving.exit} must follow the stop`, `${event} came instead`);
+      wrong('a session must be opened first', `${event} came before the session was opened`);
+    if (pending && event !== 'outcome' && event !== 'interrupted') {
+      const message = `${event} came between the intent and its outcome`;
+      this.#report.violation('intent', 'the outcome must follow its intent', message, { tool: pending.tool });
+    }
+    if (leaving && event !== 'hop') wrong(`the hop by ${leaving.exit} must follow the stop`, `${event} came instead`);
     if (arriving && event !== 'start')
-      report.violation('lifecycle', `the start of ${arriving.hop.to} must follow the hop`, `${event} came instead`);
+      wrong(`the start of ${arriving.hop.to} must follow the hop`, `${event} came instead`);
     if (event !== 'stop' && event !== 'hop' && event !== 'mode' && event !== 'intent' && event !== 'delegation')
       this.#approvals.drop();
   }
 
-  /** Compares what an entry claims with the entries before it. */
   #checkClaims(body: Body, at: number): void {
     const state = this.#state;
-    const report = this.#report;
-    const refused = this.#refusedByTool;
+    const { shownId: shownBy } = this.#thread;
+    const [report, approvals, shipping, refused] = [this.#report, this.#approvals, this.#shipping, this.#refusedByTool];
     this.#refusedByTool = null;
     this.#grants.add(body, state);
     this.#correspondence.add(body, at, state);
-    switch (body.event) {
-      case 'session-open':
-        this.#checkPin(body);
-        return;
-      case 'start':
-        checkStart(this.#visiting(at), body);
-        return;
-      case 'intent':
-        checkToolCall(this.#visiting(at), body);
-        checkCallApproval(this.#visiting(at), body);
-        return;
-      case 'step':
-        checkToolCall(this.#visiting(at), body);
-        return;
-      case 'outcome':
-        checkCallOutcome(this.#visiting(at), body);
-        this.#refusedByTool = body.outcome.status === 'refused' ? { tool: body.tool, code: body.outcome.code } : null;
-        return;
-      case 'interrupted': {
-        const { tool } = body;
-        report.gap('no-outcome', 'the step was interrupted; its effects are unknown', tool);
-        if (!state.pending)
-          report.violation('intent', 'an intent must come before', 'the interrupted step has no intent', { tool });
-        return;
-      }
-      case 'par':
-        if (!state.visit?.spec || !isReflectingPeripheral(state.visit.spec))
-          report.violation(
-            'lifecycle',
-            'a review belongs in a peripheral that reflects',
-            `the review was written in ${state.visit?.peripheral ?? 'no peripheral'}`,
-          );
-        return;
-      case 'stop':
-        checkStop(this.#visiting(at), body);
-        return;
-      case 'hop':
-        this.#counts.hops += 1;
-        checkHop(this.#visiting(at), body, this.#thread.shownId);
-        return;
-      case 'delegation':
-        checkDelegation(this.#visiting(at), body);
-        return;
-      case 'mode':
-        checkMode(this.#visiting(at), body);
-        return;
-      case 'approval':
-        this.#counts.approvals += 1;
-        this.#approvals.record(body, state.sessionId);
-        this.#grants.use(body, at, state);
-        return;
-      case 'expired': {
-        const { visit } = state;
-        const { peripheral, deadline } = body;
-        const isExpected = visit?.peripheral === peripheral && visit.deadline === deadline;
-        if (isExpected && at >= deadline) return;
-        const constraint = `the deadline is ${shortJson(visit?.deadline ?? null)}`;
-        report.violation('limit', constraint, `${peripheral} expired at ${shortJson(deadline)}`, NEEDS_HISTORY);
-        return;
-      }
-      case 'denial':
-        this.#checkDenial(body, at, refused);
-        if (body.enforced !== false) return;
-        this.#counts.wouldRefuse += 1;
-        if (!isObserveOnlySession(state)) report.violation('pin', 'enforce: true', 'a refused call was carried out');
-        return;
-      case 'message':
-      case 'receipt':
-      case 'grant':
-      case 'grant-end':
-      case 'note':
-      case 'session-closed':
-        return;
-      default:
-        body satisfies never;
-    }
+    const check = this.#claimChecks[body.event] as ClaimCheck<Body> | null;
+    check?.(body, { state, report, approvals, shipping, at, shownBy, refused });
   }
 
-  /** @param refused the refusal in the outcome directly before, if the tool itself refused an allowed call */
-  #checkDenial(body: BodyOf<'denial'>, at: number, refused: ToolsRefusal | null): void {
+  readonly #claimChecks: { readonly [Event in Body['event']]: ClaimCheck<BodyOf<Event>> | null } = {
+    'session-open': (body) => this.#checkPin(body),
+    start: checkStart,
+    intent: (body, context) => {
+      checkToolCall(body, context);
+      checkCallApproval(body, context);
+    },
+    step: checkToolCall,
+    outcome: (body, context) => {
+      checkCallOutcome(body, context);
+      this.#refusedByTool = body.outcome.status === 'refused' ? { tool: body.tool, code: body.outcome.code } : null;
+    },
+    interrupted: ({ tool }, { state, report }) => {
+      report.gap('no-outcome', 'the step was interrupted; its effects are unknown', tool);
+      if (!state.pending)
+        report.violation('intent', 'an intent must come before', 'the interrupted step has no intent', { tool });
+    },
+    par: (_, { state: { visit }, report }) => {
+      if (visit?.spec && isReflectingPeripheral(visit.spec)) return;
+      const message = `the review was written in ${visit?.peripheral ?? 'no peripheral'}`;
+      report.violation('lifecycle', 'a review belongs in a peripheral that reflects', message);
+    },
+    stop: checkStop,
+    hop: (body, context) => {
+      this.#counts.hops += 1;
+      checkHop(body, context);
+    },
+    delegation: checkDelegation,
+    mode: checkMode,
+    approval: (body, { state, at }) => {
+      this.#counts.approvals += 1;
+      this.#approvals.record(body, state.sessionId);
+      this.#grants.use(body, at, state);
+    },
+    expired: ({ peripheral, deadline }, { state: { visit }, report, at }) => {
+      if (visit?.peripheral === peripheral && visit.deadline === deadline && at >= deadline) return;
+      const constraint = `the deadline is ${shortJson(visit?.deadline ?? null)}`;
+      report.violation('limit', constraint, `${peripheral} expired at ${shortJson(deadline)}`, NEEDS_HISTORY);
+    },
+    denial: (body, { state, report, at, refused }) => {
+      this.#checkDenial(body, at, refused);
+      if (body.enforced !== false) return;
+      this.#counts.wouldRefuse += 1;
+      if (!isObserveOnlySession(state)) report.violation('pin', 'enforce: true', 'a refused call was carried out');
+    },
+    message: null,
+    receipt: null,
+    grant: null,
+    'grant-end': null,
+    note: null,
+    'session-closed': null,
+  };
+
+  #checkDenial(body: BodyOf<'denial'>, at: number, refused: CheckContext['refused']): void {
     const tool = body.request['tool'];
     if (refused !== null && refused.tool === tool && refused.code === body.code) return;
     const codes = expectedRefusalCodes(this.#state, body, at);
@@ -300,10 +258,6 @@ export class SessionAudit {
     const wrong = (message: string) => this.#report.violation('pin', `spec ${specs.hash}`, message);
     if (specHash !== specs.hash) wrong(`the session was opened under ${specHash}`);
     if (hashSpecs(specs) !== specs.hash) wrong('the pinned spec does not hash to its hash');
-  }
-
-  #visiting(at: number) {
-    return { state: this.#state, report: this.#report, approvals: this.#approvals, shipping: this.#shipping, at };
   }
 }
 

@@ -29,30 +29,20 @@ export class ShippingAudit {
   /** Judges the shipped tree that a tool reports. */
   checkShipped(tool: string, result: Fields, { config: { git } }: AuditedPin): void {
     const branch = textOf(result['branch']);
+    const wrong = this.#report.of('shipped');
+    const allowed = [git?.branch ?? 'none'].flat().join(', ');
     if (
       tool === 'bash-git' &&
       result['pushed'] === true &&
       branch !== null &&
       !(git && isConfiguredBranch(branch, git))
     )
-      this.#report.violation(
-        'shipped',
-        `git.branch: ${[git?.branch ?? 'none'].flat().join(', ')}`,
-        `${branch} was pushed`,
-        { tool },
-      );
+      wrong(`git.branch: ${allowed}`, `${branch} was pushed`, { tool });
     if (!this.#tree) return;
     const shippedId = textOf(fieldsOf(this.#tree['ships'])['id']);
     for (const did of ['committed', 'pushed'])
       if (result[did] === true && textOf(result['tree']) !== shippedId)
-        this.#report.violation(
-          'shipped',
-          `the tree ${shortJson(shippedId)}`,
-          `${did} was ${shortJson(result['tree'])}`,
-          {
-            tool,
-          },
-        );
+        wrong(`the tree ${shortJson(shippedId)}`, `${did} was ${shortJson(result['tree'])}`, { tool });
   }
 }
 

@@ -9,31 +9,17 @@ const ADVANCING_EVENTS: readonly string[] = ['step', 'intent', 'outcome', 'inter
 /** Follows a session's tree of replies: computes which entry each new entry must reply to. */
 export class VerifiedThread {
   #openedId = '';
-  #lastId: string | null = null;
-  /** The id of the entry that the next step must reply to. Conclusions and replies to a selection do not count. */
+  lastId: string | null = null;
+  /**
+   * The id of the entry that the next step must reply to; after the visit's stop, the entry before the stop.
+   * Conclusions and replies to a selection do not count.
+   */
   #headId: string | null = null;
-  #shownId: string | null = null;
-  #pendingId: string | null = null;
+  /** The head before the review that a visit writes when it ends: the entry that a reframe names. */
+  shownId: string | null = null;
+  pendingId: string | null = null;
   /** The entry that last selected each pattern. */
   readonly #selections = new Map<string, string>();
-
-  get lastId(): string | null {
-    return this.#lastId;
-  }
-
-  /** The id of the entry that the next step must reply to. After the visit's stop, the entry before the stop. */
-  get headId(): string | null {
-    return this.#headId;
-  }
-
-  /** The head before the review that a visit writes when it ends: the entry that a reframe names. */
-  get shownId(): string | null {
-    return this.#shownId;
-  }
-
-  get pendingId(): string | null {
-    return this.#pendingId;
-  }
 
   /** The entry that an entry with this body must reply to. */
   parentOf(body: Body, state: AuditState): string | null {
@@ -45,30 +31,30 @@ export class VerifiedThread {
       case 'session-open':
         return null;
       case 'start':
-        return hasHadVisit(state) ? this.#lastId : this.#openedId;
+        return hasHadVisit(state) ? this.lastId : this.#openedId;
       case 'step':
       case 'intent':
       case 'stop':
-        return state.visit ? this.#headId : this.#lastId;
+        return state.visit ? this.#headId : this.lastId;
       case 'outcome':
       case 'interrupted':
-        return this.#pendingId ?? this.#lastId;
+        return this.pendingId ?? this.lastId;
       default:
-        return this.#lastId;
+        return this.lastId;
     }
   }
 
   /** Adds an entry. @param event null if it cannot be read; that of an erased body is known from the entry's tags */
   add(entry: Entry, event: string | null, body: Body | null): void {
     const { id, inReplyTo, claim } = entry;
-    this.#lastId = id;
+    this.lastId = id;
     if (event === 'session-open') this.#openedId = id;
-    if (event === 'intent') this.#pendingId = id;
-    if (event === 'outcome' || event === 'interrupted') this.#pendingId = null;
+    if (event === 'intent') this.pendingId = id;
+    if (event === 'outcome' || event === 'interrupted') this.pendingId = null;
     const aside = event === 'step' && (inReplyTo !== this.#headId || claim === 'conclusion');
     if (event !== null && ADVANCING_EVENTS.includes(event) && !aside) {
       this.#headId = id;
-      if (event !== 'par') this.#shownId = id;
+      if (event !== 'par') this.shownId = id;
     }
     if (body?.event !== 'step' && body?.event !== 'outcome') return;
     const pattern = patternStatusAfter(body.tool, body.outcome);

@@ -1,4 +1,4 @@
-import { fieldsOf, type Json } from '../../base/json.ts';
+import { type Fields, fieldsOf, type Json } from '../../base/json.ts';
 import { type EffectRecord, toBody } from '../bodies.ts';
 import type { Entry } from '../entry.ts';
 import { describeFewerTests } from './weakened-tests.ts';
@@ -55,7 +55,7 @@ export class SessionFindings {
 }
 
 /** The reports of the full test runs that passed. */
-function wholePassesIn(result: Json | undefined): { readonly [key: string]: Json }[] {
+function wholePassesIn(result: Json | undefined): Fields[] {
   const { runs, verdict, command, narrowed } = fieldsOf(result);
   if (Array.isArray(runs)) return runs.flatMap(wholePassesIn);
   return verdict === 'pass' && narrowed !== true && Array.isArray(command) ? [fieldsOf(result)] : [];

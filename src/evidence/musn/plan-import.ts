@@ -1,5 +1,5 @@
 import canonicalize from 'canonicalize';
-import type { Json } from '../../spec/types.ts';
+import type { Fields } from '../../spec/types.ts';
 import { sha256 } from '../chain.ts';
 import type { EntryDraft } from '../entry.ts';
 import { findDraftProblems } from '../entry-schema.ts';
@@ -51,10 +51,8 @@ export function planEvidenceImport(
   return { ok: true, drafts: [root, ...ordered], ephemeral: parentsFirst(ephemeral), dropped: [...dropped] };
 }
 
-type Form = { readonly [key: string]: Json };
-
 function readOne(
-  form: Form,
+  form: Fields,
   defaults: { readonly id: string; readonly sessionId: string },
 ): ReturnType<typeof readMusnForm> {
   if (isMusnForm(form)) return readMusnForm(form, defaults);
@@ -68,7 +66,7 @@ function readOne(
 }
 
 /** Derives an id from an event's content and the number of equal events before it in the log. */
-function idOf(form: Form, seen: Map<string, number>): string {
+function idOf(form: Fields, seen: Map<string, number>): string {
   const text = canonicalize(form) ?? '';
   const nth = seen.get(text) ?? 0;
   seen.set(text, nth + 1);

@@ -1,4 +1,4 @@
-import { isObject, type Json, parseJson } from '../../base/json.ts';
+import { type Fields, isObject, type Json, parseJson } from '../../base/json.ts';
 import { type EdnNode, type EdnProblem, ednIdentityOf } from '../../spec/edn/edn-node.ts';
 import { ednToPlain } from '../../spec/edn/edn-to-plain.ts';
 import { parseEdn } from '../../spec/edn/read-edn.ts';
@@ -9,7 +9,7 @@ export interface ImportFormProblem {
 }
 
 type ReadForms =
-  | { readonly ok: true; readonly forms: readonly { readonly [key: string]: Json }[] }
+  | { readonly ok: true; readonly forms: readonly Fields[] }
   | { readonly ok: false; readonly problems: readonly ImportFormProblem[] };
 
 /**

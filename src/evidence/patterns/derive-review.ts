@@ -1,5 +1,5 @@
 import { FILE_CHANGE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields, Json } from '../../spec/types.ts';
 import { type Body, toBody } from '../bodies.ts';
 import { readFieldText, readFieldTexts, toDialectRecord } from '../dialects/fields.ts';
 import type { Entry } from '../entry.ts';
@@ -16,7 +16,7 @@ import { reviewTextOfRefusal, reviewTextOfTimeLimit } from './review-problems.ts
  * @param stated the agent's own words: `what-went-well`, `what-could-improve`, `suggestions`, `prediction-errors`,
  *   `questions`
  */
-export function deriveReview(entries: readonly Entry[], stated: { readonly [field: string]: Json }): Par {
+export function deriveReview(entries: readonly Entry[], stated: Fields): Par {
   const all = entries.flatMap((entry): EntryWithBody[] => {
     const body = toBody(entry.body);
     return body ? [{ entry, body }] : [];
@@ -151,7 +151,7 @@ function exitErrors(recent: readonly EntryWithBody[]): PredictionError[] {
   const errors = new Map<string, PredictionError>();
   let visit = 0;
   let verdict: string | null = null;
-  let fruit: { readonly [field: string]: Json } = {};
+  let fruit: Fields = {};
   const add = (expected: string, actual: string, magnitude: number) =>
     errors.set(JSON.stringify([visit, expected, actual]), { expected, actual, magnitude });
   for (const { body } of recent) {
@@ -168,7 +168,7 @@ function exitErrors(recent: readonly EntryWithBody[]): PredictionError[] {
 }
 
 /** Size of an exit's prediction error: the share of failed tests if known; 0.5 for a flaky run, 1 for anything else. */
-function howFarOff(actual: string, fruit: { readonly [field: string]: Json }): number {
+function howFarOff(actual: string, fruit: Fields): number {
   if (actual === 'flaky') return 0.5;
   const { failures, 'test-count': count } = fruit;
   if (!Array.isArray(failures) || typeof count !== 'number' || count < 1 || failures.length < 1) return 1;

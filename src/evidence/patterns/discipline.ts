@@ -1,4 +1,4 @@
-import { fieldsOf, type Json } from '../../base/json.ts';
+import { type Fields, fieldsOf, type Json } from '../../base/json.ts';
 import type { Body, OutcomeRecord } from '../bodies.ts';
 import type { ClaimType, EvidenceType } from '../entry.ts';
 import { HELD_BY_OUTCOME, parsePatternOutcome } from './pur.ts';
@@ -57,7 +57,7 @@ export function patternStatusAfter(
   return { pattern, status: holds === null ? 'selected' : holds ? 'held' : 'failed', selects: false };
 }
 
-function patternIn(result: Json, args: { readonly [name: string]: Json } = {}): string | null {
+function patternIn(result: Json, args: Fields = {}): string | null {
   const pattern = fieldsOf(result)['pattern'] ?? args['pattern'];
   return typeof pattern === 'string' && PATTERN_ID_SYNTAX.test(pattern) ? pattern : null;
 }

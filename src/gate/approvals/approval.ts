@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { Json } from '../../spec/types.ts';
+import type { Fields } from '../../spec/types.ts';
 
 /** The kinds of action that can need an approval. */
 export const APPROVAL_KINDS = ['hop', 'mode', 'step', 'delegate'] as const;
@@ -19,7 +19,7 @@ export interface ApprovalSubject {
   readonly action: ApprovalAction;
   readonly reason: string;
   /** The data that the person sees: the diff and commit message for a deploy, the fruit, the exit criteria. */
-  readonly view: { readonly [title: string]: Json };
+  readonly view: Fields;
 }
 
 /** An approval, as the gate judges it. Times are epoch milliseconds. */

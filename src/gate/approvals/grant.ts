@@ -44,7 +44,7 @@ export interface GrantView {
   readonly by: string;
   readonly action: ApprovalAction;
   /** The parts of the first request that later ones must repeat; see {@link approvalFieldsBound}. */
-  readonly bound: { readonly [part: string]: Json };
+  readonly bound: Fields;
   readonly limits: GrantLimits;
   /** Epoch milliseconds. */
   readonly givenAt: number;
@@ -69,7 +69,7 @@ interface GrantedSession {
 export function approvalFieldsBound({ action, view }: Pick<ApprovalSubject, 'action' | 'view'>): GrantView['bound'] {
   if (action.kind === 'mode') return {};
   if (action.kind === 'step' || action.kind === 'delegate') return { shown: { ...view } };
-  const ships = view[APPROVAL_FIELD_TITLES.ships] as { readonly [name: string]: Json } | undefined;
+  const ships = view[APPROVAL_FIELD_TITLES.ships] as Fields | undefined;
   const place = BOUND_SHIPPING_FIELDS.map((name) => [name, ships?.[name] ?? null] as const);
   return {
     ...(ships ? { place: Object.fromEntries(place), commits: earlierCommits(ships) } : {}),

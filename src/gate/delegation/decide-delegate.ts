@@ -3,7 +3,7 @@ import { excerpt, isBlank } from '../../base/text.ts';
 import { getOwn } from '../../spec/names.ts';
 import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { findDelegationEdge } from '../../spec/resolve/derive-edges.ts';
-import type { Delegate, Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
+import type { Delegate, Fields, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
 import type { Approval, ApprovalAction } from '../approvals/approval.ts';
 import { checkApproval } from '../approvals/check-approval.ts';
 import { decideStep } from '../decide-step.ts';
@@ -27,7 +27,7 @@ export interface DelegatePlan {
   readonly from: string;
   readonly delegate: Delegate;
   /** The context that the sub-agent's visit starts with. */
-  readonly context: { readonly [field: string]: Json };
+  readonly context: Fields;
   /** The approval that this start uses up; null if it needs none. */
   readonly approval: Approval | null;
 }

@@ -3,10 +3,10 @@ import type { Environment } from '@marcbachmann/cel-js';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { memoise } from '../../base/memoise.ts';
 import { addLinearMatchesToCel, parseCelRule } from '../../spec/linear-regex.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields, Json } from '../../spec/types.ts';
 
 /** The facts that a CEL rule can read: a map for each root. Their names have `_` instead of `-`. */
-export type CelFacts = Readonly<Record<(typeof ROOTS)[number], { readonly [name: string]: Json }>>;
+export type CelFacts = Readonly<Record<(typeof ROOTS)[number], Fields>>;
 /** `args` has the arguments of a call; for any other rule it is empty. */
 const ROOTS = ['fruit', 'session', 'visit', 'tests', 'backpack', 'visits', 'args'] as const;
 

@@ -1,5 +1,5 @@
 import { getOwn } from '../../spec/names.ts';
-import type { Json, Principal } from '../../spec/types.ts';
+import type { Fields, Principal } from '../../spec/types.ts';
 
 /**
  * A requirement of a machine's transition. Plain JSON, so that it can be a guard's params in the machine's config.
@@ -35,7 +35,7 @@ export type RequirementFacts = {
   /** True if a step has succeeded since the last PAR and nothing is pending. */
   readonly naturalClose: boolean;
   /** The fruit that the visit being left would have now. */
-  readonly fruit: { readonly [field: string]: Json };
+  readonly fruit: Fields;
   /** The results of entry conditions, such as `tests-passed`, by name. */
   readonly conditions: { readonly [name: string]: boolean };
   /** The results of CEL gates, by their text. */

@@ -1,5 +1,5 @@
 import type { HopRequest, ModeRequest, StepRequest } from '../../gate/request.ts';
-import type { Json, Mode, Principal } from '../../spec/types.ts';
+import type { Fields, Mode, Principal } from '../../spec/types.ts';
 import { toPlainJson, toPrincipal, toText } from '../convert-input.ts';
 import { type HopOptions, hopOptionsOf, type ShortHop } from '../short-hop.ts';
 
@@ -29,8 +29,8 @@ export function toHopRequest(hop: HopOptions | ShortHop, fields: readonly string
 }
 
 /** Converts a stated fruit to plain JSON. Field names from EDN may end in a question mark: `ready-to-test?`. */
-export function toFruitFields(fruit: unknown): { readonly [field: string]: Json } {
-  const plain = toPlainJson(fruit) as { readonly [field: string]: Json };
+export function toFruitFields(fruit: unknown): Fields {
+  const plain = toPlainJson(fruit) as Fields;
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) return plain;
   return Object.fromEntries(Object.entries(plain).map(([field, value]) => [field.replace(/\?$/, ''), value]));
 }

@@ -18,7 +18,7 @@ import { OBSERVED_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import { TOOL_EFFECT_FACTS } from '../../spec/policy/tool-effects.ts';
 import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
-import type { Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
+import type { Fields, Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
 import { toPlainJson, toText } from '../convert-input.ts';
 import { mergeFileLists, pathsInToolResult } from '../state/observations.ts';
 
@@ -147,7 +147,7 @@ export async function storeLargeArguments(
   store: EvidenceStore,
   tool: ToolSpec,
   peripheral: PeripheralSpec | undefined,
-  args: { readonly [name: string]: Json },
+  args: Fields,
 ): Promise<{ [name: string]: Json }> {
   const unjudged = listBlobParameters(tool, peripheral).filter(({ name }) => Object.hasOwn(args, name));
   if (unjudged.length === 0) return { ...args };
@@ -159,10 +159,7 @@ export async function storeLargeArguments(
 }
 
 /** Returns an object as evidence keeps it: each large field becomes a blob of its own. */
-export async function storeLargeFields(
-  store: EvidenceStore,
-  fields: { readonly [name: string]: Json },
-): Promise<{ [name: string]: Json }> {
+export async function storeLargeFields(store: EvidenceStore, fields: Fields): Promise<{ [name: string]: Json }> {
   const large = Object.keys(fields).filter((name) => isStoredAsBlob(fields[name]!));
   const stored = { ...fields };
   if (large.length > 0)

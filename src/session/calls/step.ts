@@ -6,7 +6,7 @@ import type { Request } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { BackgroundCommand, CallControls, ToolRefusal } from '../../ports/tool-backend.ts';
 import { recordsIntent } from '../../spec/policy/tool-effects.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields } from '../../spec/types.ts';
 import type { StepResult } from '../call-results.ts';
 import { toPlainJson } from '../convert-input.ts';
 import { trustedCommandKind } from '../state/observations.ts';
@@ -116,7 +116,7 @@ async function runStep(
 export function wouldRefuseField({ overridden }: StepPlan): { readonly wouldRefuse?: WouldBeRefusal } {
   if (!overridden) return {};
   const { code, message, remedy, about } = overridden.denial;
-  return { wouldRefuse: { code, message, remedy, about: toPlainJson(about) as { readonly [field: string]: Json } } };
+  return { wouldRefuse: { code, message, remedy, about: toPlainJson(about) as Fields } };
 }
 
 export const toolRefusalDetails = (tool: string, { message, remedy, argument }: ToolRefusal) => ({

@@ -2,7 +2,7 @@ import type { Entry } from '../../evidence/entry.ts';
 import type { Finding } from '../../evidence/findings/findings.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields, Json } from '../../spec/types.ts';
 import type { RefusedCall } from '../call-results.ts';
 
 /** A call that another program wants to run. */
@@ -19,7 +19,7 @@ export interface NativeTicket {
   /** Id of the intent's entry; null for a tool that only observes or talks. */
   readonly intent: string | null;
   readonly tool: string;
-  readonly args: { readonly [name: string]: Json };
+  readonly args: Fields;
   readonly before: Json;
 }
 

@@ -5,7 +5,7 @@ import { getOwn } from '../../spec/names.ts';
 import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import { FILE_CHANGE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
-import type { FruitObservation, Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import type { Fields, FruitObservation, Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 
 export interface TestRun {
   readonly command: string;
@@ -41,7 +41,7 @@ export interface VisitObservations {
   readonly patterns: readonly string[];
   readonly par: Json;
   /** The last value of each field that a backend reported. */
-  readonly reported: { readonly [field: string]: Json };
+  readonly reported: Fields;
 }
 
 export const NO_OBSERVATIONS: VisitObservations = {
@@ -83,7 +83,7 @@ export function addStepToObservations(
     readonly tool: string;
     readonly outcome: OutcomeRecord;
     readonly effects: readonly EffectRecord[] | 'unobserved';
-    readonly observed?: { readonly [field: string]: Json };
+    readonly observed?: Fields;
   },
   change: number,
   trusted: TrustedReport,
@@ -140,7 +140,7 @@ export function pathsInToolResult(list: Json | undefined): readonly string[] {
 }
 
 /** The test runs that a backend reported. The text of their output is not interpreted. */
-export function readTestRuns(result: { readonly [key: string]: Json }, change: number): readonly TestRun[] {
+export function readTestRuns(result: Fields, change: number): readonly TestRun[] {
   const { verdict, runs } = result;
   if (Array.isArray(runs)) return runs.flatMap((run) => readTestRuns(fieldsOf(run), change));
   if (verdict !== 'pass' && verdict !== 'fail' && verdict !== 'error') return [];
@@ -235,7 +235,7 @@ export function observedFruitOf(
   spec: PeripheralSpec,
   visit: VisitObservations,
   sessionRuns: readonly TestRun[],
-): { readonly [field: string]: Json } {
+): Fields {
   const fruit: { [field: string]: Json } = {};
   for (const [field, rule] of Object.entries(spec.fruit))
     if (rule.kind === 'observed') setOwnField(fruit, field, observation(rule.from, visit, sessionRuns));

@@ -5,7 +5,7 @@ import { type ChainHead, EMPTY_CHAIN } from '../../evidence/entry.ts';
 import type { GrantView } from '../../gate/approvals/grant.ts';
 import type { TreeState, TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { PatternStatus } from '../../gate/session-view.ts';
-import type { Json, Mode } from '../../spec/types.ts';
+import type { Fields, Json, Mode } from '../../spec/types.ts';
 import type { TestRun, VisitObservations } from './observations.ts';
 
 export interface VisitState {
@@ -59,8 +59,8 @@ export interface SessionFacts {
   readonly patterns: { readonly [pattern: string]: PatternStatus };
   /** By pattern, the id of the entry that last selected it. An outcome of the pattern replies to that entry. */
   readonly selections: { readonly [pattern: string]: string };
-  readonly backpack: { readonly [field: string]: Json };
-  readonly fruits: { readonly [peripheral: string]: { readonly [field: string]: Json } };
+  readonly backpack: Fields;
+  readonly fruits: { readonly [peripheral: string]: Fields };
   /** The last recorded position in the inbox, and the last one among the receipts of the session's own messages. */
   readonly inbox: { readonly seq: number; readonly receipt: number };
   readonly usedNonces: readonly string[];

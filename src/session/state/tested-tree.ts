@@ -1,4 +1,4 @@
-import { fieldsOf, type Json } from '../../base/json.ts';
+import { type Fields, fieldsOf, type Json } from '../../base/json.ts';
 import {
   type ObservedTree,
   pathsChangedSince,
@@ -23,7 +23,7 @@ export async function addTestedTree(
   if (outcome.status !== 'ok') return report;
   const result = fieldsOf(outcome.result);
   const now = result['verdict'] === 'pass' ? await observe() : before;
-  const withFields = (more: { readonly [field: string]: Json }): ToolReport => ({
+  const withFields = (more: Fields): ToolReport => ({
     ...report,
     outcome: { status: 'ok', result: { ...result, ...more } },
   });
@@ -39,7 +39,7 @@ export async function addTestedTree(
 
 const treeRecord = ({ kind, id, head, changed }: TreeState): Json => ({ kind, id, head, changed });
 
-function withoutPass(result: { readonly [key: string]: Json }, why: string): { readonly [key: string]: Json } {
+function withoutPass(result: Fields, why: string): Fields {
   const own: { [key: string]: Json } = result['verdict'] === 'pass' ? { verdict: NO_VERDICT, reportProblem: why } : {};
   const { runs } = result;
   return Array.isArray(runs)

@@ -1,4 +1,4 @@
-import type { Json } from '../types.ts';
+import type { Fields } from '../types.ts';
 
 /** The switches of an agency peripheral: files, commands, and the network. A switch that is left out is off. */
 export const AGENCY_SWITCHES = ['fs', 'shell', 'http'] as const;
@@ -13,9 +13,7 @@ export const DRIVER_KINDS = ['scripted', 'http', 'ai-sdk', 'claude-code', 'codex
 export type DriverKind = (typeof DRIVER_KINDS)[number];
 
 /** The form of an answer: text, or JSON that fits a schema. */
-type ResponseSpec =
-  | { readonly type: 'text' }
-  | { readonly type: 'json'; readonly schema: { readonly [keyword: string]: Json } };
+type ResponseSpec = { readonly type: 'text' } | { readonly type: 'json'; readonly schema: Fields };
 
 /** A peripheral that runs once: it renders a prompt from inputs, and returns one response. */
 export interface AgencyPeripheral {

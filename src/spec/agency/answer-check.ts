@@ -1,8 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { schemaRegex } from '../linear-regex.ts';
-import type { Json } from '../types.ts';
-
-type AnswerSchema = { readonly [keyword: string]: Json };
+import type { Fields, Json } from '../types.ts';
 
 /** Returns the problem of an answer; null if it fits. */
 type AnswerCheck = (answer: Json) => string | null;
@@ -13,7 +11,7 @@ type AnswerCheck = (answer: Json) => string | null;
  *
  * @throws Error if it is not a JSON Schema of the draft 2020-12
  */
-export function compileAnswerCheck(schema: AnswerSchema): AnswerCheck {
+export function compileAnswerCheck(schema: Fields): AnswerCheck {
   const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false, code: { regExp: schemaRegex } });
   const validate = ajv.compile(schema);
   if ('$async' in validate) throw new Error('"$async" is not supported');

@@ -7,7 +7,7 @@ import { readYaml } from '../load/read-yaml.ts';
 import { type SourceDocument, specProblemReporter } from '../load/source-document.ts';
 import { describeSimilarName } from '../names.ts';
 import { type PartiallyParsed, parseValidParts } from '../schema/parse-partial.ts';
-import type { Json } from '../types.ts';
+import type { Fields, Json } from '../types.ts';
 import { AgencyAgentFile, AgencyPeripheralFile } from './agency-file.ts';
 import type { AgencyAgent, AgencyPeripheral, AgencySpec, DriverKind } from './agency-types.ts';
 import { compileAnswerCheck } from './answer-check.ts';
@@ -117,7 +117,7 @@ function peripheralOf(file: PartiallyParsed<AgencyPeripheralFile>, report: Repor
 function checkSchema(schema: unknown, report: ReportSpecProblem): void {
   if (schema === undefined) return report(['response'], '"schema" is missing', 'a JSON Schema of the answer');
   try {
-    compileAnswerCheck(schema as { readonly [keyword: string]: Json });
+    compileAnswerCheck(schema as Fields);
   } catch (error) {
     report(['response', 'schema'], `is not a JSON Schema: ${(error as Error).message}`);
   }

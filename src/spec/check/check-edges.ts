@@ -1,10 +1,10 @@
-import { checkCelRule } from '../cel-facts.ts';
+import { checkCelRule, type FactScope } from '../cel-facts.ts';
 import { edgesFromPeripheral } from '../edges-from.ts';
 import { getOwn } from '../names.ts';
 import { targetOfHopExit } from '../resolve/derive-edges.ts';
-import type { Edge, FruitType, PeripheralSpec, ToolSpec } from '../types.ts';
+import type { Edge, FruitType, GateRule, PeripheralSpec, ToolSpec } from '../types.ts';
 import type { DefinedSpecNames } from './defined-names.ts';
-import type { ReportSpecProblem } from './spec-problem.ts';
+import type { ReportSpecProblem, SpecPath } from './spec-problem.ts';
 
 type Peripherals = { readonly [id: string]: PeripheralSpec };
 /** Collects the problems of each peripheral's file, by the peripheral's id. */
@@ -49,32 +49,23 @@ export function checkPeripheralCelRules(
   reports: Reports,
   tools: { readonly [id: string]: ToolSpec },
 ): void {
-  const ids = [...defined.peripherals];
   const fruitTypes = fruitTypesOf(defined);
   for (const peripheral of Object.values(peripherals)) {
     const report = reports[peripheral.id]!;
+    const scope = { fruit: fruitTypes([peripheral]), peripherals: [...defined.peripherals] };
     for (const { name, opens } of peripheral.exits) {
       opens.forEach(({ when }, index) => {
-        if (when === null) return;
-        const problem = checkCelRule(when, { fruit: fruitTypes([peripheral]), peripherals: ids });
         const path = opens.length === 1 ? ['exit', name, 'when'] : ['exit', name, index, 'when'];
-        if (problem) report(path, problem.message, problem.suggestion);
+        if (when !== null) checkRule(report, path, when, scope);
       });
     }
     for (const [tool, gates] of Object.entries(peripheral.calls ?? {})) {
       const args = argsOf(getOwn(tools, tool)?.parameters ?? []);
-      gates.forEach((gate, index) => {
-        if (gate.kind !== 'when') return;
-        const problem = checkCelRule(gate.cel, { fruit: fruitTypes([peripheral]), peripherals: ids, args });
-        if (problem) report(['calls', tool, index, 'when'], problem.message, problem.suggestion);
-      });
+      checkGates(report, ['calls', tool], gates, { ...scope, args });
     }
     for (const [to, rules] of Object.entries(peripheral.gates)) {
       const fruit = fruitTypes([peripheral, ...peripheralsWithExitTo(peripherals, to)]);
-      rules.forEach((rule, index) => {
-        const problem = rule.kind === 'when' ? checkCelRule(rule.cel, { fruit, peripherals: ids }) : null;
-        if (problem) report(['gates', to, index, 'when'], problem.message, problem.suggestion);
-      });
+      checkGates(report, ['gates', to], rules, { ...scope, fruit });
     }
   }
 }
@@ -87,10 +78,7 @@ export function checkOwnConditions(
   report: ReportSpecProblem,
 ): void {
   const scope = { fruit: fruitTypesOf(defined)(Object.values(peripherals)), peripherals: [...defined.peripherals] };
-  for (const [name, cel] of Object.entries(conditions)) {
-    const problem = checkCelRule(cel, scope);
-    if (problem) report(['conditions', name], problem.message, problem.suggestion);
-  }
+  for (const [name, cel] of Object.entries(conditions)) checkRule(report, ['conditions', name], cel, scope);
 }
 
 /** Checks the CEL rules of the tools; they may use any peripheral's fruit. */
@@ -100,15 +88,20 @@ export function checkToolCelRules(
   defined: DefinedSpecNames,
   report: ReportSpecProblem,
 ): void {
-  const fruit = fruitTypesOf(defined)(Object.values(peripherals));
-  for (const { id, gates = [], parameters } of Object.values(tools)) {
-    const args = argsOf(parameters);
-    gates.forEach((gate, index) => {
-      const problem =
-        gate.kind === 'when' ? checkCelRule(gate.cel, { fruit, peripherals: [...defined.peripherals], args }) : null;
-      if (problem) report(['tools', id, 'gates', index, 'when'], problem.message, problem.suggestion);
-    });
-  }
+  const scope = { fruit: fruitTypesOf(defined)(Object.values(peripherals)), peripherals: [...defined.peripherals] };
+  for (const { id, gates = [], parameters } of Object.values(tools))
+    checkGates(report, ['tools', id, 'gates'], gates, { ...scope, args: argsOf(parameters) });
+}
+
+function checkGates(report: ReportSpecProblem, at: SpecPath, gates: readonly GateRule[], scope: FactScope): void {
+  gates.forEach((gate, index) => {
+    if (gate.kind === 'when') checkRule(report, [...at, index, 'when'], gate.cel, scope);
+  });
+}
+
+function checkRule(report: ReportSpecProblem, at: SpecPath, cel: string, scope: FactScope): void {
+  const problem = checkCelRule(cel, scope);
+  if (problem) report(at, problem.message, problem.suggestion);
 }
 
 const argsOf = (parameters: ToolSpec['parameters']) =>

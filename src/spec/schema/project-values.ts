@@ -1,6 +1,7 @@
 import { optional, z } from 'zod';
 import { globProblem } from '../../base/glob.ts';
 import { MAX_MASK_LENGTH } from '../policy/limits.ts';
+import { reportProblem } from './path-schema.ts';
 
 export const CommandWordsSchema = z
   .array(z.string().regex(/^[^\0]+$/, 'is not a word of a command: not empty, no NUL'))
@@ -83,7 +84,4 @@ export const MaskPatternSchema = z
   .string()
   .max(MAX_MASK_LENGTH, `is longer than ${MAX_MASK_LENGTH} characters`)
   .regex(/^(?:!\/?)?[^/\\\0!][^\\\0]*$/, 'is not a pattern inside the root: no leading /, no backslash, not empty')
-  .superRefine((pattern, context) => {
-    const problem = globProblem(pattern);
-    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-  });
+  .superRefine(reportProblem(globProblem));

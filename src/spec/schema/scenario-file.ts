@@ -1,5 +1,5 @@
 import { optional, z } from 'zod';
-import { type Json, type Mode, PRINCIPALS, type Principal } from '../types.ts';
+import { type Fields, type Json, type Mode, PRINCIPALS, type Principal } from '../types.ts';
 import { SpecNameSchema } from './name-schema.ts';
 
 const Values = z.record(z.string(), z.json());
@@ -105,8 +105,6 @@ export type ScenarioFile = z.output<typeof ScenarioFile>;
 
 export const SCENARIO_VERBS = ['mode', 'start', 'step', 'hop', 'stop', 'close'] as const;
 
-type Values = { readonly [key: string]: Json };
-
 /** The action of one step; absent optional values stay absent. */
 export type ScenarioAction =
   | {
@@ -118,17 +116,17 @@ export type ScenarioAction =
       readonly exitCriteria?: string;
       readonly by?: Principal;
     }
-  | { readonly verb: 'start'; readonly peripheral: string; readonly context?: Values; readonly by?: Principal }
-  | { readonly verb: 'step'; readonly tool: string; readonly args: Values | readonly Json[] }
+  | { readonly verb: 'start'; readonly peripheral: string; readonly context?: Fields; readonly by?: Principal }
+  | { readonly verb: 'step'; readonly tool: string; readonly args: Fields | readonly Json[] }
   | {
       readonly verb: 'hop';
       readonly to: string;
       readonly exit?: string;
       readonly reason?: string;
-      readonly fruit?: Values;
+      readonly fruit?: Fields;
       readonly by?: Principal;
     }
-  | { readonly verb: 'stop'; readonly reason: string; readonly fruit?: Values }
+  | { readonly verb: 'stop'; readonly reason: string; readonly fruit?: Fields }
   | { readonly verb: 'close'; readonly reason?: string };
 
 export interface ScenarioStep {
@@ -136,7 +134,7 @@ export interface ScenarioStep {
   readonly say: string | null;
   /** The operator's answer to an approval, for runs without a person; null if none is recorded. */
   readonly approve: 'given' | 'refused' | null;
-  readonly expect: { readonly denied: string } | { readonly result: Values } | null;
+  readonly expect: { readonly denied: string } | { readonly result: Fields } | null;
   readonly line: number | null;
 }
 

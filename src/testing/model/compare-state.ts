@@ -2,7 +2,7 @@ import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { computeObservedFruit } from '../../audit/rules/audited-observations.ts';
 import { isSameJson } from '../../audit/rules/compare-json.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields, Json } from '../../spec/types.ts';
 
 /** A value or answer that the spec demands, and the other one that the session gave. */
 export interface StateDifference {
@@ -21,8 +21,6 @@ function isEqual(expected: Json | undefined, actual: Json | undefined): boolean 
   return true;
 }
 
-type Facts = { readonly [name: string]: Json };
-
 /** Describes the difference between a session's status and its evidence; null if there is none. */
 export function compareStatusWithState(
   { specs }: AuditedPin,
@@ -31,7 +29,7 @@ export function compareStatusWithState(
 ): StateDifference | null {
   const { visit, backpack } = state;
   const spec = visit && specs.peripherals[visit.peripheral];
-  const expected: Facts = {
+  const expected: Fields = {
     sessionId: state.sessionId,
     agent: state.agent,
     mode: state.mode,
@@ -50,7 +48,7 @@ export function compareStatusWithState(
     // The session's identity, which no context and no fruit changes.
     who: { 'session-id': state.sessionId, author: state.agent },
   };
-  const actual: Facts = {
+  const actual: Fields = {
     sessionId: status.sessionId,
     agent: status.agent,
     mode: status.mode,

@@ -6,7 +6,7 @@ import { gatesOfCall } from '../../spec/call-gates.ts';
 import { listModesOfGate } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
-import type { Json, PeripheralSpec, ProjectConfig, SpecSet, TestCommand, ToolSpec } from '../../spec/types.ts';
+import type { Fields, Json, PeripheralSpec, ProjectConfig, SpecSet, TestCommand, ToolSpec } from '../../spec/types.ts';
 import { joinCelRules } from '../model/cel-rules-text.ts';
 import { chooseWritableFile, makeSampleArguments } from './sample-arguments.ts';
 import { sampleOfType, sampleStatedFruit, sampleStatedFruits, sampleValuesForRules } from './stated-fruit.ts';
@@ -72,12 +72,7 @@ function hops({ specs }: AuditedPin, from: PeripheralSpec): Move[] {
   return sampleStatedFruits(specs, from).flatMap(({ note, fruit }) => hopsWith(specs, from, fruit, note));
 }
 
-function hopsWith(
-  specs: SpecSet,
-  from: PeripheralSpec,
-  fruit: { readonly [field: string]: Json },
-  note: string,
-): Move[] {
+function hopsWith(specs: SpecSet, from: PeripheralSpec, fruit: Fields, note: string): Move[] {
   return from.exits.flatMap(({ name: exit, opens }) =>
     opens.flatMap(({ to }) => {
       const target = getOwn(specs.peripherals, to);

@@ -2,7 +2,7 @@ import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { edgesFromPeripheral } from '../../spec/edges-from.ts';
-import type { Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import type { Fields, Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { type Move, moveOfRequest, movesToTryIn } from './moves.ts';
 import { modeChangesLikelyRefused } from './negative-modes.ts';
 import { INHERITED_MEMBER_NAMES, stepOutsideEnvelope, stepsLikelyRefused } from './negative-steps.ts';
@@ -176,18 +176,16 @@ const isApproved = (specs: SpecSet, from: string, target: string): boolean =>
     ({ to, gates }) => to === target && gates.some(({ kind }) => kind === 'approval'),
   );
 
-type Fruit = { readonly [field: string]: Json };
-
 /** One value of each type of a stated field, and some that look similar. */
 const OF_EVERY_KIND: readonly Json[] = ['stated', '', 1, 1.5, true, null, ['stated'], { stated: true }];
 
 /** Fruits that rules may refuse, each with its defect: unknown, invented, missing, or of another type. */
-function oddFruits(spec: PeripheralSpec): readonly (readonly [what: string, fruit: Fruit])[] {
+function oddFruits(spec: PeripheralSpec): readonly (readonly [what: string, fruit: Fields])[] {
   const stated = sampleStatedFruit(spec);
   return [
     ['a strange fruit', { ...stated, 'no-such-field': 1 }],
     ['a fruit of an inherited name', { ...stated, constructor: 1 }],
-    ...Object.entries(spec.fruit).flatMap(([field, rule]): (readonly [string, Fruit])[] => {
+    ...Object.entries(spec.fruit).flatMap(([field, rule]): (readonly [string, Fields])[] => {
       const { [field]: _, ...without } = stated;
       if (rule.kind === 'observed') return [[`${field} made up`, { ...stated, [field]: { made: 'up' } }]];
       return [

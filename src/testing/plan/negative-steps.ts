@@ -1,6 +1,6 @@
 import { type AuditedPin, type AuditState, visitScope } from '../../audit/rules/audit-state.ts';
 import { isObject } from '../../base/json.ts';
-import type { Json, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
+import type { Fields, Json, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 import type { Move } from './moves.ts';
 import { pathsLikelyRefused } from './odd-paths.ts';
 import { rotateList } from './rotate-list.ts';
@@ -113,13 +113,10 @@ function misuseTool(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen:
 /** Maximum number of odd paths for a parameter after another one of the same role was tried with all of them. */
 const MAX_REPEATED_PATHS = 6;
 
-const inOrder = ({ parameters }: ToolSpec, args: { readonly [name: string]: Json }): Json =>
-  parameters.map(({ name }) => args[name] ?? null);
-
-type Schema = { readonly [keyword: string]: Json };
+const inOrder = ({ parameters }: ToolSpec, args: Fields): Json => parameters.map(({ name }) => args[name] ?? null);
 
 /** Values around the edges of a JSON Schema: other types, beyond bounds, outside lists. Some may be valid. */
-function oddValues(schema: Schema): readonly Json[] {
+function oddValues(schema: Fields): readonly Json[] {
   const { minimum, maximum, items } = schema;
   const bounds = [minimum, maximum].filter((bound) => typeof bound === 'number');
   return [

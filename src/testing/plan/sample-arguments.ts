@@ -1,6 +1,6 @@
 import { isWritablePath } from '../../audit/rules/audited-path.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
-import type { Json, ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
+import type { Fields, Json, ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 
 /** The limits of a call's arguments: its scope and the session's files. */
 interface SampleScope {
@@ -10,7 +10,7 @@ interface SampleScope {
 }
 
 /** Arguments that the catalogue and the scope both accept; null if the scope allows no call. */
-export function makeSampleArguments(tool: ToolSpec, reach: SampleScope): { readonly [name: string]: Json } | null {
+export function makeSampleArguments(tool: ToolSpec, reach: SampleScope): Fields | null {
   const args: { [name: string]: Json } = {};
   for (const parameter of tool.parameters) {
     const needed =
@@ -70,7 +70,7 @@ function sampleCommand({ id }: ToolSpec, { command }: ScopeRule, config: Project
 }
 
 /** A value that a JSON Schema accepts, for the schemas that tools use. */
-export function sampleOfSchema(schema: { readonly [keyword: string]: Json }): Json {
+export function sampleOfSchema(schema: Fields): Json {
   const { enum: values, const: fixed, anyOf, oneOf, default: fallback } = schema;
   if (fixed !== undefined) return fixed;
   if (Array.isArray(values) && values[0] !== undefined) return values[0];

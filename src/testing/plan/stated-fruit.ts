@@ -1,4 +1,4 @@
-import type { FruitType, Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import type { Fields, FruitType, Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { joinCelRules } from '../model/cel-rules-text.ts';
 
 export function sampleStatedFruit({ fruit }: PeripheralSpec): { [field: string]: Json } {
@@ -11,7 +11,7 @@ export function sampleStatedFruit({ fruit }: PeripheralSpec): { [field: string]:
 
 export function sampleOfType(type: FruitType): Json {
   if (Array.isArray(type)) return (type as readonly string[])[0] ?? '';
-  const values: { readonly [name: string]: Json } = {
+  const values: Fields = {
     string: 'stated',
     integer: 1,
     number: 1,

@@ -1,7 +1,7 @@
 import { getOwn } from '../../../spec/names.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS } from '../../../spec/policy/command-tools.ts';
-import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../../spec/types.ts';
+import type { Fields, Json, ProjectConfig, ScopeRule, ToolSpec } from '../../../spec/types.ts';
 import {
   gitArgumentsRefusalReason,
   gitCommandRefusalReason,
@@ -41,7 +41,7 @@ const isCommand = (words: readonly string[], command: readonly string[]): boolea
 /** A call of a tool with arguments of the role `command`. */
 interface AuditedCommand {
   readonly tool: ToolSpec;
-  readonly args: { readonly [name: string]: Json };
+  readonly args: Fields;
   readonly scope: ScopeRule;
   readonly config: ProjectConfig;
   readonly root: string;

@@ -2,7 +2,7 @@ import { isObject } from '../../../base/json.ts';
 import { type Body, toBody } from '../../../evidence/bodies.ts';
 import { isMessageRecipient } from '../../../messages/resolve-address.ts';
 import { RECEIPT_STATES } from '../../../spec/policy/closed-lists.ts';
-import type { Json } from '../../../spec/types.ts';
+import type { Fields, Json } from '../../../spec/types.ts';
 import type { Database } from '../node-sqlite.ts';
 import { type NamedStatements, prepareAtFirstUse, type SqliteRow } from '../statements.ts';
 
@@ -82,14 +82,7 @@ export class CorrespondenceCheck {
   /** Adds a step that sent a bell or a whistle, and the answer that the whistle waited for. */
   #step(sessionId: string, seq: number, { tool, args, outcome }: Extract<Body, { event: 'step' }>): void {
     if ((tool !== 'bell' && tool !== 'whistle') || outcome.status !== 'ok' || !isObject(outcome.result)) return;
-    const {
-      message: id,
-      to,
-      seq: recordedSeq,
-      act,
-      sentAt,
-      answer,
-    } = outcome.result as { readonly [field: string]: Json };
+    const { message: id, to, seq: recordedSeq, act, sentAt, answer } = outcome.result as Fields;
     if (typeof id !== 'string' || typeof sentAt !== 'string') return;
     const address = `${SESSION}${sessionId}`;
     this.#sent.add(id);

@@ -1,7 +1,7 @@
 import { isObject, parseJson } from '../../../base/json.ts';
 import type { EntryDraft } from '../../../evidence/entry.ts';
 import { RECEIPT_STATES } from '../../../spec/policy/closed-lists.ts';
-import type { Json } from '../../../spec/types.ts';
+import type { Fields, Json } from '../../../spec/types.ts';
 import { subjectIndexKey } from '../facets.ts';
 import type { Database } from '../node-sqlite.ts';
 import { type NamedStatements, prepareAtFirstUse } from '../statements.ts';
@@ -30,7 +30,7 @@ export class DispatchCheck {
   /** Passes an ephemeral entry to the check, in any order. Entries that do not record a dispatch are ignored. */
   add(sessionId: string, { id, subject, tags, inReplyTo }: Omit<EntryDraft, 'body'>, body: Json): void {
     if (!tags?.includes('social') || !isObject(body)) return;
-    const { event, message } = body as { readonly [field: string]: Json };
+    const { event, message } = body as Fields;
     if (event !== 'dispatch' && event !== 'outcome') return;
     const wrong = (text: string, isGap = false) => this.#report(sessionId, `ephemeral ${id}`, text, isGap);
     const parent = event === 'dispatch' ? undefined : `dispatch-${message}`;
@@ -43,7 +43,7 @@ export class DispatchCheck {
     if (isOver === undefined) wrong('the dispatch has no outcome and no failure', true);
   }
 
-  #outcome(id: string, outcome: { readonly [field: string]: Json }, wrong: (text: string) => void): void {
+  #outcome(id: string, outcome: Fields, wrong: (text: string) => void): void {
     const text = this.#sql.body.get(`dispatch-${id}`)?.['body'];
     if (text === undefined) return wrong('the outcome has no dispatch');
     if (text === 'null') return; // It was erased.

@@ -8,7 +8,7 @@ const diffOf = (root: string, files: string[] | null, mask?: readonly string[]) 
   diffOfWorkingTree(root, { view: files === null ? {} : { ships: { files } } }, mask);
 
 describe('the diff that a person approves', () => {
-  it('the diff that a person approves shows each text, whatever the index, the settings and .gitattributes say', async () => {
+  it('shows each text, whatever the index, the settings and .gitattributes say', async () => {
     const { root } = repository();
     git(root, 'update-index', '--assume-unchanged', 'src/a.txt');
     git(root, 'update-index', '--skip-worktree', 'README.md');
@@ -27,7 +27,7 @@ describe('the diff that a person approves', () => {
     expect((await diffOf(root, [])).lines).toEqual([]);
   });
 
-  it('the diff that a person approves is complete before the first commit, and if a folder replaces a file', async () => {
+  it('is complete before the first commit, and if a folder replaces a file', async () => {
     const fresh = temporaryFolder();
     git(fresh, 'init', '-q');
     put(fresh, 'a.txt', 'first\n');
@@ -41,7 +41,7 @@ describe('the diff that a person approves', () => {
     expect(lines.filter((line) => /^[+-]\w/.test(line))).toEqual(['-one', '+inner']);
   });
 
-  it('the diff that a person approves shows the other files if one is too large', async () => {
+  it('shows the other files if one is too large', async () => {
     const { root } = repository();
     put(root, 'README.md', Buffer.alloc(17 << 20).toString());
     put(root, 'src/a.txt', 'two\n');

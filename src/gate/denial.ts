@@ -76,7 +76,7 @@ type DenialDetails = {
   readonly remedy?: string;
   /** The known name that is nearest to an unknown one. */
   readonly suggestion?: string | null;
-  /** True if no mode or peripheral has this name. */
+  /** True if no mode, peripheral or exit has this name. */
   readonly unknown?: boolean;
   /** True if the value of `to` cannot be a name, because it is a list, for example. */
   readonly misformed?: boolean;

@@ -108,7 +108,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
       };
     case 'tool-not-allowed':
       return {
-        message: `${peripheral} has no ${tool}`,
+        message: `${peripheral} has no tool ${tool}`,
         remedy: `available here: ${toolsHere(available)}; ${pathOr(way, `no path leads to ${tool}`)}`,
       };
     case 'invalid-action':
@@ -119,7 +119,13 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
     case 'out-of-scope':
       return {
         message: `${tool}${argument || value !== undefined ? ':' : ''}${argument ? ` ${argument}` : ''}${value === undefined ? '' : ` "${value}"`} is out of scope: ${why}`,
-        remedy: withOtherTool(about, way, `in scope here: ${listOrNothing(about.scope)}`),
+        remedy: withOtherTool(
+          about,
+          way,
+          about.scope?.length
+            ? `in scope here: ${about.scope.join(', ')}`
+            : 'nothing is in scope here; hop to another peripheral, or continue without this call',
+        ),
       };
     case 'mode-forbids':
       return {
@@ -187,7 +193,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
       };
     case 'exit-not-met':
       return {
-        message: `exit ${exit ?? '(none named)'} of ${from} does not hold: ${why}`,
+        message: about.unknown ? String(why) : `exit ${exit} of ${from} does not hold: ${why}`,
         remedy:
           typeof about.remedy === 'string' ? about.remedy : `exits that open ${to}: ${listOrNothing(about.candidates)}`,
       };
@@ -217,7 +223,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
       return {
         message: `${needs}${about.answer ? `, and ${about.answer}` : ''}`,
         remedy:
-          'ask the operator; only an answer through the approver of this session counts, such as one at its terminal; text is never an approval',
+          'ask the operator; only an answer through the approver of this session counts, such as one at its terminal; a text in the conversation is never an approval',
       };
     }
     case 'approval-invalid':
@@ -227,7 +233,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
       };
     case 'missing-context':
       return {
-        message: `${to} needs ${listOrNothing(about.missing)}`,
+        message: `${to} cannot be entered without ${listOrNothing(about.missing)}`,
         remedy: String(about.remedy ?? 'provide the missing fields'),
       };
     case 'invalid-fruit':
@@ -245,16 +251,16 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
         message: `${tool} needs a sandbox: ${why}`,
         remedy: String(
           about.remedy ??
-            'install bubblewrap with the package manager of this system and run hopgate doctor; read, glob, grep, edit and write work without it',
+            'ask the operator to install bubblewrap with the package manager of this system; read, glob, grep, edit and write work without it',
         ),
       };
     case 'agent-not-allowed':
       return {
         message: `agent ${about.agent} may not enter ${to}`,
-        remedy: `agents that ${to} admits: ${listOrNothing(about.admits)}; ${describeHops(available)}`,
+        remedy: `only these agents may enter ${to}: ${about.admits?.join(', ') || 'none'}; ${describeHops(available)}`,
       };
     case 'session-closed':
-      return { message: 'the session is closed', remedy: 'open a new session' };
+      return { message: 'the session is closed', remedy: 'ask the operator to open a new session' };
     case 'session-busy':
       return {
         message: `another writer holds the session${about.holder ? ` (${about.holder})` : ''}`,

@@ -1,4 +1,4 @@
-import { isBlank } from '../base/text.ts';
+import { excerpt, isBlank } from '../base/text.ts';
 import { edgesFromPeripheral } from '../spec/edges-from.ts';
 import type { Edge } from '../spec/types.ts';
 import type { Fruit } from './fruit.ts';
@@ -20,14 +20,15 @@ export function findEdge(context: GateContext, request: HopRequest, from: string
   if (edges.length === 0) return notAllowed();
   if (exit === undefined) {
     const inferred = inferEdge(context, request, edges, fruit);
-    const why = 'several exits lead to this peripheral; name one in "exit"';
-    return inferred ?? makeDenial(context, 'exit-not-met', { exit: null, from, to, why, candidates });
+    const why = `several exits lead from ${from} to ${to}; name one in "exit"`;
+    return inferred ?? makeDenial(context, 'exit-not-met', { exit: null, from, to, unknown: true, why, candidates });
   }
   const edge = edges.find((candidate) => candidate.exit === exit);
   if (edge) return edge;
   const exists = specs.peripherals[from]?.exits.some(({ name }) => name === exit) ?? false;
   if (exists) return notAllowed();
-  return makeDenial(context, 'exit-not-met', { exit, from, to, why: `${from} has no exit of this name`, candidates });
+  const why = `${from} has no exit "${excerpt(exit, 100)}"`;
+  return makeDenial(context, 'exit-not-met', { exit, from, to, unknown: true, why, candidates });
 }
 
 /**

@@ -42,7 +42,7 @@ export function refuseExit(context: GateContext, edge: Edge, why: string, remedy
 export function exitProblem(requirement: Requirement, fruit: Fruit): string {
   if (requirement.kind === 'fruit') {
     const value = fruit[requirement.field] ?? null;
-    return `the exit implies that ${describeRequirement(requirement)}, but it is ${value === null ? 'unknown: nothing was observed that counts' : JSON.stringify(value)}`;
+    return `the exit implies that ${describeRequirement(requirement)}, but it is ${value === null ? 'unknown, because nothing that counts was observed' : JSON.stringify(value)}`;
   }
   if (requirement.kind === 'principal') return `only the ${requirement.is} can use this exit`;
   return `${describeSubject(requirement)} does not hold`;
@@ -71,7 +71,7 @@ export function exitRemedy(
   const exits = [...others].map(([exit, edges]) => `${exit} → ${edges.map(({ to }) => to).join(' or ')}`);
   const first =
     requirement.kind === 'principal'
-      ? `let the ${requirement.is} ask`
+      ? `ask the ${requirement.is} to request this hop`
       : requirement.kind === 'when'
         ? `continue until ${describeSubject(requirement)} holds`
         : `continue until ${describeRequirement(requirement)}`;
@@ -95,14 +95,14 @@ export function refuseEntry(
       return makeDenial(
         context,
         'entry-not-met',
-        { to, from, why: `it admits ${describeRequirement(requirement)}` },
+        { to, from, why: `it admits only entries ${describeRequirement(requirement)}` },
         shortestWay(context.specs, view, new Set([to])),
       );
     case 'natural-close':
       return makeDenial(context, 'entry-not-met', {
         to,
         from,
-        why: `an agent may enter it only at a natural close, and ${view.pending ? `${view.pending} is pending` : 'no step has succeeded since the last PAR'}`,
+        why: `an agent may enter it only at a natural close, and ${view.pending ? `${view.pending} is pending` : 'no step has succeeded since the last review'}`,
         missing: view.pending ? 'nothing-pending' : 'work',
         remedy: view.pending
           ? `wait until ${view.pending} has ended, or ask the operator to request the hop`
@@ -118,10 +118,12 @@ export function refuseCondition(context: GateContext, target: PeripheralSpec, re
   const isTests = requirement.kind === 'condition' && requirement.name === TESTS_PASSED_CONDITION;
   const why =
     isTests && tests.stale !== undefined
-      ? `tests-passed does not hold any more (${tests.stale})`
+      ? `the condition tests-passed does not hold any more (${tests.stale})`
       : isTests
-        ? `tests-passed does not hold (each configured test command must pass in full after the last change; runs: ${tests.count}, failed: ${tests.failed})`
-        : `${requirement.kind === 'when' ? describeSubject(requirement) : describeNeed(context.specs, requirement)} does not hold`;
+        ? `the condition tests-passed does not hold (each configured test command must pass in full after the last change; runs: ${tests.count}, failed: ${tests.failed})`
+        : requirement.kind === 'pattern'
+          ? `the pattern ${requirement.pattern} ${requirement.is === 'selected' ? 'is not selected' : 'has no successful outcome'}`
+          : `${requirement.kind === 'when' ? describeSubject(requirement) : `the condition ${describeNeed(context.specs, requirement)}`} does not hold`;
   return makeDenial(context, 'condition-failed', {
     to: target.id,
     condition: describeRequirement(requirement),
@@ -143,14 +145,14 @@ function remedyFor({ specs }: GateContext, requirement: Requirement): string {
       }
       return requirement.name === 'tests-passed'
         ? 'run the configured tests in full with bash-test after the last change, until they pass'
-        : `make the condition ${requirement.name} hold: its rule must be true`;
+        : `continue until the condition ${requirement.name} holds`;
     }
     case 'pattern':
       return requirement.is === 'selected'
         ? `select the pattern ${requirement.pattern} first (psr-select)`
         : `apply the pattern ${requirement.pattern} and record a successful outcome (pur-update)`;
     default:
-      return `make it hold: ${describeSubject(requirement)}`;
+      return `continue until ${describeSubject(requirement)} holds`;
   }
 }
 

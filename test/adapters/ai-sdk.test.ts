@@ -144,7 +144,7 @@ describe('an AI SDK agent', () => {
     expect(first?.offered).toContain('grep');
     expect(second?.results).toEqual([expect.stringContaining('A repository')]);
     expect(third?.offered).not.toContain('grep');
-    expect(third?.results).toEqual([expect.stringContaining('edit'), expect.stringMatching(/edit has no grep/)]);
+    expect(third?.results).toEqual([expect.stringContaining('edit'), expect.stringMatching(/edit has no tool grep/)]);
   });
 
   it('asks for an approval during a stream and continues after a yes', async () => {
@@ -272,7 +272,7 @@ describe('an AI SDK agent', () => {
         if (toolCall.toolName === 'hop') await setImmediate();
       },
     });
-    expect(seenBy(model.doGenerateCalls)[1]?.results[1]).toMatch(/edit has no grep/);
+    expect(seenBy(model.doGenerateCalls)[1]?.results[1]).toMatch(/edit has no tool grep/);
   });
 
   it('asks the session’s own approver if toolApproval is not set', async () => {

@@ -123,7 +123,7 @@ describe('the options for the Claude Agent SDK', () => {
     expect(session.state.denials).toBe(0);
     const answer = await client.callTool({ name: 'write', arguments: input });
     expect(answer.isError).toBe(true);
-    expect(textOf(answer)).toMatch(/tool-not-allowed: explore has no write/);
+    expect(textOf(answer)).toMatch(/tool-not-allowed: explore has no tool write/);
   });
 
   it('accept an answer in the operator’s own format', async () => {

@@ -109,7 +109,7 @@ describe('a LangChain agent', () => {
     const texts: string[] = [];
     for await (const update of await agent.stream(USER, { ...THREAD, streamMode: 'updates' }))
       texts.push(JSON.stringify(update));
-    expect(texts.join()).toContain('edit has no grep');
+    expect(texts.join()).toContain('edit has no tool grep');
     expect(seen[0]?.offered).toContain('grep');
     expect(seen[1]?.offered).not.toContain('grep');
   });
@@ -233,7 +233,7 @@ describe('a LangChain agent', () => {
     const session = await world.open();
     const { tools = [] } = await langChain(agentSession(session));
     const write = tools.find(({ name }) => name === 'write') as { invoke(input: object): Promise<string> };
-    expect(await write.invoke({ path: 'src/new.js', content: 'x' })).toMatch(/explore has no write/);
+    expect(await write.invoke({ path: 'src/new.js', content: 'x' })).toMatch(/explore has no tool write/);
     expect(() => world.read('src/new.js')).toThrow();
   });
 });

@@ -87,7 +87,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     const [before, after] = seenBy(model);
     expect(before?.offered).toContain('grep');
     expect(after?.offered).not.toContain('grep');
-    expect(after?.results[1]).toMatch(/edit has no grep/);
+    expect(after?.results[1]).toMatch(/edit has no tool grep/);
   });
 
   it.each(['look', 'blind'])('continues a run that another process approved (%s)', async (look) => {
@@ -236,7 +236,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     model.enqueue([functionCall('transfer_to_worker', {}, { callId: 'handoff' })]);
     const agent = Agent.create({ name: 'finder', model, tools, instructions, handoffs: [receiver.agent] });
     expect((await run(agent, 'Mend sum.', options)).finalOutput).toBe('Done.');
-    expect(seenBy(receiver.model)[1]?.results[0]).toMatch(/edit has no grep/);
+    expect(seenBy(receiver.model)[1]?.results[0]).toMatch(/edit has no tool grep/);
     expect([from.state.denials, to.state.denials]).toEqual([0, 1]);
   });
 

@@ -318,7 +318,7 @@ describe('the MCP Inspector', () => {
     expect(mode.code, mode.err).toBe(0);
     expect(mode.out).toContain('tools open: read');
     const why = await inspect(here, [...on, '--tool-name', 'why', '--tool-arg', 'tool=write']);
-    expect(why.out).toContain('explore has no write');
+    expect(why.out).toContain('explore has no tool write');
   });
 
   it.runIf(isDeep)('connects over HTTP', async () => {

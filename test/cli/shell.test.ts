@@ -114,7 +114,9 @@ describe('a line typed into the shell', () => {
       'hop deploy --exit pass ship --fruit.commit-message "Add a"',
     ];
     const last = await here.feed(`${[...lines, ...hop, 'status'].join('\n')}\n`, 'shell', '--yes');
-    expect(last.out).toMatch(/deploy needs commit-message\n.*Repeat the hop with --fruit\.commit-message "…"/);
+    expect(last.out).toMatch(
+      /deploy cannot be entered without commit-message\n.*Repeat the hop with --fruit\.commit-message "…"/,
+    );
     expect(last.out).toContain('hop takes options, not JSON: --exit "…", --mode "…",');
     expect(last.out).toContain('hop takes options, not name=value: --fruit.commit-message "…"');
     expect(last.out).toContain('mode takes options, not name=value: --summary "…"');

@@ -160,7 +160,7 @@ describe.skipIf(!CLAUDE_BIN)('a session of the Claude Agent SDK', () => {
       hooks: { ...hooks, PreToolUse: [...(hooks.PreToolUse ?? []), { hooks: [slow] }] },
     }));
     expect(requests[1]?.results.map(({ failed }) => failed)).toEqual([false, true]);
-    expect(requests[1]?.results[1]?.text).toMatch(/edit has no grep/);
+    expect(requests[1]?.results[1]?.text).toMatch(/edit has no tool grep/);
   });
 
   it('ends the run if the store fails', async () => {

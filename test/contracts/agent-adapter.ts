@@ -278,7 +278,7 @@ export function describeAgentAdapter(
       expect(at(1).results).toHaveLength(3);
       expect(read).toContain('A repository');
       expect(hop).toMatch(/edit/);
-      expect(grep).toMatch(/tool-not-allowed: edit has no grep/);
+      expect(grep).toMatch(/tool-not-allowed: edit has no tool grep/);
       expect(state.peripheral).toBe('edit');
     });
 

@@ -197,7 +197,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.getByRole('button', { name: /^edit: / }).focus();
       await page.keyboard.press('Enter');
       await page.locator('.tool').filter({ hasText: 'write' }).hover();
-      await page.getByText('write: explore has no write').waitFor();
+      await page.getByText('write: explore has no tool write').waitFor();
       await page.locator('.operator summary').click();
       await page.getByLabel('Reason, note or message').fill('go on there');
       await page.getByRole('button', { name: 'Hop to edit (hop-edit)' }).click();

@@ -62,7 +62,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     ...at('explore'),
     provoke: (session) => session.step({ tool: 'write', args: { path: 'src/a.ts', content: '' } }),
     asked: step('write', { path: 'src/a.ts', content: '' }),
-    message: 'explore has no write',
+    message: 'explore has no tool write',
     remedy: 'shortest path: hop to edit with exit found-target',
     follow: (session) => [
       () => session.hop({ to: 'edit', exit: 'found-target', reason: 'it is there' }),
@@ -151,7 +151,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
   'entry-not-met': {
     provoke: (session) => session.start('edit'),
     asked: { kind: 'start', peripheral: 'edit', by: 'agent' },
-    message: 'edit does not admit this entry: it admits from explore or from test or ',
+    message: 'edit does not admit this entry: it admits only entries from explore or from test or ',
     remedy: 'Shortest path: start explore, then hop to edit with exit found-target',
     follow: (session) => [
       () => session.start('explore'),
@@ -166,7 +166,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     },
     provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'this one passes' }),
     asked: hopTo('deploy', 'pass', 'this one passes'),
-    message: 'deploy stays closed: tests-passed does not hold',
+    message: 'deploy stays closed: the condition tests-passed does not hold',
     remedy: 'Run the configured tests in full with bash-test after the last change, until they pass',
     follow: (session) => [
       () => session.step({ tool: 'bash-test' }),
@@ -205,7 +205,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     },
     provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }),
     asked: hopTo('deploy', 'pass', 'all pass'),
-    message: 'deploy needs commit-message (from edit)',
+    message: 'deploy cannot be entered without commit-message (from edit)',
     remedy: 'State commit-message in the fruit when leaving edit',
     follow: (session) => [
       () => session.hop({ to: 'edit', exit: 'hop-edit', reason: 'no message' }),
@@ -261,7 +261,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.hop({ to: 'vault', exit: 'hop-vault', reason: 'in' }),
     asked: hopTo('vault', 'hop-vault', 'in'),
     message: 'agent tester may not enter vault',
-    remedy: 'Agents that vault admits: keeper; possible now: hop to hall with exit hop-hall',
+    remedy: 'Only these agents may enter vault: keeper; possible now: hop to hall with exit hop-hall',
     follow: (session) => [() => session.hop({ to: 'hall', exit: 'hop-hall', reason: 'on' })],
   },
 };
@@ -333,7 +333,7 @@ describe('a refusal outside the chain', () => {
       expect(denial).toMatchObject({
         code: 'session-closed',
         message: 'the session is closed',
-        remedy: 'Open a new session.',
+        remedy: 'Ask the operator to open a new session.',
       });
       expect(denial.available).toMatchObject({ tools: [], hops: [], modes: [] });
       expect(evidence).toEqual([]);

@@ -36,7 +36,7 @@ it('an observe-only session runs a call that enforcement would refuse, and recor
   expect(read).toMatchObject({ ok: true, wouldRefuse: { code: 'mode-forbids' } });
   expect(at.session.state).toMatchObject({ denials: 0, steps: 2, observeOnly: true });
   const intent = (await at.session.evidence()).map(({ body }) => toBody(body)).find((body) => body?.event === 'intent');
-  expect(intent).toMatchObject({ wouldRefuse: { code: 'tool-not-allowed', message: 'explore has no write' } });
+  expect(intent).toMatchObject({ wouldRefuse: { code: 'tool-not-allowed', message: 'explore has no tool write' } });
   const frames = framesOf(at.session, at.session.id, await storedOf(at));
   expect(frames.at(-1)).toMatchObject({ row: { wouldRefuse: expect.stringContaining('read'), code: 'mode-forbids' } });
   const { ok, chain, audit } = await verdictOf(at);

@@ -214,7 +214,7 @@ describe('a sub-agent', () => {
     await world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
     const glob = await world.call('Glob', { pattern: '*' }, child);
     expect(glob.verdict).toBe('blocked');
-    expect(glob.reason).toContain('edit has no glob');
+    expect(glob.reason).toContain('edit has no tool glob');
     expect((await world.evidence()).at(-1)).toBe('intent write');
     expect((await world.evidence('a1')).at(-1)).toBe('denial tool-not-allowed');
   });

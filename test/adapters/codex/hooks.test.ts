@@ -135,7 +135,7 @@ describe('a patch', () => {
         await must(session.start('explore'));
       },
       patchOf('*** Delete File: src/a.ts'),
-      'tool-not-allowed: explore has no write',
+      'tool-not-allowed: explore has no tool write',
     ],
     [
       'that moves',

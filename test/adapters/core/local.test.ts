@@ -26,7 +26,7 @@ describe('an answer', () => {
     await lead(session, 'explore');
     const { text, status } = await agentSession(session).call({ name: 'write', input: { path: 'src/a', content: '' } });
     expect(status).toBe('refused');
-    expect(text).toMatch(/^refused: tool-not-allowed: explore has no write\.\nWhat to do: .*hop to edit/);
+    expect(text).toMatch(/^refused: tool-not-allowed: explore has no tool write\.\nWhat to do: .*hop to edit/);
     const call = /First call: hop\((.*)\)\./.exec(text)?.[1] ?? '{}';
     expect(text).toContain('Now: in explore, mode execute; tools open: read, glob, grep, bash-readonly, web-fetch.');
     // The call that the hint shows is allowed.

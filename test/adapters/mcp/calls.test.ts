@@ -18,7 +18,7 @@ describe('parallel MCP calls', () => {
       call(client, 'read', { path: 'README.md' }),
     ]);
     expect(hop.isError).toBe(false);
-    expect(grep.text).toContain('edit has no grep');
+    expect(grep.text).toContain('edit has no tool grep');
     expect(back.text).toContain('A repository');
   });
 

@@ -57,7 +57,7 @@ describe.each(ERAS)('Streamable HTTP (%s)', (era) => {
     const { text } = await call(mine, 'hop', { to: 'edit', exit: 'found-target', reason: 'there' });
     expect(text).toContain('tools open: read.');
     expect(await promise).toEqual(['read', 'hop', 'mode', 'status', 'why']);
-    expect((await call(mine, 'grep', { pattern: 'x' })).text).toContain('edit has no grep');
+    expect((await call(mine, 'grep', { pattern: 'x' })).text).toContain('edit has no tool grep');
     await mine.close();
     await world.verify();
   });

@@ -115,7 +115,7 @@ describe('a client that does not list again', () => {
     await call(client, 'hop', { to: 'edit', exit: 'found-target', reason: 'there' });
     const { text, isError, result } = await call(client, 'grep', { pattern: 'sum' });
     expect(isError).toBe(true);
-    expect(text).toContain('tool-not-allowed: edit has no grep');
+    expect(text).toContain('tool-not-allowed: edit has no tool grep');
     expect(text).toMatch(/The way there: hop to reflect|hop to discipline/);
     expect(result._meta?.['hopgate/denial']).toMatchObject({ code: 'tool-not-allowed', about: { tool: 'grep' } });
     expect((await session.evidence()).at(-1)?.tags).toContain('denial');

@@ -81,6 +81,9 @@ describe('a CEL condition', () => {
     ['tests.passed', true],
     ['size(backpack.target_files) == 1', true],
     ['visits.explore == 2', true],
+    // A peripheral that was not visited has no visits.
+    ['visits.deploy == 0', true],
+    ['visits["deploy"] < 1 && visits.explore > 1', true],
     // Absent facts, types that do not fit, values that are not true, no rule at all: denied.
     ['fruit.absent > 0', false],
     ['fruit.absent == fruit.absent', false],

@@ -34,7 +34,7 @@ timeout-minutes: 30
 /** A review pipeline: conditions of its own, gates in CEL, an agent list, limits. */
 export const REVIEW = {
   'gate.yaml': GATE,
-  'conditions.yaml': 'conditions: { looked-around: "session.steps > 1" }\n',
+  'conditions.yaml': 'conditions: { looked-around: "session.steps > 1 && visits.fix < 9" }\n',
   'peripherals/triage.yaml': `
 id: triage
 purpose: Find what is to be reviewed.

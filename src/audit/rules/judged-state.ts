@@ -22,6 +22,13 @@ export const isAtNaturalClose = ({ state, successes }: JudgedState): boolean => 
 
 export const hasHadVisit = ({ visit, visits }: AuditState): boolean => visit !== null || Object.keys(visits).length > 0;
 
+/** 0 visits for each peripheral that a rule names. */
+function neverVisited({ pinned }: AuditState, cel: string): Fields {
+  if (!cel.includes('visits')) return {};
+  const named = Object.keys(pinned.specs.peripherals).filter((id) => cel.includes(id.replaceAll('-', '_')));
+  return Object.fromEntries(named.map((id) => [id, 0]));
+}
+
 /** @param args the arguments of the call, for a rule about a call */
 export function stateMeetsRule(
   { state, visit, fruit, backpack }: JudgedState,
@@ -44,7 +51,7 @@ export function stateMeetsRule(
     visit: { steps: visit?.steps ?? 0, denials: visit?.denials ?? 0, peripheral },
     tests: { ...testFactsOf(state) },
     backpack,
-    visits: { ...visits },
+    visits: { ...neverVisited(state, cel), ...visits },
   });
 }
 

@@ -39,7 +39,10 @@ export function evaluateRule(cel: string, facts: CelFacts): boolean {
   const parser = evaluator();
   try {
     const program = getOrInsert(programs, cel, () => parseCelRule(parser, cel));
-    return program(Object.fromEntries(ROOTS.map((root) => [root, celValue({ ...facts[root] })]))) === true;
+    const values = Object.fromEntries(ROOTS.map((root) => [root, celValue({ ...facts[root] })]));
+    // A peripheral that a rule names and that was not visited yet has 0 visits. Other facts may be absent.
+    const unvisited = Object.fromEntries(cel.match(/\w+/g)?.map((word) => [word, 0n]) ?? []);
+    return program({ ...values, visits: { ...unvisited, ...Object(values['visits']) } }) === true;
   } catch {
     return false;
   }

@@ -168,6 +168,27 @@ describe('the check of agents, modes and conditions', () => {
     ]);
   });
 
+  it('finds an exit whose rules exclude each other, and one that nobody may use', () => {
+    const specs = specsOf({
+      'conditions.yaml': `conditions: { sure: "fruit.n > 3", first: "visits.two == 0" }\n`,
+      ...place(
+        'one',
+        `${LOOK}entry: [default, from-two, first]\nfruit: { n: { stated: integer } }\nexit: { on: two, user-request: three, hop-three: three }\ngates: { two: [{ when: fruit.n < 2 }] }\n`,
+      ),
+      ...place(
+        'two',
+        `${LOOK}entry: [from-one, from-three, sure]\nexit: { again: one }\nfruit: { n: { stated: integer } }\n`,
+      ),
+      ...place('three', `${LOOK}entry: [agent-request]\nexit: { on: two }\nfruit: { n: { stated: integer } }\n`),
+    });
+    expect(broken(specs).map(({ message }) => message)).toContain(
+      'no session can reach two: one ─on→ two never opens (its rules "fruit.n < 2", "fruit.n > 3" cannot hold together), three ─on→ two never opens (its rules "fruit.n < 2", "fruit.n > 3" cannot hold together)',
+    );
+    expect(notes(specs)).toEqual([
+      'dead-exit: user-request never opens three: only the operator can use user-request, and three admits only a request of the agent',
+    ]);
+  });
+
   it('finds modes without a way to them, and peripherals that need the operator', () => {
     const gate = GATE.replace('  - { from: diagnose, to: execute, approval: operator }\n', '');
     const specs = specsOf({

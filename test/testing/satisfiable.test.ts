@@ -10,7 +10,7 @@ describe('a rule that can hold is never called unsatisfiable', () => {
   const specs = specsOf({
     'peripherals/a.yaml': `id: a\npurpose: A place.\ntools: [read]\nscope: full-codebase\nentry: [default]\nexit: {}\nfruit: ${FRUIT}\nlimits: { steps: 9 }\n`,
   });
-  const NOW = { agent: 'ann', peripheral: 'a', mode: 'execute', testsPassed: true };
+  const NOW = { agent: 'ann', peripheral: 'a', mode: 'execute', begun: true, testsPassed: true };
 
   it.each([
     'fruit.n > 100 && fruit.n % 10 == 5',
@@ -40,6 +40,13 @@ describe('a rule that can hold is never called unsatisfiable', () => {
     'session["agent"] == "bob"',
     'session.agent == fruit.t && session.agent != "ann"',
   ])('unlike the impossible rule %s', (cel) => expect(canRuleHold(specs, cel, NOW)).toBe(false));
+
+  it('at the first start nothing has happened', () => {
+    const first = { ...NOW, peripheral: null, begun: false, testsPassed: false };
+    for (const cel of ['visits.a > 0', 'visit.steps > 0', 'session.steps > 0', 'tests.count > 0', 'visits["a"] != 0'])
+      expect(canRuleHold(specs, cel, first), cel).toBe(false);
+    for (const cel of ['visits.a == 0', 'session.denials > 0']) expect(canRuleHold(specs, cel, first), cel).toBe(true);
+  });
 
   it('for an agent that no rule names, also before the first name in the alphabet', () => {
     const other = { ...NOW, agent: null };

@@ -113,13 +113,14 @@ export class AbstractMoveFinder {
   }
 
   #rule(state: AbstractState, cel: string): boolean {
-    const { agent, peripheral, mode, passed } = state;
-    const key = JSON.stringify([cel, agent, peripheral, mode, passed]);
+    const { agent, peripheral, mode, begun, passed } = state;
+    const key = JSON.stringify([cel, agent, peripheral, mode, begun, passed]);
     return getOrInsert(this.#rules, key, () =>
       canRuleHold(this.#specs, cel, {
         agent: agent === UNNAMED_AGENT ? null : agent,
         peripheral,
         mode,
+        begun,
         testsPassed: passed,
       }),
     );
@@ -177,7 +178,10 @@ export class AbstractMoveFinder {
   }
 
   /** Yields each requirement that blocks an edge in a state, whoever requests the hop and even with an approval. */
-  *obstacles(state: AbstractState, { implies, when, conditions, gates, exit, to }: Edge): Generator<string, void> {
+  *obstacles(state: AbstractState, edge: Edge): Generator<string, void> {
+    const { implies, when, sources, conditions, gates, exit, to } = edge;
+    if (exit === 'user-request' && sources.length > 0 && sources.every(({ kind }) => kind === 'agent-request'))
+      yield `only the operator can use user-request, and ${to} admits only a request of the agent`;
     if (implies && this.#tests(state.peripheral!, implies.field) && state.seen !== implies.value)
       yield `${implies.field} is not ${implies.value}`;
     if (when !== null && !this.#rule(state, when)) yield `the rule "${when}" of ${exit} cannot hold`;
@@ -188,6 +192,14 @@ export class AbstractMoveFinder {
       if (gate.kind === 'when' && !this.#rule(state, gate.cel)) yield `the gate "${gate.cel}" cannot hold`;
       if (gate.kind === 'pattern' && !this.#patternCanStand(gate.is)) yield `no peripheral selects ${gate.pattern}`;
     }
+    const rules = [
+      ...[when, ...gates.map((gate) => (gate.kind === 'when' ? gate.cel : null))],
+      ...conditions.map((name) => getOwn(this.#specs.conditions, name)),
+      ...(implies ? [`fruit.${implies.field.replaceAll('-', '_')} == "${implies.value}"`] : []),
+    ].filter((rule) => typeof rule === 'string');
+    const all = rules.map((rule) => `(${rule})`).join(' && ');
+    if (rules.length > 1 && rules.every((rule) => this.#rule(state, rule)) && !this.#rule(state, all))
+      yield `its rules "${rules.join('", "')}" cannot hold together`;
   }
 
   #left(state: AbstractState): AbstractState {

@@ -9,6 +9,8 @@ interface KnownFacts {
   readonly agent: string | null;
   readonly peripheral: string | null;
   readonly mode: string | null;
+  /** True after the first visit of the session. */
+  readonly begun: boolean;
   readonly testsPassed: boolean;
 }
 
@@ -82,13 +84,15 @@ class Rule {
   readonly #values = new Map<string, unknown>();
 
   constructor(specs: SpecSet, rule: ASTNode, known: KnownFacts) {
-    const { agent, peripheral, mode, testsPassed } = known;
+    const { agent, peripheral, mode, begun, testsPassed } = known;
     this.#rule = rule;
     this.#spec = peripheral === null ? undefined : getOwn(specs.peripherals, peripheral);
+    const unvisited = begun ? [] : Object.keys(specs.peripherals).map((id) => [id.replaceAll('-', '_'), 0] as const);
     this.#fixed = {
-      session: { ...(agent === null ? {} : { agent }), mode, peripheral },
-      visit: { peripheral },
-      tests: { passed: testsPassed },
+      session: { ...(agent === null ? {} : { agent }), ...(begun ? {} : { steps: 0, visits: 0 }), mode, peripheral },
+      visit: { ...(peripheral === null ? { steps: 0, denials: 0 } : {}), peripheral },
+      visits: Object.fromEntries(unvisited),
+      tests: { ...(begun ? {} : { count: 0, failed: 0 }), passed: testsPassed },
     };
   }
 
@@ -181,9 +185,9 @@ class Rule {
     if (root === 'fruit') return fruitDomain(this.#spec, name, named, any);
     const isSize = (node.op === 'call' || node.op === 'rcall') && node.args[0] === 'size';
     if (!isSize && (root === null || root === 'backpack' || root === 'args')) return any;
-    const steps = root === 'visit' && name === 'steps' ? this.#spec?.limits.steps : null;
-    const most = steps ?? Number.POSITIVE_INFINITY;
-    return wholeNumbers([...neighbourValues(named), 0, 1]).filter((value) => value >= 0 && value <= most);
+    const { tools = [], limits } = this.#spec ?? {};
+    const most = root !== 'visit' || name !== 'steps' ? null : tools.length === 0 ? 0 : limits?.steps;
+    return wholeNumbers([...neighbourValues(named), 0, 1]).filter((value) => value >= 0 && value <= (most ?? Infinity));
   }
 }
 

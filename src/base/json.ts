@@ -59,3 +59,11 @@ export const listOf = (value: Json | undefined): readonly Json[] => (Array.isArr
 /** True for null, the empty text and the empty list. */
 export const isEmptyJson = (value: Json): boolean =>
   value === null || value === '' || (Array.isArray(value) && value.length === 0);
+
+/** Freezes plain data with everything in it, and returns it. A value that is frozen already is not entered. */
+export function freezeDeep<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const part of Object.values(value)) freezeDeep(part);
+  return value;
+}

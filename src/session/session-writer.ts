@@ -66,7 +66,7 @@ export class SessionWriter {
   /** Applies entries that others stored after ours. Throws FoldError if they do not follow ours. */
   async catchUp(): Promise<void> {
     const { store, compiled } = this.#parts;
-    for await (const { state, entry } of foldEntries(store, compiled, this.#state)) this.#advanceTo(state, entry);
+    for await (const step of foldEntries(store, compiled, this.#state)) this.#advance([step]);
   }
 
   /** Takes or renews the lease. Throws StoreError `session-busy`. */
@@ -119,8 +119,12 @@ export class SessionWriter {
     try {
       const stored = await store.append(lease, this.#state.head, drafts);
       this.#lease = { ...lease, until: clock.now() + SESSION_LEASE_MS };
-      for (const [index, { entry }] of stored.entries())
-        this.#advanceTo({ ...(states[index] ?? ahead), head: { seq: entry.seq, hash: entry.hash } }, entry);
+      this.#advance(
+        stored.map(({ entry }, index) => ({
+          state: { ...(states[index] ?? ahead), head: { seq: entry.seq, hash: entry.hash } },
+          entry,
+        })),
+      );
       await this.#storeState(lease);
       return stored.map(({ entry }) => entry);
     } catch (error) {
@@ -178,11 +182,15 @@ export class SessionWriter {
     this.#storedUntil = seq;
   }
 
-  #advanceTo(state: SessionState, entry: Entry): void {
-    const before = this.#state;
-    this.#state = state;
-    for (const observer of this.#observers) observer(before, state, entry);
-    this.#parts.onEntry?.(entry);
+  /** Takes over the states after durable entries. Observers are called last, because an observer may throw. */
+  #advance(steps: readonly { readonly state: SessionState; readonly entry: Entry }[]): void {
+    let before = this.#state;
+    this.#state = steps.at(-1)?.state ?? before;
+    for (const { state, entry } of steps) {
+      for (const observer of this.#observers) observer(before, entry);
+      this.#parts.onEntry?.(entry);
+      before = state;
+    }
   }
 }
 

@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import type { Actor, AnyStateMachine } from 'xstate';
 import { lead, stage } from './sessions.ts';
 
 it('the actors of a session move with it and can be subscribed to', async () => {
@@ -29,4 +30,14 @@ it('the actors of a session move with it and can be subscribed to', async () => 
   expect([again.hopGraph.getSnapshot().value, again.visit]).toEqual(['outside', null]);
   await resumed.close();
   expect(again.hopGraph.getSnapshot()).toMatchObject({ value: 'closed', status: 'done' });
+});
+
+it('an actor that its reader stops does not stop the session', async () => {
+  vi.spyOn(console, 'warn').mockReturnValue();
+  const { session } = await stage();
+  await lead(session, 'explore');
+  const { hopGraph } = await session.actors;
+  (hopGraph as Actor<AnyStateMachine>).stop();
+  expect(await session.hop({ to: 'edit', exit: 'found-target', reason: 'it is there' })).toMatchObject({ ok: true });
+  expect(session.state.peripheral).toBe('edit');
 });

@@ -52,7 +52,7 @@ export async function runToolBackend(
         return signal;
       },
     });
-    const { outcome, effects, observed, state } = toPlainJson(report) as unknown as ToolReport;
+    const { outcome, effects, observed, state } = fieldsOf(toPlainJson(report)) as unknown as ToolReport;
     if (!isOutcome(outcome)) throw new Error('the report has no outcome');
     const problem =
       effectsProblem(effects) ??

@@ -1,4 +1,4 @@
-import type { Fields } from '../../base/json.ts';
+import { type Fields, freezeDeep } from '../../base/json.ts';
 import { valueOfLazy } from '../../base/lazy.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
@@ -42,7 +42,9 @@ export class SessionCalls {
   constructor(parts: SessionParts, writer: SessionWriter) {
     this.parts = parts;
     this.writer = writer;
-    this.configWithPaths = configWithWritePaths(parts.compiled.specs, parts.config);
+    // Backends get parts of both, and must not change by what later calls are judged.
+    freezeDeep([parts.compiled.specs, parts.config]);
+    this.configWithPaths = freezeDeep(configWithWritePaths(parts.compiled.specs, parts.config));
     const served = new Set(parts.backends.flatMap(({ tools }) => tools));
     this.observeTree = parts.backends.find(({ tree }) => tree)?.tree;
     this.#unserved = new Set(Object.keys(parts.compiled.specs.tools).filter((id) => !served.has(id)));
@@ -163,7 +165,8 @@ export class SessionCalls {
     const deadline = plan.overridden ? null : (visit?.deadline ?? null);
     const { config = this.configWithPaths } = plan.overridden ?? {};
     const settings = getOwn(this.parts.compiled.specs.peripherals, peripheral)?.config ?? {};
-    return { root, peripheral, scope, readableFiles, config, settings, unsafeNoSandbox, deadline };
+    const files = readableFiles && [...readableFiles];
+    return { root, peripheral, scope, readableFiles: files, config, settings, unsafeNoSandbox, deadline };
   }
 
   /** The arguments of a call as evidence keeps them. */

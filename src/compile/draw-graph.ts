@@ -14,12 +14,7 @@ export type DrawnFormat = (typeof DRAWN_FORMATS)[number];
  * @example await drawGraph(specs, 'svg', { current: 'test' })
  */
 export async function drawGraph(specs: SpecSet, format: DrawnFormat, options: DrawGraphOptions = {}): Promise<string> {
-  switch (format) {
-    case 'svg':
-      return renderSvg(specs, options);
-    case 'stately':
-      return renderStately(specs, options.machine ?? HOP_GRAPH_ID);
-    default:
-      return renderGraph(specs, format, options);
-  }
+  if (format === 'svg') return renderSvg(specs, options);
+  if (format === 'stately') return renderStately(specs, options.machine ?? HOP_GRAPH_ID);
+  return renderGraph(specs, format, options);
 }

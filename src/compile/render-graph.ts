@@ -31,14 +31,8 @@ export function renderGraph(
   if (!config) throw new Error(`there is no machine "${machine}"`);
   const diagram = buildDiagram(config, machine === HOP_GRAPH_ID ? ['stop'] : []);
   const here = current === null ? OUTSIDE_STATE : current;
-  switch (format) {
-    case 'mermaid':
-      return toMermaid(diagram, here);
-    case 'dot':
-      return toDot(diagram, here);
-    case 'json':
-      return `${JSON.stringify({ ...diagram, current: here ?? null }, null, 2)}\n`;
-    default:
-      throw new Error(`unknown graph format ${JSON.stringify(format satisfies never)}`);
-  }
+  if (format === 'mermaid') return toMermaid(diagram, here);
+  if (format === 'dot') return toDot(diagram, here);
+  if (format === 'json') return `${JSON.stringify({ ...diagram, current: here ?? null }, null, 2)}\n`;
+  throw new Error(`unknown graph format ${JSON.stringify(format satisfies never)}`);
 }

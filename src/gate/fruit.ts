@@ -10,21 +10,11 @@ export const describeFruitType = (type: FruitType): string =>
 
 export function isValueOfFruitType(value: Json, type: FruitType): boolean {
   if (typeof type !== 'string') return typeof value === 'string' && type.includes(value);
-  switch (type) {
-    case 'string':
-    case 'boolean':
-      return typeof value === type;
-    case 'integer':
-      return Number.isSafeInteger(value);
-    case 'number':
-      return typeof value === 'number';
-    case 'list':
-      return Array.isArray(value);
-    case 'object':
-      return isObject(value);
-    default:
-      return type satisfies never;
-  }
+  if (type === 'string' || type === 'boolean') return typeof value === type;
+  if (type === 'integer') return Number.isSafeInteger(value);
+  if (type === 'number') return typeof value === 'number';
+  if (type === 'list') return Array.isArray(value);
+  return isObject(value);
 }
 
 /** The problem of a stated fruit field; null if none. An observed field may be stated only with its observed value. */

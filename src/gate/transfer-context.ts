@@ -36,12 +36,8 @@ function sourceValue(
   view: Pick<SessionView, 'sessionId' | 'backpack' | 'fruits'>,
   latest: SessionView['fruits'],
 ): Json | undefined {
-  switch (source.kind) {
-    case 'inherit':
-      return field === 'session-id' ? view.sessionId : view.backpack[field];
-    case 'fruit':
-      return (getOwn(latest, source.peripheral) ?? getOwn(view.fruits, source.peripheral))?.[field];
-    case 'session-log':
-      return { session: view.sessionId };
-  }
+  if (source.kind === 'inherit') return field === 'session-id' ? view.sessionId : view.backpack[field];
+  if (source.kind === 'fruit')
+    return (getOwn(latest, source.peripheral) ?? getOwn(view.fruits, source.peripheral))?.[field];
+  return { session: view.sessionId };
 }

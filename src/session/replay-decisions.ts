@@ -279,23 +279,13 @@ async function readBlob(reference: Json, getBlob: GetBlob): Promise<Json> {
 }
 
 function describeRequest(request: Request): string {
-  switch (request.kind) {
-    case 'step':
-      return ['step', request.tool, ...Object.values((request.args ?? {}) as object).map(shortText)].join(' ');
-    case 'start':
-      return `start ${request.peripheral}`;
-    case 'delegate':
-      return `delegate to ${request.to}`;
-    case 'hop':
-      return `hop to ${request.to}${request.exit === undefined ? '' : ` (${request.exit})`}`;
-    case 'mode':
-      return `mode ${request.to}`;
-    case 'stop':
-    case 'close':
-      return request.kind;
-    default:
-      return request satisfies never;
-  }
+  if (request.kind === 'step')
+    return ['step', request.tool, ...Object.values((request.args ?? {}) as object).map(shortText)].join(' ');
+  if (request.kind === 'start') return `start ${request.peripheral}`;
+  if (request.kind === 'delegate') return `delegate to ${request.to}`;
+  if (request.kind === 'hop') return `hop to ${request.to}${request.exit === undefined ? '' : ` (${request.exit})`}`;
+  if (request.kind === 'mode') return `mode ${request.to}`;
+  return request.kind;
 }
 
 const shortText = (value: unknown): string => {

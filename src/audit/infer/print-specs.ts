@@ -133,14 +133,7 @@ function fruitField(name: string, field: FruitField): Plain {
 }
 
 function gateRule(rule: GateRule): Plain {
-  switch (rule.kind) {
-    case 'approval':
-      return { approval: rule.by };
-    case 'when':
-      return { when: rule.cel };
-    case 'pattern':
-      return { pattern: rule.pattern, is: rule.is };
-    default:
-      return rule satisfies never;
-  }
+  if (rule.kind === 'approval') return { approval: rule.by };
+  if (rule.kind === 'when') return { when: rule.cel };
+  return { pattern: rule.pattern, is: rule.is };
 }

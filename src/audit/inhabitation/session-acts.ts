@@ -62,23 +62,16 @@ const enteredBy = (entry: Entry, { peripheral, context }: Extract<Body, { event:
 
 function beginAct(entry: Entry, body: Body, next: Body | null): SessionAct | null {
   const base = { seq: entry.seq, entries: [entry.id], args: {}, refused: false, entered: null, left: null };
-  switch (body.event) {
-    case 'step':
-    case 'intent':
-      return { ...base, kind: 'step', by: 'agent', what: body.tool, args: body.args };
-    case 'start':
-      return { ...base, kind: 'start', by: body.by, what: body.peripheral, entered: enteredBy(entry, body) };
-    case 'stop':
-      return { ...base, kind: 'stop', by: body.by, what: body.peripheral, left: body.peripheral };
-    case 'mode':
-      return { ...base, kind: 'mode', by: body.by, what: body.to };
-    case 'session-closed':
-      return next === null ? { ...base, kind: 'close', by: body.by, what: '' } : null;
-    case 'denial':
-      return body.enforced === false ? null : refusedAct(base, body);
-    default:
-      return null;
-  }
+  if (body.event === 'step' || body.event === 'intent')
+    return { ...base, kind: 'step', by: 'agent', what: body.tool, args: body.args };
+  if (body.event === 'start')
+    return { ...base, kind: 'start', by: body.by, what: body.peripheral, entered: enteredBy(entry, body) };
+  if (body.event === 'stop')
+    return { ...base, kind: 'stop', by: body.by, what: body.peripheral, left: body.peripheral };
+  if (body.event === 'mode') return { ...base, kind: 'mode', by: body.by, what: body.to };
+  if (body.event === 'session-closed') return next === null ? { ...base, kind: 'close', by: body.by, what: '' } : null;
+  if (body.event === 'denial') return body.enforced === false ? null : refusedAct(base, body);
+  return null;
 }
 
 type Base = Pick<SessionAct, 'seq' | 'entries' | 'args' | 'refused' | 'entered' | 'left'>;

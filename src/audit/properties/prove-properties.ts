@@ -228,37 +228,20 @@ function proveNeverEnter(
 }
 
 function atomHolds(atom: PropertyCondition, state: AbstractState, move: AbstractMove): boolean {
-  switch (atom.kind) {
-    case 'approval':
-      return move.approved;
-    case 'mode':
-      return state.mode === atom.mode;
-    case 'condition':
-      return move.conditions.includes(atom.name) || (atom.name === 'tests-passed' && state.passed);
-    case 'result':
-      return state.results[atom.peripheral] === atom.value;
-    case 'visited':
-      return false;
-    default:
-      return atom satisfies never;
-  }
+  if (atom.kind === 'approval') return move.approved;
+  if (atom.kind === 'mode') return state.mode === atom.mode;
+  if (atom.kind === 'condition')
+    return move.conditions.includes(atom.name) || (atom.name === 'tests-passed' && state.passed);
+  if (atom.kind === 'result') return state.results[atom.peripheral] === atom.value;
+  return false;
 }
 
 function atomName(atom: PropertyCondition): string {
-  switch (atom.kind) {
-    case 'approval':
-      return 'an approval';
-    case 'mode':
-      return `mode ${atom.mode}`;
-    case 'condition':
-      return atom.name;
-    case 'result':
-      return `${atom.peripheral}.${atom.value}`;
-    case 'visited':
-      return `a visit to ${atom.peripheral}`;
-    default:
-      return atom satisfies never;
-  }
+  if (atom.kind === 'approval') return 'an approval';
+  if (atom.kind === 'mode') return `mode ${atom.mode}`;
+  if (atom.kind === 'condition') return atom.name;
+  if (atom.kind === 'result') return `${atom.peripheral}.${atom.value}`;
+  return `a visit to ${atom.peripheral}`;
 }
 
 function proveExclusive(

@@ -41,22 +41,12 @@ export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, ad
 
 function sourceApplies(source: EntrySource, judged: JudgedState): boolean {
   const { state, visit, by } = judged;
-  switch (source.kind) {
-    case 'default':
-      return !hasHadVisit(state);
-    case 'from':
-      return visit?.peripheral === source.peripheral;
-    case 'from-any':
-      return visit !== null;
-    case 'user-request':
-      return by === 'operator';
-    case 'agent-request':
-      return visit !== null && by === 'agent' && isAtNaturalClose(judged);
-    case 'session-close':
-      return hasHadVisit(state) && visit === null;
-    default:
-      return source satisfies never;
-  }
+  if (source.kind === 'default') return !hasHadVisit(state);
+  if (source.kind === 'from') return visit?.peripheral === source.peripheral;
+  if (source.kind === 'from-any') return visit !== null;
+  if (source.kind === 'user-request') return by === 'operator';
+  if (source.kind === 'agent-request') return visit !== null && by === 'agent' && isAtNaturalClose(judged);
+  return hasHadVisit(state) && visit === null;
 }
 
 const gatesByTarget = new WeakMap<object, ReadonlyMap<string, readonly { in: string; rule: GateRule }[]>>();

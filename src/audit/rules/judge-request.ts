@@ -32,31 +32,13 @@ export const findFirstRuleProblem = (state: AuditState, request: AuditRequest, n
   findRuleProblems(state, request, now)[0] ?? null;
 
 function problemsOf(state: AuditState, request: AuditRequest, now: number): readonly RuleProblem[] {
-  switch (request.kind) {
-    case 'start':
-      return startProblems(state, request);
-    case 'step':
-      return stepProblems(state, request, now);
-    case 'hop':
-      return hopProblems(state, request);
-    case 'stop':
-      return stopProblems(state, request);
-    case 'mode':
-      return modeProblems(state, request);
-    case 'delegate':
-      return delegateProblems(state, request);
-    case 'close':
-      return state.visit
-        ? [
-            makeRuleProblem(
-              'already-active',
-              'conclusion-last',
-              'a visit ends with a stop',
-              `the session was closed in ${state.visit.peripheral}`,
-            ),
-          ]
-        : [];
-    default:
-      return request satisfies never;
-  }
+  if (request.kind === 'start') return startProblems(state, request);
+  if (request.kind === 'step') return stepProblems(state, request, now);
+  if (request.kind === 'hop') return hopProblems(state, request);
+  if (request.kind === 'stop') return stopProblems(state, request);
+  if (request.kind === 'mode') return modeProblems(state, request);
+  if (request.kind === 'delegate') return delegateProblems(state, request);
+  if (!state.visit) return [];
+  const message = `the session was closed in ${state.visit.peripheral}`;
+  return [makeRuleProblem('already-active', 'conclusion-last', 'a visit ends with a stop', message)];
 }

@@ -27,21 +27,12 @@ export class VerifiedThread {
     const selection =
       rule?.repliesTo === 'selection' && rule.pattern !== null ? this.#selections.get(rule.pattern) : undefined;
     if (selection !== undefined) return selection;
-    switch (body.event) {
-      case 'session-open':
-        return null;
-      case 'start':
-        return hasHadVisit(state) ? this.lastId : this.#openedId;
-      case 'step':
-      case 'intent':
-      case 'stop':
-        return state.visit ? this.#headId : this.lastId;
-      case 'outcome':
-      case 'interrupted':
-        return this.pendingId ?? this.lastId;
-      default:
-        return this.lastId;
-    }
+    if (body.event === 'session-open') return null;
+    if (body.event === 'start') return hasHadVisit(state) ? this.lastId : this.#openedId;
+    if (body.event === 'step' || body.event === 'intent' || body.event === 'stop')
+      return state.visit ? this.#headId : this.lastId;
+    if (body.event === 'outcome' || body.event === 'interrupted') return this.pendingId ?? this.lastId;
+    return this.lastId;
   }
 
   /** Adds an entry. @param event null if it cannot be read; that of an erased body is known from the entry's tags */

@@ -51,20 +51,11 @@ function builtInToolProblem(call: CommandCall, { argument, runs, runsIn, needs }
       `${tool.id} runs only where the scope ${needs}, and this one does not.`,
       `Use ${tool.id} in a peripheral whose scope ${needs}.`,
     );
-  switch (runs) {
-    case 'a shell':
-      return value === undefined ? null : commandLineProblem(argument, value);
-    case 'tests':
-      return badArgumentOf(chooseTestCommand(config.test, value));
-    case 'installs':
-      return badArgumentOf(chooseInstallCommand(config.install ?? [], value));
-    case 'deployments':
-      return badArgumentOf(chooseDeployCommand(config.deploy, argument, value));
-    case 'git':
-      return gitProblem(readGitWords(value, args['args']), call);
-    default:
-      return runs satisfies never;
-  }
+  if (runs === 'a shell') return value === undefined ? null : commandLineProblem(argument, value);
+  if (runs === 'tests') return badArgumentOf(chooseTestCommand(config.test, value));
+  if (runs === 'installs') return badArgumentOf(chooseInstallCommand(config.install ?? [], value));
+  if (runs === 'deployments') return badArgumentOf(chooseDeployCommand(config.deploy, argument, value));
+  return gitProblem(readGitWords(value, args['args']), call);
 }
 
 const badArgumentOf = (chosen: object): ArgumentRefusal | null => (isArgumentRefusal(chosen) ? chosen : null);

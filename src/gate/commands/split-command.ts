@@ -82,23 +82,15 @@ const unquotedText = ({ parts, text }: Word): string =>
     .join('');
 
 function judgePart(part: WordPart): string | null {
-  switch (part.type) {
-    case 'Literal':
-      return judgePlain(part.text);
-    case 'SingleQuoted':
-      return null;
-    case 'DoubleQuoted':
-      return part.parts.every((child) => child.type === 'Literal') && !hasUnescaped(part.text, /[$`]/)
-        ? null
-        : 'the command contains an expansion in double quotes (use single quotes; they may hold line breaks, as in a commit message)';
-    case 'Glob':
-    case 'ExtendedGlob':
-      return 'the command contains a glob outside quotes';
-    case 'BraceExpansion':
-      return 'the command contains a brace expansion';
-    default:
-      return 'the command contains an expansion';
-  }
+  if (part.type === 'Literal') return judgePlain(part.text);
+  if (part.type === 'SingleQuoted') return null;
+  if (part.type === 'DoubleQuoted')
+    return part.parts.every((child) => child.type === 'Literal') && !hasUnescaped(part.text, /[$`]/)
+      ? null
+      : 'the command contains an expansion in double quotes (use single quotes; they may hold line breaks, as in a commit message)';
+  if (part.type === 'Glob' || part.type === 'ExtendedGlob') return 'the command contains a glob outside quotes';
+  if (part.type === 'BraceExpansion') return 'the command contains a brace expansion';
+  return 'the command contains an expansion';
 }
 
 function judgePlain(text: string): string | null {

@@ -55,14 +55,9 @@ export function requirementsOfEdge(specs: SpecSet, edge: Edge): Requirement[] {
 }
 
 function gateRequirement(gate: Edge['gates'][number]): Requirement {
-  switch (gate.kind) {
-    case 'approval':
-      return { kind: 'approval', by: gate.by, action: 'hop' };
-    case 'when':
-      return { kind: 'when', cel: gate.cel };
-    case 'pattern':
-      return { kind: 'pattern', pattern: gate.pattern, is: gate.is };
-  }
+  if (gate.kind === 'approval') return { kind: 'approval', by: gate.by, action: 'hop' };
+  if (gate.kind === 'when') return { kind: 'when', cel: gate.cel };
+  return { kind: 'pattern', pattern: gate.pattern, is: gate.is };
 }
 
 /** True if a hop or start depends on the working tree: its tests must pass, or a person approves shipping it. */

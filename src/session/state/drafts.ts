@@ -26,21 +26,11 @@ function replyTarget({ facts }: SessionState, body: Body, last: string | null): 
   const selection =
     rule?.repliesTo === 'selection' && rule.pattern !== null ? getOwn(facts.selections, rule.pattern) : null;
   if (selection) return selection;
-  switch (body.event) {
-    case 'session-open':
-      return null;
-    case 'start':
-      return hopId ?? (Object.keys(visits).length === 0 ? facts.openedId : last);
-    case 'step':
-    case 'intent':
-    case 'stop':
-      return visit?.headId ?? last;
-    case 'outcome':
-    case 'interrupted':
-      return pending?.id ?? last;
-    default:
-      return last;
-  }
+  if (body.event === 'session-open') return null;
+  if (body.event === 'start') return hopId ?? (Object.keys(visits).length === 0 ? facts.openedId : last);
+  if (body.event === 'step' || body.event === 'intent' || body.event === 'stop') return visit?.headId ?? last;
+  if (body.event === 'outcome' || body.event === 'interrupted') return pending?.id ?? last;
+  return last;
 }
 
 /** Completes a body to the draft of the next entry after `state`. Pure. */

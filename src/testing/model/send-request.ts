@@ -7,24 +7,13 @@ import type { Session } from '../../session/session.ts';
 type Answer = { readonly ok: true } | { readonly ok: false; readonly denial: Denial };
 
 export async function sendRequest(session: Session, request: AuditRequest): Promise<Answer> {
-  switch (request.kind) {
-    case 'start':
-      return session.start(request.peripheral, request);
-    case 'step':
-      return session.step(request);
-    case 'hop':
-      return session.hop(request);
-    case 'stop':
-      return session.stop('enough', request);
-    case 'mode':
-      return session.setMode(request);
-    case 'delegate':
-      return session.delegate(delegation(request));
-    case 'close':
-      return session.close();
-    default:
-      return request satisfies never;
-  }
+  if (request.kind === 'start') return session.start(request.peripheral, request);
+  if (request.kind === 'step') return session.step(request);
+  if (request.kind === 'hop') return session.hop(request);
+  if (request.kind === 'stop') return session.stop('enough', request);
+  if (request.kind === 'mode') return session.setMode(request);
+  if (request.kind === 'delegate') return session.delegate(delegation(request));
+  return session.close();
 }
 
 function delegation({ agency, to, reason, by }: Extract<AuditRequest, { kind: 'delegate' }>): DelegateOptions {

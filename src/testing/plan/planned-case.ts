@@ -23,16 +23,10 @@ export const peripheralNameOf = ({ visit }: AuditState): string => visit?.periph
 
 /** The items that a move covers, by their names in the coverage table. */
 export function itemsCoveredByMove(before: AuditState, { asked }: Move): readonly string[] {
-  switch (asked.kind) {
-    case 'hop':
-      return [`edge ${peripheralNameOf(before)} ${asked.exit} ${asked.to}`, `state ${asked.to}`];
-    case 'start':
-      return [`start ${asked.peripheral}`, `state ${asked.peripheral}`];
-    case 'mode':
-      return [asked.reset ? `mode ${before.mode} reset` : `mode ${before.mode} ${asked.to}`];
-    default:
-      return [];
-  }
+  if (asked.kind === 'hop') return [`edge ${peripheralNameOf(before)} ${asked.exit} ${asked.to}`, `state ${asked.to}`];
+  if (asked.kind === 'start') return [`start ${asked.peripheral}`, `state ${asked.peripheral}`];
+  if (asked.kind === 'mode') return [asked.reset ? `mode ${before.mode} reset` : `mode ${before.mode} ${asked.to}`];
+  return [];
 }
 
 /** The items that a list of moves covers if all succeed. Moves that are meant to be refused cover nothing. */

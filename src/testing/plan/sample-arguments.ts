@@ -78,24 +78,18 @@ export function sampleOfSchema(schema: Fields): Json {
   const alternatives = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : null;
   if (alternatives?.[0]) return sampleOfSchema(alternatives[0] as typeof schema);
   const type = Array.isArray(schema['type']) ? schema['type'][0] : schema['type'];
-  switch (type) {
-    case 'integer':
-    case 'number':
-      return Math.max(1, Number(schema['minimum'] ?? 1));
-    case 'boolean':
-      return true;
-    case 'array':
-      return Array.from({ length: Number(schema['minItems'] ?? 0) }, () =>
-        sampleOfSchema((schema['items'] ?? {}) as never),
-      );
-    case 'object':
-      return Object.fromEntries(
-        (Array.isArray(schema['required']) ? schema['required'] : []).map((name) => [
-          String(name),
-          sampleOfSchema((schema['properties'] as { [key: string]: never } | undefined)?.[String(name)] ?? {}),
-        ]),
-      );
-    default:
-      return 'x'.repeat(Math.max(1, Number(schema['minLength'] ?? 1)));
-  }
+  if (type === 'integer' || type === 'number') return Math.max(1, Number(schema['minimum'] ?? 1));
+  if (type === 'boolean') return true;
+  if (type === 'array')
+    return Array.from({ length: Number(schema['minItems'] ?? 0) }, () =>
+      sampleOfSchema((schema['items'] ?? {}) as never),
+    );
+  if (type === 'object')
+    return Object.fromEntries(
+      (Array.isArray(schema['required']) ? schema['required'] : []).map((name) => [
+        String(name),
+        sampleOfSchema((schema['properties'] as { [key: string]: never } | undefined)?.[String(name)] ?? {}),
+      ]),
+    );
+  return 'x'.repeat(Math.max(1, Number(schema['minLength'] ?? 1)));
 }

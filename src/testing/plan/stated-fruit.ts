@@ -50,17 +50,11 @@ const MAX_VARIANTS = 12;
 export function sampleValuesForRules(type: FruitType, rules: string): readonly Json[] {
   if (typeof type !== 'string') return type;
   const numbers = (rules.match(/\b\d+\b/g) ?? []).map(Number);
-  switch (type) {
-    case 'integer':
-    case 'number':
-      return [...new Set([0, ...numbers.flatMap((number) => [number - 1, number, number + 1])])];
-    case 'boolean':
-      return [true, false];
-    case 'string':
-      return ['', ...[...rules.matchAll(/"([^"]*)"|'([^']*)'/g)].map((match) => match[1] ?? match[2] ?? '')];
-    case 'list':
-      return [[]];
-    default:
-      return [];
-  }
+  if (type === 'integer' || type === 'number')
+    return [...new Set([0, ...numbers.flatMap((number) => [number - 1, number, number + 1])])];
+  if (type === 'boolean') return [true, false];
+  if (type === 'string')
+    return ['', ...[...rules.matchAll(/"([^"]*)"|'([^']*)'/g)].map((match) => match[1] ?? match[2] ?? '')];
+  if (type === 'list') return [[]];
+  return [];
 }

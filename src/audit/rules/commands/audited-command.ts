@@ -64,20 +64,11 @@ export function commandRefusalReason(call: AuditedCommand): RefusalReason | null
   if (!listed.runsIn.includes(command)) return outOfScopeReason(`the tool runs only where the scope ${listed.needs}`);
   // hopgate's own tool reads this argument, even if the spec declares others.
   const value = args[listed.argument];
-  switch (listed.runs) {
-    case 'a shell':
-      return value === undefined ? null : lineReason(value);
-    case 'tests':
-      return testReason(value, config);
-    case 'installs':
-      return installReason(value, config);
-    case 'deployments':
-      return deployReason(value, config);
-    case 'git':
-      return gitArgumentsRefusalReason(value, args['args'], { ...call, command });
-    default:
-      return listed.runs satisfies never;
-  }
+  if (listed.runs === 'a shell') return value === undefined ? null : lineReason(value);
+  if (listed.runs === 'tests') return testReason(value, config);
+  if (listed.runs === 'installs') return installReason(value, config);
+  if (listed.runs === 'deployments') return deployReason(value, config);
+  return gitArgumentsRefusalReason(value, args['args'], { ...call, command });
 }
 
 /** Judges a user's own tool. Several arguments are the words after the program that ends the tool's name. */

@@ -1,7 +1,7 @@
-import type { Command } from 'commander';
+import type { CliCommand } from './cli-command.ts';
 import type { Io } from './io.ts';
 
-type Load = () => Promise<{ readonly configureCommand: (command: Command, io: Io) => void }>;
+type Load = () => Promise<{ readonly configureCommand: (command: CliCommand, io: Io) => void }>;
 
 /**
  * A command of the command line. Its module is loaded only if the command is used, because most of them are large. A

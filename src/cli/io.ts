@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { explainSystemError } from '../base/system-error.ts';
 import { escapeInvisibleInJson } from '../base/text.ts';
 import type { Env } from '../base/user-folders.ts';
 
@@ -57,6 +60,16 @@ export class CliError extends Error {
 /** An error in the command line itself; the exit code is 2. */
 export const usageError = (message: string, remedy: string, code = 'usage', cause?: unknown): CliError =>
   new CliError(code, message, remedy, { exitCode: 2, ...(cause === undefined ? {} : { cause }) });
+
+/** The text of a file that the command line names, in UTF-8. @throws CliError `unreadable` (usage) */
+export function readNamedFile({ cwd }: Io, file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(resolve(cwd, file)));
+  } catch (cause) {
+    const message = explainSystemError(cause)?.message ?? `cannot read ${file} as UTF-8 text`;
+    throw usageError(message, 'Name an existing file.', 'unreadable', cause);
+  }
+}
 
 export type TextStyle = Parameters<typeof styleText>[0];
 

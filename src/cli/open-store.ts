@@ -2,7 +2,7 @@ import { pathExists } from '../base/files.ts';
 import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { evidenceFile } from '../project/state-dir.ts';
-import { findSimilarName } from '../spec/names.ts';
+import { didYouMean } from '../spec/names.ts';
 import { CliError, type Io } from './io.ts';
 
 /**
@@ -51,17 +51,15 @@ export function findSession(sessions: readonly SessionSummary[], id: string): Se
   if (exact !== undefined) return exact;
   const begun = id === '' ? [] : sessions.filter(({ sessionId }) => sessionId.startsWith(id));
   if (begun.length === 1) return begun[0]!;
-  const ids = sessions.map(({ sessionId }) => sessionId);
   if (begun.length > 1)
     throw new CliError(
       'ambiguous-session',
       `${begun.length} sessions have an id that begins with "${id}": ${begun.map(({ sessionId }) => sessionId).join(', ')}`,
       'Write more of the id.',
     );
-  const near = findSimilarName(id, ids);
-  throw new CliError(
-    'unknown-session',
-    `there is no session "${id}"`,
-    near === null ? 'List them with "hopgate sessions".' : `Did you mean ${near}? List them with "hopgate sessions".`,
+  const near = didYouMean(
+    id,
+    sessions.map(({ sessionId }) => sessionId),
   );
+  throw new CliError('unknown-session', `there is no session "${id}"`, `${near}List them with "hopgate sessions".`);
 }

@@ -9,7 +9,7 @@ import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { stateDir } from '../project/state-dir.ts';
 import { readPinOrReason } from './choose-sessions.ts';
 import { findCallsWithoutHook } from './client/calls-without-hook.ts';
-import { CliError, type Io, paint, usageError } from './io.ts';
+import { CliError, type Io, usageError } from './io.ts';
 import { printTable } from './table.ts';
 
 /**
@@ -64,8 +64,8 @@ const WIDTH = 120;
 
 export function printInhabitation(io: Io, judged: readonly DemandResult[]): void {
   const rows = judged.flatMap(({ id, title, verdict, score, findings }) => {
-    const word = paint(io, STYLE[verdict], verdict.replace('-', ' '));
-    const first = [id, title, score === undefined ? word : `${word} (${score})`];
+    const word = `${verdict.replace('-', ' ')}${score === undefined ? '' : ` (${score})`}`;
+    const first = [id, title, [STYLE[verdict], word] as const];
     if (findings.length === 0) return [[...first, '', '']];
     const rows = findings
       .slice(0, MAX_FINDINGS)

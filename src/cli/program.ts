@@ -1,5 +1,6 @@
-import { Command, CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
+import { CliCommand } from './cli-command.ts';
 import { CLI_COMMANDS } from './command-list.ts';
 import { reportError } from './fail.ts';
 import { type Io, usageError } from './io.ts';
@@ -9,8 +10,8 @@ import { type Io, usageError } from './io.ts';
  *
  * @param named the commands whose options are needed (default: all); the others have only a name and a summary
  */
-export async function createCliProgram(io: Io, named?: readonly string[]): Promise<Command> {
-  const program = new Command('hopgate')
+export async function createCliProgram(io: Io, named?: readonly string[]): Promise<CliCommand> {
+  const program = new CliCommand('hopgate')
     .description(
       'Limits an AI agent to the tools and files that its current task needs, and records evidence of every call.',
     )
@@ -76,11 +77,8 @@ async function onCommander(argv: readonly string[], io: Io, error: CommanderErro
 }
 
 /** The command that a command line names, such as `hopgate upstream list`; `hopgate` if it names none. */
-async function commandOf(
-  argv: readonly string[],
-  io: Io,
-): Promise<{ readonly command: Command; readonly name: string }> {
-  let command = await createCliProgram(io, commandsIn(argv));
+async function commandOf(argv: readonly string[], io: Io) {
+  let command: Command = await createCliProgram(io, commandsIn(argv));
   const names = [command.name()];
   for (const word of argv.filter((each) => !each.startsWith('-'))) {
     const next = command.commands.find((each) => each.name() === word);

@@ -23,10 +23,6 @@ export function resolveRootOption(io: Io, { root }: RootOption): string {
   return root === '.' ? repositoryOfFolder(named) : named;
 }
 
-/** The `Examples:` section of a command's help, as the arguments of `addHelpText`. */
-export const helpExamples = (...lines: readonly string[]) =>
-  ['after', `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`] as const;
-
 /** Parses an option that is a whole number, by default from 0. @throws InvalidArgumentError */
 export const wholeNumberParser =
   (most: number, least = 0) =>

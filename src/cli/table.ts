@@ -1,6 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import { escapeInvisible } from '../base/text.ts';
-import { type Io, paint, print } from './io.ts';
+import { type Io, paint, print, type TextStyle } from './io.ts';
+
+/** The text of a cell, with a style if it has one. */
+export type TableCell = string | readonly [style: TextStyle, text: string];
 
 /** The number of columns that text takes on a terminal: two for most East Asian characters and emoji. */
 export function textWidth(text: string): number {
@@ -19,13 +22,16 @@ const GAP = 2;
 
 /**
  * Formats rows under a head as columns two spaces apart; the last column is never padded. On a terminal, the widest
- * columns are wrapped so that the table fits. Cells may contain styles; a styled cell is not wrapped. The caller must
- * escape other control characters (see {@link escapeInvisible}).
+ * columns are wrapped so that the table fits; a styled cell is not wrapped. Invisible characters of cells are escaped.
  *
  * @example formatTable(io, ['id', 'at'], [['a', 'now']]) // "id  at\na   now"
  */
-export function formatTable(io: Io, head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const styled = [head.map((cell) => paint(io, 'dim', escapeInvisible(cell))), ...rows];
+export function formatTable(io: Io, head: readonly string[], rows: readonly (readonly TableCell[])[]): string {
+  const styled = [head.map((cell): TableCell => ['dim', cell]), ...rows].map((row) =>
+    row.map((cell) =>
+      typeof cell === 'string' ? escapeInvisible(cell) : paint(io, cell[0], escapeInvisible(cell[1])),
+    ),
+  );
   const widths = columnWidths(styled, head.length, terminalColumns(io, Number.POSITIVE_INFINITY));
   const line = (row: readonly string[]): string =>
     row

@@ -26,6 +26,12 @@ export function describeSimilarName(name: string, candidates: Iterable<string>):
   return names.length === 0 ? 'there are none' : `known: ${names.join(', ')}`;
 }
 
+/** Returns `Did you mean edit? ` for a remedy; empty if no name is similar. */
+export function didYouMean(name: string, candidates: Iterable<string>): string {
+  const near = findSimilarName(name, candidates);
+  return near === null ? '' : `Did you mean ${near}? `;
+}
+
 /** Returns a record's own value: a name like `constructor` must not find an inherited member. */
 export function getOwn<T>(record: { readonly [key: string]: T }, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Writable } from 'node:stream';
-import { Command } from 'commander';
 import { expect, it } from 'vitest';
+import { CliCommand } from '../../src/cli/cli-command.ts';
 import * as infer from '../../src/cli/commands/evidence/infer.ts';
 import * as replayCommand from '../../src/cli/commands/evidence/replay.ts';
 import * as seal from '../../src/cli/commands/evidence/seal.ts';
@@ -48,7 +48,7 @@ async function audited() {
       json: false,
       exitCode: 0,
     };
-    const program = new Command('hopgate').option('--json').exitOverride();
+    const program = new CliCommand('hopgate').option('--json').exitOverride();
     program.hook('preAction', () => {
       io.json = program.opts<{ json?: boolean }>().json === true;
     });

@@ -25,9 +25,15 @@ describe('a table', () => {
     expect(formatTable(io(), ['session', 'what', 'state'], rows).split('\n')).toHaveLength(2));
 
   it('does not wrap a styled cell', () => {
-    const styled = `\u001b[31m${'x'.repeat(30)}\u001b[39m`;
-    expect(formatTable(io(20), ['a', 'b'], [[styled, 'some words']]).split('\n')[1]).toContain(styled);
+    const coloured = { ...io(20), color: true };
+    const table = formatTable(coloured, ['a', 'b'], [[['red', 'x'.repeat(30)], 'some words']]);
+    expect(table.split('\n')[1]).toContain(`\u001b[31m${'x'.repeat(30)}\u001b[39m`);
   });
+
+  it('escapes invisible characters of a cell, so that no cell styles the terminal', () =>
+    expect(formatTable(io(), ['a'], [['\u001b[31mred\u202e'], [['red', 'x\u0007']]])).toBe(
+      'a\n\\u{1b}[31mred\\u{202e}\nx\\u{7}',
+    ));
 
   it('fits every terminal of 40 columns or more, and keeps every word', () => {
     const wide = fc.stringMatching(/^[a-z数据订é]{1,12}$/);

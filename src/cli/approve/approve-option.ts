@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { gatesOfCall } from '../../spec/call-gates.ts';
-import { findSimilarName } from '../../spec/names.ts';
+import { didYouMean } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { usageError } from '../io.ts';
 
@@ -38,9 +38,8 @@ export function checkApproveOption(names: readonly string[], { peripherals, mode
   const all = [...destinations, ...modes, ...calls, 'all'];
   const unknown = names.find((name) => !all.includes(name));
   if (unknown === undefined) return;
-  const near = findSimilarName(unknown, all);
   throw usageError(
     `--approve: there is no destination, mode or tool "${unknown}" to approve`,
-    `${near === null ? '' : `Did you mean ${near}? `}Destinations: ${destinations.join(', ')}; modes: ${modes.join(', ') || 'none'}; ${calls.length === 0 ? '' : `tools: ${calls.join(', ')}; `}or all.`,
+    `${didYouMean(unknown, all)}Destinations: ${destinations.join(', ')}; modes: ${modes.join(', ') || 'none'}; ${calls.length === 0 ? '' : `tools: ${calls.join(', ')}; `}or all.`,
   );
 }

@@ -4,7 +4,7 @@ import { pathExists } from '../../base/files.ts';
 import { userStateFolder } from '../../base/user-folders.ts';
 import { listPendingItems, type PendingItem } from '../../operator/pending-items.ts';
 import { stateDir } from '../../project/state-dir.ts';
-import { findSimilarName } from '../../spec/names.ts';
+import { didYouMean } from '../../spec/names.ts';
 import { CliError, type Io } from '../io.ts';
 import { resolveRootOption } from '../shared-options.ts';
 
@@ -37,13 +37,9 @@ export function findPendingRequest(io: Io, id: string, root: string | undefined)
       `a request "${id}" waits in each of ${found.map(({ pending }) => pending.root).join(' and ')}`,
       'Name the repository with --root DIR.',
     );
-  const near = findSimilarName(
-    wantedId,
-    items.map(({ pending }) => pending.id),
-  );
   throw new CliError(
     'unknown-request',
     `no request "${id}" waits for an answer; it may have been used or have expired`,
-    `${near === null ? '' : `Did you mean ${near}? `}List them with "hopgate approve --all-roots".`,
+    `${didYouMean(wantedId, new Set(items.map(({ pending }) => pending.id)))}List them with "hopgate approve --all-roots".`,
   );
 }

@@ -1,4 +1,4 @@
-import { escapeInvisible, excerpt } from '../../base/text.ts';
+import { excerpt } from '../../base/text.ts';
 import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import type { PendingItem } from '../../operator/pending-items.ts';
 import { type Io, print, printJson, printRemark } from '../io.ts';
@@ -15,7 +15,7 @@ export function printPendingRequests(io: Io, items: readonly PendingItem[], else
       excerpt(item.pending.request.agent, 20),
       approvalTitle(item.pending.request),
       answerInWords(item),
-      ...(roots.size > 1 ? [escapeInvisible(item.pending.root)] : []),
+      ...(roots.size > 1 ? [item.pending.root] : []),
       excerpt(item.pending.request.reason, 60),
     ]);
     printTable(io, ['id', 'waits', 'agent', 'for', 'answer', ...(roots.size > 1 ? ['root'] : []), 'reason'], rows);

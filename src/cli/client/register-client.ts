@@ -1,6 +1,5 @@
-import type { Command } from 'commander';
+import type { CliCommand } from '../cli-command.ts';
 import type { Io } from '../io.ts';
-import { helpExamples } from '../shared-options.ts';
 
 interface ClientCommandTexts {
   readonly name: 'claude' | 'codex';
@@ -20,7 +19,7 @@ interface ClientCommandTexts {
  *   hopgate's
  */
 export function registerClientCommand(
-  command: Command,
+  command: CliCommand,
   io: Io,
   texts: ClientCommandTexts,
   run: (words: readonly string[]) => Promise<void>,
@@ -44,9 +43,9 @@ export function registerClientCommand(
   command
     .allowUnknownOption()
     .allowExcessArguments()
-    .addHelpText(...helpExamples(...texts.examples))
+    .examples(...texts.examples)
     .action(async () => {
-      const words = (command.parent as Command & { readonly rawArgs: readonly string[] }).rawArgs;
+      const words = (command.parent as CliCommand & { readonly rawArgs: readonly string[] }).rawArgs;
       const at = words.indexOf(name);
       io.json = words.slice(0, at).includes('--json');
       await run(words.slice(at + 1));

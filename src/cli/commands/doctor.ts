@@ -1,15 +1,14 @@
-import type { Command } from 'commander';
-import { escapeInvisible } from '../../base/text.ts';
 import { openProject } from '../../project/open-project.ts';
 import { sandboxOfProcess } from '../../tools/sandbox/detect-sandbox.ts';
 import { probeSandbox } from '../../tools/sandbox/probe.ts';
 import type { ProbeResult } from '../../tools/sandbox/probe-result.ts';
+import type { CliCommand } from '../cli-command.ts';
 import { diagnoseTests } from '../doctor/diagnose-tests.ts';
 import type { Diagnosis } from '../doctor/diagnosis.ts';
 import { examineMachine } from '../doctor/examine-machine.ts';
 import { formatHeading, type Io, paint, print, printJson, type TextStyle } from '../io.ts';
 import { withProgressLine } from '../run/watch-call.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../shared-options.ts';
 import { formatTable } from '../table.ts';
 
 interface Options extends RootOption {
@@ -17,7 +16,7 @@ interface Options extends RootOption {
   readonly tests?: boolean;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Checks Node, git, bubblewrap, ripgrep, the state folder, the evidence, hopgate.yaml, the specs, and the programs that hopgate.yaml names. For each missing part it says what works without it and how to get it. Exit code 1 only if no session can start; with --probe also if an attempt to leave the sandbox succeeds, or if there is no sandbox; with --tests also if a test command does not do the same in the sandbox as outside.',
@@ -28,9 +27,7 @@ export function configureCommand(command: Command, io: Io): void {
       '--tests',
       'also run each test command outside and in the sandbox, and compare verdicts and numbers of tests',
     )
-    .addHelpText(
-      ...helpExamples('hopgate doctor', 'hopgate doctor --probe', 'hopgate doctor --tests', 'hopgate doctor --json'),
-    )
+    .examples('hopgate doctor', 'hopgate doctor --probe', 'hopgate doctor --tests', 'hopgate doctor --json')
     .action((options: Options) => doctor(io, options));
 }
 
@@ -66,10 +63,8 @@ async function probe(): Promise<readonly ProbeResult[] | null> {
 
 function describeAttempts(io: Io, attempts: readonly ProbeResult[]): string {
   const rows = attempts.map(({ layout, name, stopped, detail }) => [
-    stopped ? paint(io, 'green', 'stopped') : paint(io, 'red', 'NOT stopped'),
-    layout,
-    name,
-    escapeInvisible(detail),
+    stopped ? (['green', 'stopped'] as const) : (['red', 'NOT stopped'] as const),
+    ...[layout, name, detail],
   ]);
   return `${formatHeading(io, 'Attempts to leave the sandbox')}\n${formatTable(io, ['', 'layout', 'attempt', 'what it saw'], rows)}`;
 }

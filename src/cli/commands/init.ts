@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { confirm, isCancel } from '@clack/prompts';
-import type { Command } from 'commander';
 import { escapeInvisible, excerpt, shorten } from '../../base/text.ts';
 import { writePathReason } from '../../gate/scope/write-paths.ts';
 import { openProject } from '../../project/open-project.ts';
@@ -10,6 +9,7 @@ import { trustCurrentConfig } from '../../project/trust.ts';
 import { isExcludingPattern } from '../../spec/path-patterns.ts';
 import { isBareRepository } from '../../tools/git/repository.ts';
 import { findCommandPrograms } from '../../tools/shell/shell-context.ts';
+import type { CliCommand } from '../cli-command.ts';
 import { type DetectedProject, detectProject } from '../detect/detect-project.ts';
 import { addManifestsToScope, excludeTestFiles, isTestOnlyPath, listManifests } from '../detect/edit-scope.ts';
 import { findFilesToUnmask, unmaskPatternOf } from '../detect/mask-exceptions.ts';
@@ -24,7 +24,7 @@ import { CliError, type Io, paintDiff, print, printJson, printResult } from '../
 import { diffLines } from '../line-diff.ts';
 import { withProgressLine } from '../run/watch-call.ts';
 import { askGit, runProgram } from '../run-program.ts';
-import { helpExamples, type RootOption, rootOption } from '../shared-options.ts';
+import { type RootOption, rootOption } from '../shared-options.ts';
 
 interface Options extends RootOption {
   readonly force?: boolean;
@@ -35,7 +35,7 @@ interface Options extends RootOption {
   readonly manifests?: boolean;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       `Writes ${CONFIG_FILE} from the files of the repository: how it is tested (package.json, Cargo.toml, go.mod, pytest, pom.xml, Makefile, …), how it is shipped, which folders an agent may edit, and where git pushes. Trusts the file that it wrote. Asks the programs of the commands for their versions, outside and inside the sandbox; runs no code of the repository outside the sandbox, but with --run-tests or after a yes at a terminal.`,
@@ -48,7 +48,7 @@ export function configureCommand(command: Command, io: Io): void {
     .option('--manifests', 'let an agent change manifests and lock files, such as package.json; asks if not given')
     .option('--no-manifests', 'do not let an agent change manifests and lock files')
     .option('--dry-run', 'show the changes and write nothing')
-    .addHelpText(...helpExamples('hopgate init', 'hopgate init --dry-run --root ../shop'))
+    .examples('hopgate init', 'hopgate init --dry-run --root ../shop')
     .action((options: Options) => init(io, options));
 }
 

@@ -1,17 +1,17 @@
-import type { Command } from 'commander';
 import { plural, toShellWord } from '../../base/text.ts';
+import type { CliCommand } from '../cli-command.ts';
 import { type Io, paint, print, printJson } from '../io.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../shared-options.ts';
 import { openShellSession } from './shell.ts';
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Computes the state of a session from its evidence and prints it. If a step was interrupted, an entry records that; the step is never run again. Continue by hand with "hopgate shell --session ID".',
     )
     .argument('<session>', 'the id of the session, or its first characters')
     .addOption(rootOption())
-    .addHelpText(...helpExamples('hopgate resume s-4f1c', 'hopgate resume s-4f1c --root ../other --json'))
+    .examples('hopgate resume s-4f1c', 'hopgate resume s-4f1c --root ../other --json')
     .action((id: string, options: RootOption) => resume(io, id, options));
 }
 

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import { escapeInvisible, plural, toShellWord } from '../../base/text.ts';
 import { openEvidence } from '../../open-evidence.ts';
 import { openSession } from '../../open-session.ts';
@@ -15,6 +14,7 @@ import { lastFailureLines } from '../../view/describe-value.ts';
 import { checkApproveOption } from '../approve/approve-option.ts';
 import { createWaitingApprover } from '../approve/wait-approval.ts';
 import { resolveSpecsOption } from '../choose-specs.ts';
+import type { CliCommand } from '../cli-command.ts';
 import { keepInspectorBridgeOpen, startWatchIfOptionSet } from '../inspect/watch-machines.ts';
 import { formatHeading, type Io, paint, print, printJsonLine, printRemark } from '../io.ts';
 import { makeFixtureRepository } from '../run/fixture.ts';
@@ -29,14 +29,14 @@ import {
 } from '../run/show-result.ts';
 import { fruitsOfVisits, showScenarioEnd } from '../run/show-scenario-end.ts';
 import { type CallWithProgress, showCallProgress } from '../run/watch-call.ts';
-import { helpExamples, resolveRootOption } from '../shared-options.ts';
+import { resolveRootOption } from '../shared-options.ts';
 
 interface Options extends SessionOptions {
   readonly root?: string;
   readonly specs?: string;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   withSessionOptions(
     command
       .description(
@@ -46,12 +46,10 @@ export function configureCommand(command: Command, io: Io): void {
       .option('--root <dir>', 'the repository')
       .option('--specs <dir>', 'the spec set'),
   )
-    .addHelpText(
-      ...helpExamples(
-        'hopgate run specs/scenarios/fix-a-bug.yaml',
-        'hopgate run my.yaml --root . --approve execute deploy',
-        'hopgate run my.yaml --root . --yes --json',
-      ),
+    .examples(
+      'hopgate run specs/scenarios/fix-a-bug.yaml',
+      'hopgate run my.yaml --root . --approve execute deploy',
+      'hopgate run my.yaml --root . --yes --json',
     )
     .action((file: string, options: Options) => run(io, file, options));
 }

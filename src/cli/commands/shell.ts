@@ -1,5 +1,4 @@
 import { createInterface, type Interface } from 'node:readline';
-import type { Command } from 'commander';
 import { excerpt, toShellWord } from '../../base/text.ts';
 import { openSession } from '../../open-session.ts';
 import { openProject } from '../../project/open-project.ts';
@@ -8,6 +7,7 @@ import type { Session } from '../../session/session.ts';
 import { checkApproveOption } from '../approve/approve-option.ts';
 import { createWaitingApprover } from '../approve/wait-approval.ts';
 import { findSessionIn } from '../choose-sessions.ts';
+import type { CliCommand } from '../cli-command.ts';
 import { showTerminalTitle } from '../client/terminal-title.ts';
 import { type MachineWatch, startWatchIfOptionSet } from '../inspect/watch-machines.ts';
 import { formatHeading, type Io, paint, print, printJsonLine } from '../io.ts';
@@ -15,7 +15,7 @@ import { printConfigWarnings } from '../print-config-warnings.ts';
 import { createOperatorApprover } from '../run/operator-approver.ts';
 import { type SessionOptions, withSessionOptions } from '../run/session-options.ts';
 import type { CallWithProgress } from '../run/watch-call.ts';
-import { helpExamples, resolveRootOption, rootOption } from '../shared-options.ts';
+import { resolveRootOption, rootOption } from '../shared-options.ts';
 import { completeLine } from '../shell/complete-line.ts';
 import { runLine } from '../shell/run-line.ts';
 
@@ -25,7 +25,7 @@ interface Options extends SessionOptions {
   readonly session?: string;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   withSessionOptions(
     command
       .description(
@@ -35,12 +35,10 @@ export function configureCommand(command: Command, io: Io): void {
       .option('--agent <id>', "the agent's id", 'shell')
       .option('--session <id>', 'continue this session'),
   )
-    .addHelpText(
-      ...helpExamples(
-        'hopgate shell',
-        'hopgate shell --root ../other --yes',
-        "printf 'mode diagnose\\nstart explore\\nglob **/*.md\\n' | hopgate shell --json",
-      ),
+    .examples(
+      'hopgate shell',
+      'hopgate shell --root ../other --yes',
+      "printf 'mode diagnose\\nstart explore\\nglob **/*.md\\n' | hopgate shell --json",
     )
     .action((options: Options) => shell(io, options));
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { confirm, isCancel } from '@clack/prompts';
-import type { Command } from 'commander';
 import { readRegularFile } from '../../base/read-file.ts';
 import { escapeInvisible } from '../../base/text.ts';
 import { CONFIG_FILE } from '../../project/repository-root.ts';
@@ -9,15 +8,16 @@ import { currentTrustRecord } from '../../project/trust.ts';
 import { readTrustRecord, revokeTrust, writeTrustRecord } from '../../project/trust-record.ts';
 import { readProjectFile } from '../../spec/load/load-project-config.ts';
 import { MAX_AUTHORED_FILE_BYTES } from '../../spec/policy/limits.ts';
+import type { CliCommand } from '../cli-command.ts';
 import { CliError, formatHeading, type Io, paint, print, printResult } from '../io.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../shared-options.ts';
 
 interface Options extends RootOption {
   readonly yes?: boolean;
   readonly revoke?: boolean;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       `Shows ${CONFIG_FILE}, and records its hash when you trust it. Its commands, hosts and paths then take effect. A file that is not trusted can only restrict what the specs allow. Trust it again after each change.`,
@@ -25,7 +25,7 @@ export function configureCommand(command: Command, io: Io): void {
     .addOption(rootOption())
     .option('-y, --yes', 'trust without asking')
     .option('--revoke', 'withdraw the trust')
-    .addHelpText(...helpExamples('hopgate trust', 'hopgate trust --yes --root ../shop', 'hopgate trust --revoke'))
+    .examples('hopgate trust', 'hopgate trust --yes --root ../shop', 'hopgate trust --revoke')
     .action((options: Options) => trust(io, options));
 }
 

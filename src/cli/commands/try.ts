@@ -1,13 +1,12 @@
 import { dirname, join } from 'node:path';
-import type { Command } from 'commander';
 import { loadScenario } from '../../spec/load/load-scenario.ts';
 import { defaultSpecsFolder } from '../../spec/load/load-specs.ts';
 import { sandboxOfProcess } from '../../tools/sandbox/detect-sandbox.ts';
 import type { SandboxAvailability } from '../../tools/sandbox/sandbox.ts';
 import { readLiveViewScript } from '../../view/page-script.ts';
+import type { CliCommand } from '../cli-command.ts';
 import { type Io, print, printJsonLine, printRemark } from '../io.ts';
 import { withoutShellSteps } from '../run/without-shell-steps.ts';
-import { helpExamples } from '../shared-options.ts';
 import { DEFAULT_HTTP_PORT, serveHttpUntilSignal } from './clients/serve.ts';
 import { writeRecording } from './evidence/record.ts';
 import { playScenario, prepareScenarioRepository } from './run.ts';
@@ -15,13 +14,13 @@ import { playScenario, prepareScenarioRepository } from './run.ts';
 const NO_OVERLAY =
   'bubblewrap has no overlays here, which bash and bash-test need; use Linux 5.11 or newer, where user namespaces may mount overlays';
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Plays a demo on a small repository in a temporary folder: a scripted agent finds a bug, is refused on the way, fixes the bug, tests it and pushes it. It needs git, no account and no network. It writes a page that replays the session; --open shows the live view instead. Without bubblewrap it plays the steps that need no shell.',
     )
     .option('--open', 'open the live view in the browser, and serve it until Ctrl-C')
-    .addHelpText(...helpExamples('hopgate try', 'hopgate try --open'))
+    .examples('hopgate try', 'hopgate try --open')
     .action((options: { readonly open?: boolean }) => playDemo(io, options));
 }
 

@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { TASK_TYPES, type TaskType, type Wording } from '../../world/house.ts';
 import type { HouseChoice } from '../../world/household-environment.ts';
+import type { CliCommand } from '../cli-command.ts';
 import { CliError, type Io, print, printJson, printRemark, printResult, usageError } from '../io.ts';
 import { onTerminationSignal } from '../on-signal.ts';
-import { helpExamples, wholeNumberParser } from '../shared-options.ts';
+import { wholeNumberParser } from '../shared-options.ts';
 
 const WORLD_PORT = 3456;
 
@@ -22,19 +23,13 @@ interface Options {
   readonly root?: string;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Serves a text household on this machine: POST /reset, POST /step and GET /state as the ALFWorld server, and OpenEnv over the WebSocket /ws. Every house can be won. All clients of /reset and /step play one game; each WebSocket has its own. Ctrl-C ends it.',
     )
-    .addOption(
-      new Option('--port <n>', 'the port; 0 takes a free one').default(WORLD_PORT).argParser(wholeNumberParser(65_535)),
-    )
-    .addOption(
-      new Option('--seed <n>', 'the seed of the first house; the next one has the next seed')
-        .default(1)
-        .argParser(wholeNumberParser(2 ** 31)),
-    )
+    .option('--port <n>', 'the port; 0 takes a free one', wholeNumberParser(65_535), WORLD_PORT)
+    .option('--seed <n>', 'the seed of the first house; the next one has the next seed', wholeNumberParser(2 ** 31), 1)
     .addOption(new Option('--task <type>', 'the kind of task; by default the seed chooses').choices(TASK_TYPES))
     .addOption(
       new Option('--wording <version>', 'the words of commands: current (move O to R) or old (put O in/on R)')
@@ -48,16 +43,14 @@ export function configureCommand(command: Command, io: Io): void {
     .option('--walkthrough', 'print commands that win the first house, and end')
     .option('--story', 'let a scripted agent get stuck in a house, ask a person, come back and win; and end')
     .option('--root <dir>', 'with --story: the repository of the session; by default a temporary folder')
-    .addHelpText(
-      ...helpExamples(
-        'hopgate world',
-        'hopgate world --port 3456 --seed 7 --task pick_cool_then_place_in_recep',
-        'hopgate world --asks',
-        'hopgate world --game ~/games/trial/game.tw-pddl',
-        'hopgate world --seed 7 --export house-7',
-        'hopgate world --seed 7 --walkthrough',
-        'hopgate world --story',
-      ),
+    .examples(
+      'hopgate world',
+      'hopgate world --port 3456 --seed 7 --task pick_cool_then_place_in_recep',
+      'hopgate world --asks',
+      'hopgate world --game ~/games/trial/game.tw-pddl',
+      'hopgate world --seed 7 --export house-7',
+      'hopgate world --seed 7 --walkthrough',
+      'hopgate world --story',
     )
     .action((options: Options) => world(io, options));
 }

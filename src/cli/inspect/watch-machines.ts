@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { Inspector } from '../../ports/inspector.ts';
 import { type Io, printRemark } from '../io.ts';
 import { onTerminationSignal } from '../on-signal.ts';
@@ -18,7 +18,7 @@ export interface MachineWatch {
 }
 
 /** The port that the clients in `@statelyai/inspect` use by default. */
-const PORT = 8080;
+export const INSPECTOR_PORT = 8080;
 
 /** Starts sending to a receiver at `url`, or else starts a bridge on the loopback interface. */
 export async function startMachineWatch(
@@ -31,19 +31,11 @@ export async function startMachineWatch(
     );
     return { inspector: statelyInspector(receiver.send), address: null, socket: url, close: receiver.close };
   }
-  const { address, socket, send, close } = await startBridge(port ?? PORT);
+  const { address, socket, send, close } = await startBridge(port ?? INSPECTOR_PORT);
   return { inspector: statelyInspector(send), address, socket, close };
 }
 
 const portOf = wholeNumberParser(65_535);
-
-/** `--port` and `--url` of `hopgate inspect`. */
-export const addWatchOptions = (command: Command): Command =>
-  command
-    .addOption(
-      new Option('--port <number>', 'the port of the bridge; 0 takes any free one').default(PORT).argParser(portOf),
-    )
-    .option('--url <address>', 'send to a receiver at this WebSocket address instead');
 
 /** `--inspect [where]` of commands that run a session. */
 export const inspectOption = (): Option =>

@@ -1,6 +1,6 @@
-import type { Command } from 'commander';
 import { approveOption } from '../approve/approve-option.ts';
 import { waitApprovalOption } from '../approve/wait-approval.ts';
+import type { CliCommand } from '../cli-command.ts';
 import { inspectOption } from '../inspect/watch-machines.ts';
 import { observeOption } from '../shared-options.ts';
 
@@ -14,7 +14,7 @@ export interface SessionOptions {
   readonly inspect?: string | true;
 }
 
-export const withSessionOptions = (command: Command): Command =>
+export const withSessionOptions = (command: CliCommand): CliCommand =>
   command
     .option('--yes', 'give every approval without asking')
     .addOption(approveOption())

@@ -4,7 +4,7 @@ import type { Json } from '../../spec/types.ts';
 import { outlineVisits } from '../../view/outline-thread.ts';
 import type { ParameterOrderOfTool } from '../../view/spell-call.ts';
 import { summariseValue } from '../../view/summarise-value.ts';
-import { formatHeading, type Io, paint, print } from '../io.ts';
+import { formatHeading, type Io, print } from '../io.ts';
 import { printTable, terminalColumns } from '../table.ts';
 import { printFindings } from '../thread/print-findings.ts';
 import { renderThread } from '../thread/render-thread.ts';
@@ -31,7 +31,7 @@ export function showScenarioEnd(
   print(io);
   print(io, formatHeading(io, 'Fruits'));
   const rows = fruitsOfVisits(evidence).map(({ peripheral, fruit }) => [
-    paint(io, 'cyan', peripheral),
+    ['cyan', peripheral] as const,
     Object.entries(fruit)
       .map(([field, value]) => `${field}: ${summariseValue(value)}`)
       .join(', '),

@@ -1,5 +1,4 @@
 import { hasLiveLease } from '../../base/process-holder.ts';
-import { escapeInvisible } from '../../base/text.ts';
 import type { SessionSummary } from '../../ports/evidence-store.ts';
 import type { Io } from '../io.ts';
 import { formatTable } from '../table.ts';
@@ -14,15 +13,7 @@ export function formatSessionTable(io: Io, sessions: readonly SessionSummary[]):
     withName('session', 'name', 'agent', 'opened', 'last entry', 'entries', 'state'),
     sessions.map((session) => {
       const { sessionId, name, agent, openedAt, lastAt, entries } = session;
-      return withName(
-        escapeInvisible(sessionId),
-        escapeInvisible(name ?? ''),
-        escapeInvisible(agent),
-        openedAt,
-        lastAt,
-        String(entries),
-        stateOf(session),
-      );
+      return withName(sessionId, name ?? '', agent, openedAt, lastAt, String(entries), stateOf(session));
     }),
   );
 }

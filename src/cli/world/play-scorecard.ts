@@ -9,7 +9,7 @@ import {
 import { judgeInhabitation } from '../../audit/inhabitation/judge-inhabitation.ts';
 import { excerpt } from '../../base/text.ts';
 import type { Transcript } from '../../evidence/transcript.ts';
-import { formatHeading, type Io, paint, print, printJson } from '../io.ts';
+import { formatHeading, type Io, print, printJson } from '../io.ts';
 import { printTable } from '../table.ts';
 import { playStoryOnce, type StoryConnectionKinds } from './run-story.ts';
 import { TRANSCRIPT_FAULTS } from './transcript-faults.ts';
@@ -85,8 +85,8 @@ function printScorecard(
   faults: readonly FaultyRun[],
 ): void {
   const ids = Object.keys(INHABITATION_DEMANDS) as DemandId[];
-  const word = (verdict: string): string =>
-    paint(io, verdict === 'holds' ? 'green' : verdict === 'fails' ? 'red' : 'dim', verdict);
+  const word = (verdict: string) =>
+    [verdict === 'holds' ? 'green' : verdict === 'fails' ? 'red' : 'dim', verdict] as const;
   print(io, formatHeading(io, 'An agent in the house, over each connection'));
   const rows = ids.map((id) => [
     id,

@@ -1,9 +1,9 @@
-import { type Command, Option } from 'commander';
 import { approveOption } from '../../approve/approve-option.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import type { Io } from '../../io.ts';
-import { helpExamples, rootOption } from '../../shared-options.ts';
+import { rootOption } from '../../shared-options.ts';
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       "Puts an ACP agent into a session, for an editor that speaks the Agent Client Protocol (Zed, JetBrains, Neovim, Emacs). The agent gets hopgate's MCP server as its only tools; its requests for files and terminals are decided by the gate. The editor shows the peripherals as modes and options, and asks for approvals. The agent runs in a sandbox in which the repository is empty. Uses stdin and stdout, and logs to stderr.",
@@ -14,15 +14,11 @@ export function configureCommand(command: Command, io: Io): void {
     .option('--peripheral <id>', 'the first peripheral of each session')
     .option('--specs <dir>', 'the spec set of each session')
     .addOption(approveOption())
-    .addOption(
-      new Option('--unsafe-no-sandbox', "run without a sandbox if none is available: the agent's own tools reach all"),
-    )
-    .addHelpText(
-      ...helpExamples(
-        'hopgate acp -- claude-agent-acp',
-        'hopgate acp --root ~/mine --peripheral explore -- codex-acp',
-        'hopgate acp --approve execute -- npx @agentclientprotocol/claude-agent-acp',
-      ),
+    .option('--unsafe-no-sandbox', "run without a sandbox if none is available: the agent's own tools reach all")
+    .examples(
+      'hopgate acp -- claude-agent-acp',
+      'hopgate acp --root ~/mine --peripheral explore -- codex-acp',
+      'hopgate acp --approve execute -- npx @agentclientprotocol/claude-agent-acp',
     )
     .action(async (words: string[], options) => {
       // Loaded only here: the SDK is large, and no other command needs it.

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { dialIn } from '../../../agency/dial-in.ts';
 import type { RunRequest } from '../../../agency/run-request.ts';
 import { runWithAllAgents } from '../../../agency/run-with-all-agents.ts';
@@ -14,9 +12,10 @@ import { NodeMailExchange } from '../../../server/messages/node-mail.ts';
 import { loadAgency, nodeNameOf } from '../../../spec/agency/load-agency.ts';
 import type { Json } from '../../../spec/types.ts';
 import { agencyFolderOf, agencyOption, formatRunReply, openLocalNode, withLocalNode } from '../../agency/use-node.ts';
-import { CliError, type Io, print, printJson, printRemark } from '../../io.ts';
+import type { CliCommand } from '../../cli-command.ts';
+import { CliError, type Io, print, printJson, printRemark, readNamedFile } from '../../io.ts';
 import { onTerminationSignal } from '../../on-signal.ts';
-import { helpExamples, numberParser } from '../../shared-options.ts';
+import { numberParser } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface RunOptions {
@@ -32,14 +31,12 @@ interface RunOptions {
 
 type ConnectOptions = RunOptions & { readonly tokenFile: string; readonly node?: string };
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command.description(
     'Runs agents in agency peripherals: one prompt from inputs, one response. The agency folder contains peripherals.yaml and agents.yaml, or the same names with .edn. An agent runs here, on a node with an address, or on a node that connects to this one.',
   );
-  command.addHelpText(
-    ...helpExamples('hopgate agency check', 'hopgate agency run claude par-participant --prompt "Say hello"'),
-  );
-  const withRequest = (made: Command): Command =>
+  command.examples('hopgate agency check', 'hopgate agency run claude par-participant --prompt "Say hello"');
+  const withRequest = (made: CliCommand): CliCommand =>
     made
       .addOption(agencyOption())
       .addOption(
@@ -60,39 +57,37 @@ export function configureCommand(command: Command, io: Io): void {
       )
       .option('--route <where>', 'overrides the location of the agent: local, or the url of a remote node')
       .option('--key <key>', 'the name of the run: the same key never starts the agent again')
-      .addOption(
-        new Option('--wait <seconds>', 'how long to wait for the reply; the run continues after that').argParser(
-          numberParser(604_800),
-        ),
+      .option(
+        '--wait <seconds>',
+        'how long to wait for the reply; the run continues after that',
+        numberParser(604_800),
       );
   withRequest(command.command('run'))
     .description('Runs one agent. Exit code 1 if the run fails.')
     .argument('<agent>', 'the agent, by its name in the registry')
     .argument('<peripheral>', 'the agency peripheral')
-    .addHelpText(
-      ...helpExamples(
-        'hopgate agency run codex par-participant --input par/title=Debrief --input par/crdt-host=localhost --input par/crdt-port=6530 --input session/id=019c',
-        'hopgate agency run claude par-participant --prompt "Say hello" --wait 60 --json',
-      ),
+    .examples(
+      'hopgate agency run codex par-participant --input par/title=Debrief --input par/crdt-host=localhost --input par/crdt-port=6530 --input session/id=019c',
+      'hopgate agency run claude par-participant --prompt "Say hello" --wait 60 --json',
     )
     .action((agent: string, peripheral: string, options: RunOptions) => runOne(io, agent, peripheral, options));
   withRequest(command.command('fan-out'))
     .description('Runs several agents at once. Exit code 1 if any of them fails.')
     .argument('<agents>', 'the names of the agents, separated by commas')
     .argument('<peripheral>', 'the agency peripheral')
-    .addHelpText(...helpExamples('hopgate agency fan-out claude,codex par-participant --prompt "Say hello"'))
+    .examples('hopgate agency fan-out claude,codex par-participant --prompt "Say hello"')
     .action((agents: string, peripheral: string, options: RunOptions) => runAll(io, agents, peripheral, options));
   command
     .command('check')
     .description('Checks an agency folder, and lists what it contains.')
     .addOption(agencyOption())
-    .addHelpText(...helpExamples('hopgate agency check', 'hopgate agency check --agency resources/agency'))
+    .examples('hopgate agency check', 'hopgate agency check --agency resources/agency')
     .action((options: RunOptions) => check(io, options));
   command
     .command('token')
     .description('Prints the token with which another node may use this one. Keep it secret.')
     .argument('<node>', 'the name of the node')
-    .addHelpText(...helpExamples('hopgate agency token laptop > laptop.token'))
+    .examples('hopgate agency token laptop > laptop.token')
     .action((node: string) => print(io, new Tokens(io.env).ofNode(node)));
   command
     .command('connect')
@@ -103,11 +98,9 @@ export function configureCommand(command: Command, io: Io): void {
     .requiredOption('--token-file <file>', 'the file with the token that "hopgate agency token" printed on that node')
     .option('--node <name>', 'the name of that node in addresses of messages (default: the host of the url)')
     .addOption(agencyOption())
-    .addHelpText(
-      ...helpExamples(
-        'hopgate agency connect http://10.0.0.1:4781 --token-file laptop.token',
-        'hopgate agency connect http://10.0.0.1:4781 --token-file laptop.token --node desk',
-      ),
+    .examples(
+      'hopgate agency connect http://10.0.0.1:4781 --token-file laptop.token',
+      'hopgate agency connect http://10.0.0.1:4781 --token-file laptop.token --node desk',
     )
     .action((url: string, options: ConnectOptions) => connect(io, url, options));
 }
@@ -182,9 +175,7 @@ function check(io: Io, options: RunOptions): void {
       all.map((agent) => [
         agent.id,
         agent.location,
-        escapeInvisible(
-          agent.location === 'local' ? agent.driver : agent.location === 'remote' ? agent.url : agent.node,
-        ),
+        agent.location === 'local' ? agent.driver : agent.location === 'remote' ? agent.url : agent.node,
       ]),
     );
 }
@@ -193,7 +184,7 @@ async function connect(io: Io, url: string, options: ConnectOptions): Promise<vo
   const node = openLocalNode(io, options);
   const ended = new AbortController();
   onTerminationSignal(() => ended.abort());
-  const token = readFileSync(resolve(io.cwd, options.tokenFile), 'utf8').trim();
+  const token = readNamedFile(io, options.tokenFile).trim();
   const allEvidence = new EvidenceOfAllRepositories(io.env);
   const exchanged = exchangeMailWithNode({
     node: options.node ?? nodeNameOf(url),

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { escapeInvisible } from '../../../base/text.ts';
 import { describeGrantLimits } from '../../../gate/approvals/grant.ts';
 import { answerIfUnanswered, answerRequest } from '../../../operator/answer-request.ts';
@@ -12,9 +12,10 @@ import { pendingRequestJson, printPendingRequests } from '../../approve/list-pen
 import { notifyOperator } from '../../approve/notify-operator.ts';
 import { readDiffToApprove, showApprovalRequest } from '../../approve/show-request.ts';
 import { askEachNewRequest } from '../../approve/watch-pending.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { canAskPerson } from '../../run/operator-approver.ts';
-import { helpExamples, resolveRootOption, wholeNumberParser } from '../../shared-options.ts';
+import { resolveRootOption, wholeNumberParser } from '../../shared-options.ts';
 
 interface Options {
   readonly root?: string;
@@ -34,7 +35,7 @@ interface Options {
   readonly whileTestsPass?: boolean;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       "Lists the requests that wait for the operator. With an id, it shows one request in full (the action, the reason, the changed files, the current diff) and asks for an answer. The operator's token proves the answer; the token is a file in the state folder that no sandbox shows. An approval is valid for this request only, once, until it expires. With a limit (--times, --for, --files, --changed-files, --while-tests-pass) it is a grant: it also covers later requests for the same hop, mode or call, until the first limit is reached. The command grants lists and revokes them. Without a terminal, answer with --yes or --no. Exit code 1 if you answer no, or not at all.",
@@ -50,31 +51,21 @@ export function configureCommand(command: Command, io: Io): void {
     .option('--yes', 'approve the request')
     .option('--no', 'refuse the request; the agent may ask again')
     .option('--replace', 'with --yes or --no: replace an earlier answer that the agent has not used')
-    .addOption(
-      new Option('--by <name>', 'the name of the approver in the evidence').default('operator').argParser(nameOf),
-    )
-    .addOption(
-      new Option('--minutes <number>', 'minutes until an unused approval expires').default(60).argParser(minutesOf),
-    )
-    .addOption(
-      new Option('--times <number>', 'grant so many requests, this one included').argParser(wholeNumberParser(1000, 1)),
-    )
-    .addOption(
-      new Option('--for <minutes>', 'grant for so many minutes (default for a grant: 60)').argParser(minutesOf),
-    )
+    .option('--by <name>', 'the name of the approver in the evidence', nameOf, 'operator')
+    .option('--minutes <number>', 'minutes until an unused approval expires', minutesOf, 60)
+    .option('--times <number>', 'grant so many requests, this one included', wholeNumberParser(1000, 1))
+    .option('--for <minutes>', 'grant for so many minutes (default for a grant: 60)', minutesOf)
     .option('--files <path...>', 'grant until a file outside of these paths is changed')
     .option('--changed-files', 'grant until a file is changed that is not changed now')
     .option('--while-tests-pass', 'grant until a run of the tests does not pass')
     .option('--token-file <file>', "the operator's token (default: the one in the state folder)")
-    .addHelpText(
-      ...helpExamples(
-        'hopgate approve',
-        'hopgate approve k7m2xq',
-        'hopgate approve k7m2xq --yes --by mary --minutes 10',
-        'hopgate approve k7m2xq --yes --times 3 --while-tests-pass',
-        'hopgate approve --watch --all-roots',
-        'hopgate approve --watch --exec \'notify-send "$HOPGATE_REQUEST_TITLE"\'',
-      ),
+    .examples(
+      'hopgate approve',
+      'hopgate approve k7m2xq',
+      'hopgate approve k7m2xq --yes --by mary --minutes 10',
+      'hopgate approve k7m2xq --yes --times 3 --while-tests-pass',
+      'hopgate approve --watch --all-roots',
+      'hopgate approve --watch --exec \'notify-send "$HOPGATE_REQUEST_TITLE"\'',
     )
     .action((id: string | undefined, options: Options) => approve(io, id, options));
 }

@@ -1,8 +1,8 @@
-import type { Command } from 'commander';
 import { registerClientCommand } from '../../client/register-client.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import type { Io } from '../../io.ts';
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   const texts = {
     name: 'codex' as const,
     title: 'Codex',

@@ -1,21 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import { escapeInvisible } from '../../../base/text.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import { daemonFolder } from '../../../daemon/daemon-folder.ts';
 import { commandEntryFile } from '../../../daemon/package-files.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { askDaemonStatus, stopDaemon } from '../../daemon-status.ts';
 import { type Io, print, printJson, printRemark } from '../../io.ts';
 import { onTerminationSignal } from '../../on-signal.ts';
-import { checkTelemetryOption, helpExamples, telemetryOption } from '../../shared-options.ts';
+import { checkTelemetryOption, telemetryOption } from '../../shared-options.ts';
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'One process for each user answers the hooks of client programs and runs their sessions. It starts when the first hook needs it and ends when it is idle. HOPGATE_DAEMON=off works without it.',
     )
-    .addHelpText(...helpExamples('hopgate daemon status', 'hopgate daemon start', 'hopgate daemon stop'));
+    .examples('hopgate daemon status', 'hopgate daemon start', 'hopgate daemon stop');
   command
     .command('start')
     .summary('run the daemon in the foreground')

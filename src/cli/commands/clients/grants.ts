@@ -1,6 +1,5 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import { pathExists } from '../../../base/files.ts';
 import { errorText, excerpt } from '../../../base/text.ts';
 import { userStateFolder } from '../../../base/user-folders.ts';
@@ -11,10 +10,11 @@ import { revokeGrant } from '../../../operator/revoked-grants.ts';
 import { evidenceFileIn, stateDir } from '../../../project/state-dir.ts';
 import { type ListedGrants, type ListedGrant, listGrants, type UnreadableGrants } from '../../../server/list-grants.ts';
 import { SessionReader } from '../../../server/session-reader.ts';
-import { findSimilarName } from '../../../spec/names.ts';
+import { didYouMean } from '../../../spec/names.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, paint, print, printJson, printRemark } from '../../io.ts';
 import { useAndCloseStore } from '../../open-store.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface Options extends RootOption {
@@ -24,7 +24,7 @@ interface Options extends RootOption {
   readonly by: string;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Lists the grants of the operator: approvals that also cover later requests, until a limit is reached. They are given with "hopgate approve" or in the live view. A revoked grant covers no further request, in whichever process its session runs.',
@@ -34,7 +34,7 @@ export function configureCommand(command: Command, io: Io): void {
     .option('--all', 'also list the grants that have ended')
     .option('--revoke <id>', 'revoke this grant: its id, or the last characters of it')
     .option('--by <name>', 'the name of the person who revokes, for the evidence', 'operator')
-    .addHelpText(...helpExamples('hopgate grants', 'hopgate grants --revoke 4f1c', 'hopgate grants --all --json'))
+    .examples('hopgate grants', 'hopgate grants --revoke 4f1c', 'hopgate grants --all --json')
     .action((options: Options) => (options.revoke === undefined ? list(io, options) : revoke(io, options)));
 }
 
@@ -64,17 +64,12 @@ async function revoke(io: Io, options: Options): Promise<void> {
   ];
   const found = all.filter((grant) => grant.id === id || (id.length >= 4 && grant.id.endsWith(id)));
   const [match] = found;
-  if (!match || found.length > 1) {
-    const near = findSimilarName(
-      id,
-      all.map((grant) => grant.id),
-    );
+  if (!match || found.length > 1)
     throw new CliError(
       match ? 'ambiguous-grant' : 'unknown-grant',
       match ? `${found.length} grants have an id that ends with "${id}"` : `there is no grant "${id}"`,
-      `${near === null ? '' : `Did you mean ${near}? `}List them with "hopgate grants --all-roots --all".`,
+      `${didYouMean(id, new Set(all.map((grant) => grant.id)))}List them with "hopgate grants --all-roots --all".`,
     );
-  }
   const { stateDir: dir, over, ...named } = match;
   if (over === null) revokeGrant(dir, match.id, options.by);
   if (io.json) return printJson(io, { ...named, over: over ?? `${options.by} revoked it` });

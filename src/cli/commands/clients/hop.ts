@@ -1,19 +1,19 @@
-import type { Command } from 'commander';
 import { sendOperatorAct } from '../../../daemon/remote-agent-session.ts';
 import { ensureOperatorToken } from '../../../operator/operator-token.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import type { Session } from '../../../session/session.ts';
 import { findSessionIn } from '../../choose-sessions.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { type Io, print, printJson } from '../../io.ts';
 import { formatDenial } from '../../run/show-result.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options extends RootOption {
   readonly exit?: string;
   readonly reason: string;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Moves a session to another peripheral as the operator. The gate judges the hop; a running Claude Code or Codex is informed of it with its next call or turn. Its world and its backpack are kept.',
@@ -23,7 +23,7 @@ export function configureCommand(command: Command, io: Io): void {
     .addOption(rootOption())
     .option('--exit <exit>', 'the exit to take; needed if several exits lead to the peripheral')
     .option('--reason <text>', 'the reason, which the evidence keeps', 'the operator asked')
-    .addHelpText(...helpExamples('hopgate hop s-4f1c chat --exit user-request --reason "I need you here"'))
+    .examples('hopgate hop s-4f1c chat --exit user-request --reason "I need you here"')
     .action((session: string, to: string, options: Options) => hop(io, session, to, options));
 }
 

@@ -1,10 +1,11 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { escapeInvisible } from '../../../base/text.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { applyInstall, withoutEqualChanges } from '../../install/apply-install.ts';
 import type { FileChange, Installer, InstallPlan, InstallScope } from '../../install/installer.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { diffLines } from '../../line-diff.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface InstallOptions extends RootOption {
   readonly scope: InstallScope;
@@ -13,7 +14,7 @@ interface InstallOptions extends RootOption {
 
 const clientNames = (): string => Object.keys(INSTALLER_BY_CLIENT).sort().join(', ');
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   const described = command.description(
     `Makes a client program (${clientNames()}) start every conversation in a session, and shows what it writes. Your other settings stay unchanged. A second run changes nothing, unless a newer hopgate writes something else.`,
   );
@@ -21,7 +22,7 @@ export function configureCommand(command: Command, io: Io): void {
 }
 
 /** Adds the argument, the options and the action that `hopgate install` and `hopgate uninstall` have in common. */
-export const addInstallAction = (command: Command, io: Io, what: 'install' | 'uninstall'): Command =>
+export const addInstallAction = (command: CliCommand, io: Io, what: 'install' | 'uninstall'): CliCommand =>
   command
     .argument('<client>', clientNames())
     .addOption(
@@ -31,7 +32,7 @@ export const addInstallAction = (command: Command, io: Io, what: 'install' | 'un
     )
     .addOption(rootOption())
     .option('--dry-run', 'show the changes and write nothing')
-    .addHelpText(...helpExamples(`hopgate ${what} claude --dry-run`, `hopgate ${what} claude --scope project`))
+    .examples(`hopgate ${what} claude --dry-run`, `hopgate ${what} claude --scope project`)
     .action((client: string, options: InstallOptions) => installOrUninstall(io, client, options, what));
 
 async function installOrUninstall(

@@ -1,11 +1,12 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { approveOption } from '../../approve/approve-option.ts';
 import { waitApprovalOption } from '../../approve/wait-approval.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import type { Io } from '../../io.ts';
 import { MCP_TOKEN_VARIABLE, type McpCommand } from '../../mcp/mcp-command.ts';
-import { helpExamples, observeOption, rootOption, telemetryOption } from '../../shared-options.ts';
+import { observeOption, rootOption, telemetryOption } from '../../shared-options.ts';
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Opens a session and serves it over the Model Context Protocol: the tools of the current peripheral, and hop, mode, status and why. The list of tools changes with every hop. A call of a tool that is not available is refused, and the refusal names the path to it. If the client can ask its user, it asks for approvals; otherwise they wait for "hopgate approve". Uses stdin and stdout unless --http is given, and logs to stderr.',
@@ -32,12 +33,10 @@ export function configureCommand(command: Command, io: Io): void {
     .addOption(telemetryOption().conflicts('attach'))
     .addOption(observeOption())
     .option('--unsafe-no-sandbox', 'run shell tools without a sandbox if none is available; every entry records that')
-    .addHelpText(
-      ...helpExamples(
-        'hopgate mcp --root ~/mine --agent claude',
-        'hopgate mcp --session s-4f1c',
-        `${MCP_TOKEN_VARIABLE}=… hopgate mcp --http 8123`,
-      ),
+    .examples(
+      'hopgate mcp --root ~/mine --agent claude',
+      'hopgate mcp --session s-4f1c',
+      `${MCP_TOKEN_VARIABLE}=… hopgate mcp --http 8123`,
     )
     .action(async (options: McpCommand) => {
       // Loaded only here: the SDK is large, and no other command needs it.

@@ -1,10 +1,10 @@
-import type { Command } from 'commander';
 import { sendOperatorAct } from '../../../daemon/remote-agent-session.ts';
 import { findSessionIn } from '../../choose-sessions.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { type Io, printResult } from '../../io.ts';
-import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { resolveRootOption, rootOption } from '../../shared-options.ts';
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Writes a note to the agent of a session. Its evidence keeps the note, and a running Claude Code or Codex reads it with its next call or turn.',
@@ -12,7 +12,7 @@ export function configureCommand(command: Command, io: Io): void {
     .argument('<session>', 'the id of the session, or its first characters')
     .argument('<words...>', 'the note')
     .addOption(rootOption())
-    .addHelpText(...helpExamples('hopgate note s-4f1c "use the new API, not the old one"'))
+    .examples('hopgate note s-4f1c "use the new API, not the old one"')
     .action((session: string, words: readonly string[], options: { readonly root: string }) =>
       send(io, session, words.join(' '), options),
     );

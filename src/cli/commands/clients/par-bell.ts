@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { ReviewContributions } from '../../../agency/par/review-document.ts';
 import { runReviewParticipants } from '../../../agency/par/run-participants.ts';
 import { serveReviewDocument } from '../../../agency/par/serve-document.ts';
@@ -13,9 +13,10 @@ import { readToken } from '../../../operator/operator-token.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import { roleTokenFile, Tokens } from '../../../server/access/tokens.ts';
 import { agencyOption, formatRunReply, withLocalNode } from '../../agency/use-node.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, print, printJson, printRemark } from '../../io.ts';
 import { withCreatedEvidence, withEvidence } from '../../open-store.ts';
-import { helpExamples, parseHostAndPortOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { parseHostAndPortOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -27,7 +28,7 @@ interface Options {
   readonly listen?: { readonly host: string; readonly port: number };
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Calls several agents to a post-action review (PAR). Each one runs in the agency peripheral par-participant and contributes to one shared document (a yjs CRDT). The result is a review in the evidence.',
@@ -36,20 +37,17 @@ export function configureCommand(command: Command, io: Io): void {
     .option('--title <text>', 'the title of the review (default: "Post-action review")')
     .option('--session <id>', 'the session under review (default: the review itself)')
     .option('--par <id>', 'the name of the review; an interrupted review with this name continues', reviewName)
-    .addOption(
-      new Option(
-        '--listen <host:port>',
-        'the address of the shared document (default: a free port of 127.0.0.1)',
-      ).argParser(parseHostAndPortOption),
+    .option(
+      '--listen <host:port>',
+      'the address of the shared document (default: a free port of 127.0.0.1)',
+      parseHostAndPortOption,
     )
     .addOption(agencyOption())
     .addOption(rootOption())
-    .addHelpText(
-      ...helpExamples(
-        'hopgate par-bell --agents claude,codex --title "Lab Upload Debrief"',
-        'hopgate par-bell --agents claude --session 01J --json',
-        'hopgate par-bell --agents claude,codex --par debrief-7    # continues "debrief-7"',
-      ),
+    .examples(
+      'hopgate par-bell --agents claude,codex --title "Lab Upload Debrief"',
+      'hopgate par-bell --agents claude --session 01J --json',
+      'hopgate par-bell --agents claude,codex --par debrief-7    # continues "debrief-7"',
     )
     .action((options: Options) => ring(io, options));
 }

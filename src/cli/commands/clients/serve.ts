@@ -2,16 +2,16 @@ import { spawn } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { tokenFolder } from '../../../server/access/tokens.ts';
 import { findAllPendingRequests } from '../../approve/find-pending.ts';
 import { notifyOfNewRequests } from '../../approve/notify-operator.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { askDaemonStatus, stopDaemon } from '../../daemon-status.ts';
 import { CliError, type Io, print, printJson, printRemark, usageError } from '../../io.ts';
 import { onTerminationSignal } from '../../on-signal.ts';
 import {
   checkTelemetryOption,
-  helpExamples,
   parseHostAndPortOption,
   telemetryOption,
   wholeNumberParser,
@@ -33,35 +33,28 @@ interface Options {
   readonly session?: string;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Serves the sessions of all your repositories over HTTP on this machine: for programs in any language, and for the live view. It is the daemon with an HTTP server, so hooks and MCP servers use the same process. Each role has a token in a file that only you can read. Ctrl-C ends it.',
     )
-    .addOption(
-      new Option('--port <n>', 'the port of 127.0.0.1; 0 takes a free one')
-        .default(DEFAULT_HTTP_PORT)
-        .argParser(wholeNumberParser(65_535)),
-    )
+    .option('--port <n>', 'the port of 127.0.0.1; 0 takes a free one', wholeNumberParser(65_535), DEFAULT_HTTP_PORT)
     .addOption(new Option('--socket <file>', 'listen on a unix socket instead').conflicts('port'))
     .option('--exec <command>', 'run this for each new request; it finds the request in HOPGATE_REQUEST_… variables')
     .addOption(telemetryOption())
     .option('--agency <dir>', 'the agency folder (default: ~/.config/hopgate/agency)')
-    .addOption(
-      new Option(
-        '--agency-listen <host:port>',
-        'serve the agency, and nothing else, to other machines; they need a token of "hopgate agency token"',
-      ).argParser(parseHostAndPortOption),
+    .option(
+      '--agency-listen <host:port>',
+      'serve the agency, and nothing else, to other machines; they need a token of "hopgate agency token"',
+      parseHostAndPortOption,
     )
     .option('--open', 'open the live view in the browser, logged in as the operator')
-    .addHelpText(
-      ...helpExamples(
-        'hopgate serve',
-        'hopgate serve --open',
-        'hopgate serve --socket ~/.hopgate.sock',
-        'hopgate serve --port 0 --json',
-        'hopgate serve --exec \'notify-send "$HOPGATE_REQUEST_TITLE"\'',
-      ),
+    .examples(
+      'hopgate serve',
+      'hopgate serve --open',
+      'hopgate serve --socket ~/.hopgate.sock',
+      'hopgate serve --port 0 --json',
+      'hopgate serve --exec \'notify-send "$HOPGATE_REQUEST_TITLE"\'',
     )
     .action((options: Options) => serveHttpUntilSignal(io, options));
 }

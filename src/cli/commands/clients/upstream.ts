@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import manifest from '../../../../package.json' with { type: 'json' };
 import { escapeInvisible, plural } from '../../../base/text.ts';
 import { configWithWritePaths } from '../../../gate/decide-step.ts';
@@ -11,6 +10,7 @@ import { compareUpstreamTool, type ToolComparison } from '../../../tools/upstrea
 import type { ListedTool } from '../../../tools/upstream/listed-tool.ts';
 import { UpstreamConnection, UpstreamDownError } from '../../../tools/upstream/upstream-connection.ts';
 import { findWritableProgram } from '../../../tools/upstream/writable-program.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import {
   CliError,
   formatHeading,
@@ -22,15 +22,15 @@ import {
   type TextStyle,
   usageError,
 } from '../../io.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { formatTable } from '../../table.ts';
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       `Works with the MCP servers under "upstream" in ${CONFIG_FILE}. An agent can use a tool of such a server only if the specs name the tool.`,
     )
-    .addHelpText(...helpExamples('hopgate upstream list', 'hopgate upstream import files'));
+    .examples('hopgate upstream list', 'hopgate upstream import files');
   command
     .command('list')
     .summary('compare the tools of the servers with the specs')
@@ -38,7 +38,7 @@ export function configureCommand(command: Command, io: Io): void {
       'Asks each server for its tools and compares them with the specs: tools that are served, that are missing, that changed since they were accepted, or that take other arguments. Exit code 1 if a server does not answer or a tool cannot be called.',
     )
     .addOption(rootOption())
-    .addHelpText(...helpExamples('hopgate upstream list', 'hopgate upstream list --json'))
+    .examples('hopgate upstream list', 'hopgate upstream list --json')
     .action((options: RootOption) => list(io, options));
   command
     .command('import')
@@ -49,9 +49,7 @@ export function configureCommand(command: Command, io: Io): void {
     .argument('<server>', `a name under upstream in ${CONFIG_FILE}`)
     .option('--prefix <prefix>', 'the prefix of the tool names (default: the name of the server)')
     .addOption(rootOption())
-    .addHelpText(
-      ...helpExamples('hopgate upstream import files', 'hopgate upstream import files --prefix fs > fs.yaml'),
-    )
+    .examples('hopgate upstream import files', 'hopgate upstream import files --prefix fs > fs.yaml')
     .action((server: string, options: RootOption & { readonly prefix?: string }) => importTools(io, server, options));
 }
 
@@ -161,10 +159,10 @@ async function list(io: Io, options: RootOption): Promise<void> {
   print(io, servers.map((server) => serverLine(io, server, compared)).join('\n'));
   if (compared.length === 0) return;
   const rows = compared.map(({ tool, upstream, standing, remarks }) => [
-    paint(io, STYLES[standing], standing),
+    [STYLES[standing], standing] as const,
     tool,
-    escapeInvisible(`${upstream.server}: ${upstream.tool}`),
-    escapeInvisible(remarks.join('; ')),
+    `${upstream.server}: ${upstream.tool}`,
+    remarks.join('; '),
   ]);
   print(io, `\n${formatHeading(io, 'Tools of the specs')}\n${formatTable(io, ['', 'tool', 'upstream', ''], rows)}`);
 }

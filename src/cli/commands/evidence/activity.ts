@@ -1,7 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { type Command, Option } from 'commander';
-import { explainSystemError } from '../../../base/system-error.ts';
+import { Option } from 'commander';
 import { escapeInvisible, excerpt } from '../../../base/text.ts';
 import type { FoundEntry } from '../../../evidence/evidence-query.ts';
 import { toActivityEvent } from '../../../evidence/musn/activity.ts';
@@ -11,9 +8,10 @@ import { type EdnValue, printEdn } from '../../../evidence/musn/print-edn.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import type { Json } from '../../../spec/types.ts';
 import { withExistingSessions } from '../../choose-sessions.ts';
-import { CliError, type Io, print, printJson, printRemark, printResult } from '../../io.ts';
+import type { CliCommand } from '../../cli-command.ts';
+import { CliError, type Io, print, printJson, printRemark, printResult, readNamedFile } from '../../io.ts';
 import { findSession, withCreatedEvidence } from '../../open-store.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { formatTable } from '../../table.ts';
 
 interface Options extends RootOption {
@@ -24,14 +22,14 @@ interface Options extends RootOption {
   readonly import?: string;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Lists a session as events of an activity log (agent/interaction, session/par, …), newest first, one page at a time. With --entries it prints the evidence itself in the form {:evidence/type …}. --import creates a session from the evidence of another program: entries or events, as JSON or EDN.',
     )
     .argument('<session>', 'the id of the session, or its first characters; with --import the whole id')
     .addOption(rootOption())
-    .addOption(new Option('--limit <n>', 'the number of events, 1 to 1000').default(20).argParser(Number))
+    .option('--limit <n>', 'the number of events, 1 to 1000', Number, 20)
     .option('--after <cursor>', 'the next page: the cursor that the last page printed')
     .option('--entries', 'list entries instead of events')
     .option('--edn', 'print EDN, one form per line')
@@ -41,13 +39,11 @@ export function configureCommand(command: Command, io: Io): void {
         'edn',
       ]),
     )
-    .addHelpText(
-      ...helpExamples(
-        'hopgate activity 01J',
-        'hopgate activity 01J --limit 100 --json',
-        'hopgate activity 01J --entries --edn > 01J.edn',
-        'hopgate activity musn-7 --import activity.edn',
-      ),
+    .examples(
+      'hopgate activity 01J',
+      'hopgate activity 01J --limit 100 --json',
+      'hopgate activity 01J --entries --edn > 01J.edn',
+      'hopgate activity musn-7 --import activity.edn',
     )
     .action((session: string, options: Options) =>
       options.import === undefined ? list(io, session, options) : importLog(io, session, options.import, options),
@@ -81,18 +77,13 @@ const overview = (io: Io, entries: readonly FoundEntry[]): string =>
       const event = toActivityEvent(entry) as { readonly [key: string]: Json };
       const { 'event/type': type = 'agent/interaction', agent = entry.author, source: _src, at: _at, ...rest } = event;
       const { metadata = rest } = event;
-      return [
-        entry.at,
-        escapeInvisible(String(type)),
-        escapeInvisible(String(agent)),
-        excerpt(JSON.stringify(metadata), 100),
-      ];
+      return [entry.at, String(type), String(agent), excerpt(JSON.stringify(metadata), 100)];
     }),
   );
 
 async function importLog(io: Io, sessionId: string, file: string, options: Options): Promise<void> {
   const root = resolveRootOption(io, options);
-  const plan = planEvidenceImport(readText(io, file), { sessionId, source: file });
+  const plan = planEvidenceImport(readNamedFile(io, file), { sessionId, source: file });
   if (!plan.ok) {
     const lines = plan.problems.slice(0, 20).map(({ path, message }) => `${path === '' ? file : path}: ${message}`);
     const more = plan.problems.length > 20 ? [`and ${plan.problems.length - 20} more`] : [];
@@ -133,17 +124,5 @@ async function append(
     return drafts.length - 1 + ephemeral.length;
   } finally {
     await store.release(lease);
-  }
-}
-
-function readText(io: Io, file: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(resolve(io.cwd, file)));
-  } catch (error) {
-    throw new CliError(
-      'unreadable-file',
-      explainSystemError(error)?.message ?? `${file} is not UTF-8 text`,
-      'Name a file of JSON or EDN in UTF-8.',
-    );
   }
 }

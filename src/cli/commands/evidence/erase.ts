@@ -1,16 +1,16 @@
-import type { Command } from 'commander';
 import { escapeInvisible, plural } from '../../../base/text.ts';
 import { withExistingSessions } from '../../choose-sessions.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { type Io, printResult, usageError } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
 import { eraseSession } from '../../sessions/erase-session.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options extends RootOption {
   readonly yes?: boolean;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Erases the bodies of all entries of a session, the large values that only they refer to, its transcript and its pending requests. The time, author and kind of each entry, the hashes and the pinned spec remain, so the chain can still be verified. This cannot be undone, and the session cannot be resumed.',
@@ -18,7 +18,7 @@ export function configureCommand(command: Command, io: Io): void {
     .argument('<session>', 'the id of the session, or its first characters')
     .addOption(rootOption())
     .option('--yes', 'erase; without this option it only says what it would erase')
-    .addHelpText(...helpExamples('hopgate erase 01J', 'hopgate erase 01J --yes'))
+    .examples('hopgate erase 01J', 'hopgate erase 01J --yes')
     .action((session: string, options: Options) => erase(io, session, options));
 }
 

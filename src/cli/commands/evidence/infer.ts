@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { Command } from 'commander';
 import { type InferredSpecs, inferSpecs } from '../../../audit/infer/infer-specs.ts';
 import { printSpecs } from '../../../audit/infer/print-specs.ts';
 import { addRecordedUsage, RecordedUsages } from '../../../audit/infer/recorded-usage.ts';
@@ -9,9 +8,10 @@ import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
 import type { SpecSet } from '../../../spec/types.ts';
 import { chooseSessions, noSessionsError, readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { CliError, formatHeading, type Io, paintDiff, print, printJson, printRemark } from '../../io.ts';
 import { diffLines } from '../../line-diff.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface Options extends RootOption {
@@ -19,7 +19,7 @@ interface Options extends RootOption {
   readonly diff?: boolean;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Proposes the current specs of the repository without everything that no session used: tools, paths, commands, hosts, exits, entries and modes. Reads both the recorded requests and the observed effects. Prints the files (with --diff: the difference), and a list of what was granted and never used.',
@@ -28,12 +28,10 @@ export function configureCommand(command: Command, io: Io): void {
     .addOption(rootOption())
     .option('--out <dir>', 'write the files to this new folder')
     .option('--diff', 'print the difference from the current specs')
-    .addHelpText(
-      ...helpExamples(
-        'hopgate infer',
-        'hopgate infer 01J --diff',
-        'hopgate infer --out specs-tight && hopgate check specs-tight',
-      ),
+    .examples(
+      'hopgate infer',
+      'hopgate infer 01J --diff',
+      'hopgate infer --out specs-tight && hopgate check specs-tight',
     )
     .action((sessions: readonly string[], options: Options) => infer(io, sessions, options));
 }
@@ -92,16 +90,12 @@ const WIDTH = 60;
 function printSlack(io: Io, { slack, seen }: InferredSpecs): void {
   print(io, formatHeading(io, `\nGranted, never used (${slack.length})`));
   if (slack.length > 0) {
-    const rows = slack.map(({ peripheral, what, granted }) => [
-      escapeInvisible(peripheral ?? '-'),
-      what,
-      escapeInvisible(granted),
-    ]);
+    const rows = slack.map(({ peripheral, what, granted }) => [peripheral ?? '-', what, granted]);
     printTable(io, ['peripheral', 'what', 'granted'], rows);
   }
   print(io, formatHeading(io, '\nSeen'));
   const rows = Object.entries(seen).map(([id, { visits, reads, writes, commands, hosts }]) => [
-    escapeInvisible(id),
+    id,
     String(visits),
     ...[reads, writes, commands, hosts].map((list) => excerpt(list.join(' ') || '-', WIDTH)),
   ]);

@@ -1,12 +1,13 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { escapeInvisible, excerpt } from '../../../base/text.ts';
-import type { StoredEntry } from '../../../evidence/entry.ts';
+import type { Entry, StoredEntry } from '../../../evidence/entry.ts';
 import { summariseEntryInOneLine } from '../../../view/entry-summary.ts';
 import type { ParameterOrderOfTool } from '../../../view/spell-call.ts';
 import { readPinnedParameterOrder, withExistingSessions } from '../../choose-sessions.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
 import { findSession, withEvidence } from '../../open-store.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { formatTable, printTable, terminalColumns } from '../../table.ts';
 
 interface Options extends RootOption {
@@ -18,7 +19,7 @@ const MAX_SUMMARY = 100;
 /** On a terminal with fewer columns, the table leaves out the mode, the claim and parts of the time. */
 const WIDE_COLUMNS = 120;
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       `Prints the entries of a session in order: time, peripheral, mode, claim, event. A terminal of fewer than ${WIDE_COLUMNS} columns shows neither mode nor claim. With --json, one stored entry per line.`,
@@ -27,13 +28,11 @@ export function configureCommand(command: Command, io: Io): void {
     .addOption(rootOption())
     .addOption(new Option('--full', 'print whole bodies').conflicts('operator'))
     .option('--operator', 'print the operator log instead: what concerns the store, such as a refused second writer')
-    .addHelpText(
-      ...helpExamples(
-        'hopgate log 01J',
-        'hopgate log 01J --full',
-        'hopgate log 01J --json | jq .body.event',
-        'hopgate log --operator',
-      ),
+    .examples(
+      'hopgate log 01J',
+      'hopgate log 01J --full',
+      'hopgate log 01J --json | jq .body.event',
+      'hopgate log --operator',
     )
     .action((session: string | undefined, options: Options) => {
       if (options.operator) return operatorLog(io, options, session);
@@ -48,17 +47,10 @@ async function operatorLog(io: Io, options: Options, id?: string): Promise<void>
   const lines = notes.filter(({ sessionId }) => id === undefined || sessionId?.startsWith(id)).reverse();
   if (io.json) for (const line of lines) printJsonLine(io, line);
   else if (lines.length === 0) print(io, 'The operator log is empty.');
-  else
-    printTable(
-      io,
-      ['time', 'code', 'session', 'message'],
-      lines.map(({ at, code, sessionId, message }) => [
-        at,
-        code,
-        escapeInvisible(sessionId ?? '-'),
-        escapeInvisible(message),
-      ]),
-    );
+  else {
+    const rows = lines.map(({ at, code, sessionId, message }) => [at, code, sessionId ?? '-', message]);
+    printTable(io, ['time', 'code', 'session', 'message'], rows);
+  }
 }
 
 async function log(io: Io, id: string, options: Options): Promise<void> {
@@ -84,28 +76,24 @@ function overview(io: Io, stored: readonly StoredEntry[], order: ParameterOrderO
   const isNarrow = terminalColumns(io, Number.POSITIVE_INFINITY) < WIDE_COLUMNS;
   const columns = <T>(row: readonly T[]): readonly T[] =>
     isNarrow ? row.filter((_, at) => at !== 3 && at !== 4) : row;
-  const rows = stored.map((entry) => cells(io, entry, order));
-  return formatTable(
-    io,
-    columns(COLUMNS),
-    rows.map(([seq = '', at = '', ...rest]) =>
-      columns([seq, isNarrow ? at.slice(5, 19).replace('T', ' ') : at, ...rest]),
-    ),
-  );
+  const rows = stored.map(({ entry }) => {
+    const [seq = '', at = '', peripheral = '', mode = '', claim = '', event = '', text = ''] = cells(entry, order);
+    const time = isNarrow ? at.slice(5, 19).replace('T', ' ') : at;
+    return columns([seq, time, peripheral, mode, claim, event === 'denial' ? (['red', event] as const) : event, text]);
+  });
+  return formatTable(io, columns(COLUMNS), rows);
 }
 
-function cells(io: Io, stored: StoredEntry, order: ParameterOrderOfTool): readonly string[] {
-  const { seq, at, peripheral, mode, claim } = stored.entry;
-  const { event, text } = summariseEntryInOneLine(stored.entry, order);
-  const name = escapeInvisible(event);
-  const styled = event === 'denial' ? paint(io, 'red', name) : name;
-  return [String(seq), at, escapeInvisible(peripheral ?? '-'), mode ?? '-', claim, styled, excerpt(text, MAX_SUMMARY)];
+function cells(entry: Entry, order: ParameterOrderOfTool): readonly string[] {
+  const { event, text } = summariseEntryInOneLine(entry, order);
+  const { seq, at, peripheral, mode, claim } = entry;
+  return [String(seq), at, peripheral ?? '-', mode ?? '-', claim, event, excerpt(text, MAX_SUMMARY)];
 }
 
 /** An entry with its whole body. `escapeInvisible` escapes bidirectional and zero-width characters; JSON does not. */
 function wholeEntry(io: Io, stored: StoredEntry, order: ParameterOrderOfTool): string {
   const body = stored.body === null ? '(erased)' : JSON.stringify(stored.entry.body, null, 2);
-  const head = cells(io, stored, order).slice(0, -1).join('  ');
+  const head = cells(stored.entry, order).slice(0, -1).map(escapeInvisible).join('  ');
   return [
     `${paint(io, 'bold', head)}  ${stored.entry.id}`,
     ...body.split('\n').map((line) => `  ${escapeInvisible(line)}`),

@@ -1,6 +1,5 @@
-import type { Command } from 'commander';
 import { fieldsOf } from '../../../base/json.ts';
-import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
+import { excerpt, plural } from '../../../base/text.ts';
 import { toBody } from '../../../evidence/bodies.ts';
 import {
   type PatternStatistics,
@@ -10,9 +9,10 @@ import {
 } from '../../../evidence/patterns/aggregate-pars.ts';
 import { type Par, readReviewInEntry } from '../../../evidence/patterns/par.ts';
 import { chooseSessions } from '../../choose-sessions.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { formatHeading, type Io, printResult, usageError } from '../../io.ts';
 import { withEvidence } from '../../open-store.ts';
-import { helpExamples, resolveRootOption, rootOption, wholeNumberParser } from '../../shared-options.ts';
+import { resolveRootOption, rootOption, wholeNumberParser } from '../../shared-options.ts';
 import { formatTable } from '../../table.ts';
 
 interface Options {
@@ -22,7 +22,7 @@ interface Options {
   readonly least: number;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Adds up the post-action reviews (PAR) of sessions: problems that recur, and patterns that helped. A session writes a review each time it leaves reflect.',
@@ -35,9 +35,7 @@ export function configureCommand(command: Command, io: Io): void {
       'propose changes of the specs, with the proof of the properties and the replay of the sessions; exit code 1 if a change breaks a property',
     )
     .option('--least <n>', 'with --propose: in how many reviews a problem must occur', wholeNumberParser(1000, 1), 2)
-    .addHelpText(
-      ...helpExamples('hopgate par', 'hopgate par --since 7d', 'hopgate par --propose', 'hopgate par 01J --json'),
-    )
+    .examples('hopgate par', 'hopgate par --since 7d', 'hopgate par --propose', 'hopgate par 01J --json')
     .action((sessions: readonly string[], options: Options) => par(io, sessions, options));
 }
 
@@ -115,7 +113,7 @@ function describeAggregate(io: Io, { reviews, wrong, well, suggestions, patterns
 
 function patternTable(io: Io, patterns: readonly PatternStatistics[]): string {
   const rows = patterns.map(({ pattern, selected, inferred, outcomes, held, errorsWith, errorsWithout }) => [
-    escapeInvisible(pattern),
+    pattern,
     `${selected}`,
     `${inferred}`,
     Object.entries(outcomes)

@@ -51,12 +51,7 @@ function show(
   print(io, formatHeading(io, 'Proposed changes'));
   if (changes.length === 0) print(io, 'None.');
   else {
-    const rows = changes.map(({ peripheral, change, because, reviews }) => [
-      escapeInvisible(peripheral),
-      escapeInvisible(change),
-      escapeInvisible(because),
-      `${reviews}`,
-    ]);
+    const rows = changes.map(({ peripheral, change, because, reviews }) => [peripheral, change, because, `${reviews}`]);
     printTable(io, ['peripheral', 'change', 'because', 'reviews'], rows);
     print(io, `\n${formatHeading(io, 'Properties')}`);
     print(
@@ -74,9 +69,6 @@ function show(
   }
   if (open.length === 0) return;
   print(io, `\n${formatHeading(io, 'Left to the author')}`);
-  printTable(
-    io,
-    ['problem', 'reviews', 'why'],
-    open.map(({ problem, reviews, why }) => [escapeInvisible(problem), `${reviews}`, escapeInvisible(why)]),
-  );
+  const rows = open.map(({ problem, reviews, why }) => [problem, `${reviews}`, why]);
+  printTable(io, ['problem', 'reviews', 'why'], rows);
 }

@@ -1,18 +1,18 @@
 import { writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import type { Command } from 'commander';
 import { plural } from '../../../base/text.ts';
 import { readLiveViewScript } from '../../../view/page-script.ts';
 import { recordSessions, renderRecordingPage, type SessionToRecord } from '../../../view/recording.ts';
 import { chooseSessions, noSessionsError, readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, printResult } from '../../io.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options extends RootOption {
   readonly out: string;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Writes a page that replays sessions: the graph, the rows, what was open and what was missing at each entry. It is one file without connections, for any browser.',
@@ -20,7 +20,7 @@ export function configureCommand(command: Command, io: Io): void {
     .argument('[sessions...]', 'the ids of the sessions, or their first characters (default: all of this repository)')
     .requiredOption('--out <file>', 'write to this file')
     .addOption(rootOption())
-    .addHelpText(...helpExamples('hopgate record 01J --out demo.html', 'hopgate record --out all.html'))
+    .examples('hopgate record 01J --out demo.html', 'hopgate record --out all.html')
     .action((sessions: readonly string[], options: Options) => record(io, sessions, options));
 }
 

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { replayDecisions, type SessionReplay } from '../../../session/replay-decisions.ts';
 import { loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { chooseSessions, noSessionsError, readPinOrThrow } from '../../choose-sessions.ts';
 import { resolveSpecsOption } from '../../choose-specs.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { withEvidence } from '../../open-store.ts';
-import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 import { replayTrajectories, type TrajectoryOptions } from './replay-trajectories.ts';
 
@@ -16,7 +16,7 @@ interface Options extends Partial<TrajectoryOptions> {
   readonly root: string;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Decides every request of old sessions again under another spec set, and shows each decision that would change. Runs nothing. Exit code 1 if a decision changes: with stored sessions, CI can notice a policy change that breaks them.',
@@ -36,12 +36,10 @@ export function configureCommand(command: Command, io: Io): void {
     )
     .option('--results <file>', 'with --trajectories: a JSON file that says which runs solved their tasks')
     .addOption(rootOption())
-    .addHelpText(
-      ...helpExamples(
-        'hopgate replay --specs stricter/',
-        'hopgate replay --specs stricter/ 01J --json',
-        'hopgate replay --trajectories runs/ --results report.json',
-      ),
+    .examples(
+      'hopgate replay --specs stricter/',
+      'hopgate replay --specs stricter/ 01J --json',
+      'hopgate replay --trajectories runs/ --results report.json',
     )
     .action((sessions: readonly string[], options: Options) => {
       const { trajectories } = options;
@@ -85,10 +83,9 @@ function show(io: Io, { sessionId, decisions, changes }: SessionReplay): void {
   if (changes.length === 0) return;
   const rows = changes.map(({ seq, peripheral, request, was, now, why }) => [
     String(seq),
-    escapeInvisible(peripheral ?? '-'),
+    peripheral ?? '-',
     excerpt(request, 60),
-    escapeInvisible(was),
-    escapeInvisible(now),
+    ...[was, now],
     excerpt(why ?? '', 100),
   ]);
   printTable(io, ['seq', 'peripheral', 'request', 'was', 'would be', 'why'], rows);

@@ -1,21 +1,21 @@
-import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { type SuggestedSettings, WouldRefuseReport } from '../../../audit/infer/would-refuse.ts';
-import { escapeInvisible, escapeInvisibleInLines, excerpt, plural } from '../../../base/text.ts';
+import { escapeInvisibleInLines, excerpt, plural } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
 import { chooseSessions, readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { CliError, formatHeading, type Io, paint, print, printJson } from '../../io.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Sums up the calls that enforcement would have refused in sessions that only observed (enforce: false, or --observe): by peripheral, tool and code of the denial, with the shortest path. Then prints the settings of hopgate.yaml that fit these calls. Sessions that enforced are left out.',
     )
     .argument('[session...]', 'the ids of the sessions, or their first characters (default: all sessions)')
     .addOption(rootOption())
-    .addHelpText(...helpExamples('hopgate report', 'hopgate report 01J --json'))
+    .examples('hopgate report', 'hopgate report 01J --json')
     .action((sessions: readonly string[], options: RootOption) => report(io, sessions, options));
 }
 
@@ -44,7 +44,7 @@ async function report(io: Io, ids: readonly string[], options: RootOption): Prom
   if (refused > 0) {
     const rows = groups.map(({ peripheral, tool, code, calls, remedy }) => [
       String(calls),
-      ...[peripheral, tool, code].map(escapeInvisible),
+      ...[peripheral, tool, code],
       excerpt(pathIn(remedy), WIDTH),
     ]);
     printTable(io, ['calls', 'peripheral', 'tool', 'denial', 'path'], rows);

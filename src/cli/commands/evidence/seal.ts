@@ -1,6 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Command } from 'commander';
 import { plural } from '../../../base/text.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import { verifyChain } from '../../../evidence/chain.ts';
@@ -10,15 +9,16 @@ import { newSealKey, publicKeyOf, type Seal, SealError, signChainHead } from '..
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import { chooseSessions, withExistingSessions } from '../../choose-sessions.ts';
-import { CliError, type Io, printJson, printRemark, printResult, usageError } from '../../io.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import type { CliCommand } from '../../cli-command.ts';
+import { CliError, type Io, printJson, printRemark, printResult, readNamedFile } from '../../io.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options extends RootOption {
   readonly key?: string;
   readonly out?: string;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       "Signs the head of a session's chain and the Merkle root of its entries (Ed25519). Keep the seal and the public key in a place that writers of the evidence cannot reach. Any later change of a sealed entry then shows, and so does a removed entry. The first use creates the key.",
@@ -27,12 +27,7 @@ export function configureCommand(command: Command, io: Io): void {
     .addOption(rootOption())
     .option('--key <file>', 'an Ed25519 private key in PEM (default: one in the state folder)')
     .option('--out <file>', 'write the seal to this file')
-    .addHelpText(
-      ...helpExamples(
-        'hopgate seal 01J --out 01J.seal.json',
-        'hopgate verify 01J --seal 01J.seal.json --key seal.pub.pem',
-      ),
-    )
+    .examples('hopgate seal 01J --out 01J.seal.json', 'hopgate verify 01J --seal 01J.seal.json --key seal.pub.pem')
     .action((session: string, options: Options) => seal(io, session, options));
 }
 
@@ -40,7 +35,7 @@ async function seal(io: Io, id: string, options: Options): Promise<void> {
   const root = resolveRootOption(io, options);
   const seal = await withExistingSessions(io, root, async (store) => {
     const [session] = await chooseSessions(store, [id]);
-    const privateKey = options.key === undefined ? ownKey(io, root) : readKey(io, options.key);
+    const privateKey = options.key === undefined ? ownKey(io, root) : readNamedFile(io, options.key);
     return sealSession(store, session!.sessionId, privateKey);
   });
   if (options.out === undefined) return printJson(io, seal);
@@ -72,14 +67,6 @@ async function* growTree(tree: MerkleFrontier, entries: AsyncIterable<StoredEntr
   for await (const stored of entries) {
     tree.add(merkleLeafOfEntry(stored.entry));
     yield stored;
-  }
-}
-
-function readKey(io: Io, file: string): string {
-  try {
-    return readFileSync(resolve(io.cwd, file), 'utf8');
-  } catch (cause) {
-    throw usageError(`cannot read the key ${file}`, 'Name an existing file.', 'unreadable', cause);
   }
 }
 

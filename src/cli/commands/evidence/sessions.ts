@@ -1,22 +1,22 @@
-import type { Command } from 'commander';
 import { hasLiveLease } from '../../../base/process-holder.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { withExistingSessions } from '../../choose-sessions.ts';
 import { listMissingHooksOfRoot } from '../../claude/list-missing-hooks.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, print, printJson, printJsonLine, printRemark, printResult, usageError } from '../../io.ts';
 import { findSession, withEvidence } from '../../open-store.ts';
 import { formatSessionTable } from '../../sessions/session-table.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       "Lists the repository's sessions, newest first, without the archived ones. With --json, one session per line.",
     )
     .addOption(rootOption())
     .option('--all', 'also list the archived sessions')
-    .addHelpText(...helpExamples('hopgate sessions', 'hopgate sessions --all --json'))
+    .examples('hopgate sessions', 'hopgate sessions --all --json')
     .action((options: RootOption & { readonly all?: boolean }) => list(io, options));
   command
     .command('rename')
@@ -24,16 +24,16 @@ export function configureCommand(command: Command, io: Io): void {
     .description('Gives a session a name, which every command takes instead of its id. The evidence does not change.')
     .argument('<session>', 'the id or name of the session, or the first characters of the id')
     .argument('<name>', 'up to 60 characters; an empty text removes the name')
-    .addHelpText(...helpExamples('hopgate sessions rename s-01 "discounts"', 'hopgate sessions rename discounts ""'))
-    .action((id: string, name: string, _: object, self: Command) => rename(io, id, name, self.optsWithGlobals()));
+    .examples('hopgate sessions rename s-01 "discounts"', 'hopgate sessions rename discounts ""')
+    .action((id: string, name: string, _: object, self: CliCommand) => rename(io, id, name, self.optsWithGlobals()));
   command
     .command('archive')
     .summary('leave sessions out of the list')
     .description('Leaves sessions out of the list. Their evidence stays.')
     .argument('<session...>', 'the ids or names of the sessions, or the first characters of ids')
     .option('--undo', 'list them again')
-    .addHelpText(...helpExamples('hopgate sessions archive discounts', 'hopgate sessions archive --undo discounts'))
-    .action((ids: readonly string[], _: object, self: Command) => archive(io, ids, self.optsWithGlobals()));
+    .examples('hopgate sessions archive discounts', 'hopgate sessions archive --undo discounts')
+    .action((ids: readonly string[], _: object, self: CliCommand) => archive(io, ids, self.optsWithGlobals()));
   command
     .command('prune')
     .summary('erase the content of archived or old sessions')
@@ -43,8 +43,8 @@ export function configureCommand(command: Command, io: Io): void {
     .argument('[session...]', 'the ids or names of the sessions, or the first characters of ids')
     .option('--older-than <age>', 'sessions whose last entry is older: 12h, 30d, 8w')
     .option('-y, --yes', 'erase without asking')
-    .addHelpText(...helpExamples('hopgate sessions prune', 'hopgate sessions prune --older-than 30d --yes'))
-    .action(async (ids: readonly string[], _: object, self: Command) => {
+    .examples('hopgate sessions prune', 'hopgate sessions prune --older-than 30d --yes')
+    .action(async (ids: readonly string[], _: object, self: CliCommand) => {
       const { pruneSessions } = await import('../../sessions/prune.ts');
       await pruneSessions(io, ids, self.optsWithGlobals());
     });

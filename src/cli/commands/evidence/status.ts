@@ -1,17 +1,17 @@
-import type { Command } from 'commander';
 import { escapeInvisible } from '../../../base/text.ts';
 import { StatusReader } from '../../../daemon/answer-status-line.ts';
 import { formatStatusLine, type StatusLineData } from '../../../view/status-line.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { type Io, printResult } from '../../io.ts';
 import { findSession, withEvidence } from '../../open-store.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options extends RootOption {
   readonly session?: string;
   readonly line?: boolean;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Shows where a session is: its peripheral, its mode, the state of its tests, and how many requests of the repository wait for the operator. Without an id, it is the newest session that a program works in.',
@@ -20,7 +20,7 @@ export function configureCommand(command: Command, io: Io): void {
     .addOption(rootOption())
     .option('--session <id>', 'the session, as the argument')
     .option('--line', 'print one line, for a prompt or a status bar')
-    .addHelpText(...helpExamples('hopgate status', 'hopgate status --line', 'hopgate status s-4f1c --json'))
+    .examples('hopgate status', 'hopgate status --line', 'hopgate status s-4f1c --json')
     .action((session: string | undefined, options: Options) => show(io, { ...options, ...(session && { session }) }));
 }
 

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { escapeInvisible, plural } from '../../../base/text.ts';
 import { type Entry, SUBJECT_TYPES, type Subject } from '../../../evidence/entry.ts';
 import { checkInvariants } from '../../../evidence/invariants.ts';
@@ -7,8 +6,9 @@ import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { outlineVisits } from '../../../view/outline-thread.ts';
 import type { ParameterOrderOfTool } from '../../../view/spell-call.ts';
 import { chooseSessions, readPinnedParameterOrder, withExistingSessions } from '../../choose-sessions.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { CliError, formatHeading, type Io, paint, print, printJson } from '../../io.ts';
-import { helpExamples, numberParser, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { numberParser, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable, terminalColumns } from '../../table.ts';
 import { printFindings } from '../../thread/print-findings.ts';
 import { renderThread } from '../../thread/render-thread.ts';
@@ -17,7 +17,7 @@ interface Options extends RootOption {
   readonly staleAfter: number;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Shows the entries about a subject as a tree: the claims, the participants, whether the thread is open, closed, stalled or forked, and the outcome of its conjectures and patterns. Checks the seven invariants of the tree. Exit code 1 if one is broken.',
@@ -30,7 +30,7 @@ export function configureCommand(command: Command, io: Io): void {
       numberParser(100_000),
       24,
     )
-    .addHelpText(...helpExamples('hopgate thread 01J', 'hopgate thread mission/m-1 --stale-after 2'))
+    .examples('hopgate thread 01J', 'hopgate thread mission/m-1 --stale-after 2')
     .action((subject: string, options: Options) => showThread(io, subject, options));
 }
 
@@ -104,17 +104,13 @@ function show(io: Io, thread: Thread, order: ParameterOrderOfTool): void {
     printTable(
       io,
       ['conjecture', 'outcome'],
-      conjectures.map(({ entry, outcome }) => [escapeInvisible(entry.id), outcome]),
+      conjectures.map(({ entry, outcome }) => [entry.id, outcome]),
     );
   if (patterns.length > 0)
     printTable(
       io,
       ['pattern', 'applied', 'outcome'],
-      patterns.map(({ patternId, applied, lastOutcome }) => [
-        escapeInvisible(patternId),
-        String(applied),
-        lastOutcome ?? '-',
-      ]),
+      patterns.map(({ patternId, applied, lastOutcome }) => [patternId, String(applied), lastOutcome ?? '-']),
     );
   for (const fork of forks)
     print(io, `fork  ${escapeInvisible(fork.id)}  ${fork.status}, ${plural(fork.count, 'entry', 'entries')}`);

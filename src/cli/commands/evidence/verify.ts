@@ -1,10 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import type { PinnedSessionEvidence } from '../../../audit/delegation/sub-agent-audit.ts';
 import type { Violation } from '../../../audit/verify/audit-result.ts';
 import { type SessionVerification, type VerifyOptions, verifySession } from '../../../audit/verify/verify-session.ts';
-import { explainSystemError } from '../../../base/system-error.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { toBody } from '../../../evidence/bodies.ts';
 import { verifyChain } from '../../../evidence/chain.ts';
@@ -12,10 +8,11 @@ import { isSignedBy, parseSeal, SealError } from '../../../evidence/seal.ts';
 import type { Shipment, ShippedCommit } from '../../../evidence/shipments.ts';
 import type { EvidenceStore, SessionSummary, StoreProblem } from '../../../ports/evidence-store.ts';
 import { chooseSessions, readPinOrReason } from '../../choose-sessions.ts';
-import { CliError, type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
+import type { CliCommand } from '../../cli-command.ts';
+import { CliError, type Io, paint, print, printJsonLine, readNamedFile, usageError } from '../../io.ts';
 import { withEvidence } from '../../open-store.ts';
 import { judgeSessionInhabitation, printInhabitation } from '../../print-inhabitation.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 import { formatFinding } from '../../thread/print-findings.ts';
 
@@ -27,7 +24,7 @@ interface Options extends RootOption {
   readonly transcript?: string;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Checks the hash chain of sessions, and compares their requests and observed effects with the spec that each session was pinned to; and checks that lists, columns and caches of the store say what the entries say. Exit code 1 for any violation. Facts that nobody observed are listed as gaps. A session in the middle of a visit is clean so far; one that only observed is never clean; of one that another program recorded, only the chain is checked. With --json, one result per line.',
@@ -39,13 +36,11 @@ export function configureCommand(command: Command, io: Io): void {
     .option('--strict', 'exit with 1 for gaps and for sessions that only observed, too')
     .option('--inhabited', 'also judge by the transcript whether an agent worked inside the limits (P-1 to P-6)')
     .option('--transcript <file>', 'the transcript (default: the recorded one)')
-    .addHelpText(
-      ...helpExamples(
-        'hopgate verify',
-        'hopgate verify 01J --strict',
-        'hopgate verify 01J --seal 01J.seal.json --key seal.pub.pem',
-        'hopgate verify 01J --inhabited',
-      ),
+    .examples(
+      'hopgate verify',
+      'hopgate verify 01J --strict',
+      'hopgate verify 01J --seal 01J.seal.json --key seal.pub.pem',
+      'hopgate verify 01J --inhabited',
     )
     .action((sessions: readonly string[], options: Options) => verify(io, sessions, options));
 }
@@ -115,25 +110,12 @@ function readSeal(io: Io, { seal, key }: Options): NonNullable<VerifyOptions['se
 }
 
 function parseFile<Parsed>(io: Io, file: string, remedy: string, parse: (text: string) => Parsed): Parsed {
-  const text = readText(io, file);
+  const text = readNamedFile(io, file);
   try {
     return parse(text);
   } catch (cause) {
     if (!(cause instanceof SealError)) throw cause;
     throw new CliError('invalid-seal', `${file}: ${cause.message}`, remedy, { cause });
-  }
-}
-
-function readText(io: Io, file: string): string {
-  try {
-    return readFileSync(resolve(io.cwd, file), 'utf8');
-  } catch (cause) {
-    throw usageError(
-      explainSystemError(cause)?.message ?? `cannot read ${file}`,
-      'Name an existing file.',
-      'unreadable',
-      cause,
-    );
   }
 }
 

@@ -1,17 +1,17 @@
-import type { Command } from 'commander';
 import { findSessionIn } from '../../choose-sessions.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import type { Io } from '../../io.ts';
-import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { resolveRootOption, rootOption } from '../../shared-options.ts';
 import { DEFAULT_HTTP_PORT, serveHttpUntilSignal } from '../clients/serve.ts';
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Opens the live view of a session in the browser, logged in as the operator. If "hopgate serve" does not run, it serves until Ctrl-C.',
     )
     .argument('<session>', 'the id of the session, or its first characters')
     .addOption(rootOption())
-    .addHelpText(...helpExamples('hopgate watch 01J'))
+    .examples('hopgate watch 01J')
     .action((session: string, options: { readonly root: string }) => watch(io, session, options));
 }
 

@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
 import { sendBell } from '../../../messages/send-message.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { type Io, printResult } from '../../io.ts';
 import {
   checkPersonMessage,
@@ -7,14 +7,14 @@ import {
   personOption,
   withPersonInboxes,
 } from '../../messages/act-as-person.ts';
-import { helpExamples, rootOption } from '../../shared-options.ts';
+import { rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
   readonly act?: string;
   readonly ref?: string;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Sends a message to a session, an agent or a person, and does not wait. An agent gets it in its next turn.',
@@ -25,12 +25,7 @@ export function configureCommand(command: Command, io: Io): void {
     .addOption(personOption())
     .option('--act <act>', 'query, answer, assert, challenge, agree, define, retract, suggest or request')
     .option('--ref <id>', 'the message that this one answers or is about')
-    .addHelpText(
-      ...helpExamples(
-        'hopgate bell claude-code "Check the cabinet."',
-        'hopgate bell agent:codex Yes --act answer --ref m-01',
-      ),
-    )
+    .examples('hopgate bell claude-code "Check the cabinet."', 'hopgate bell agent:codex Yes --act answer --ref m-01')
     .action(async (to: string, words: readonly string[], options: Options) => {
       const { act, ref } = options;
       const message = await withPersonInboxes(io, options, async (messages, store) =>

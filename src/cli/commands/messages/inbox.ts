@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from 'commander';
 import { renderMessages } from '../../../messages/render-messages.ts';
 import type { MessageStore } from '../../../ports/message-store.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, print, printJsonLine } from '../../io.ts';
 import { type PersonOptions, personOption, withPersonInboxes } from '../../messages/act-as-person.ts';
-import { helpExamples, rootOption } from '../../shared-options.ts';
+import { rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
   readonly follow?: true;
@@ -16,7 +16,7 @@ interface Options extends PersonOptions {
 /** Polling interval of `--follow`, in milliseconds. */
 const POLL_MS = 200;
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       "Prints a person's unread messages in the order of the inbox, and marks them as read. With --json, one message per line.",
@@ -27,7 +27,7 @@ export function configureCommand(command: Command, io: Io): void {
     .option('--all', 'also print the messages that were read')
     .option('--keep', 'do not mark them as read')
     .option('--ack <id>', 'print nothing, and mark this message as read')
-    .addHelpText(...helpExamples('hopgate inbox', 'hopgate inbox --follow --json', 'hopgate inbox --as joe --all'))
+    .examples('hopgate inbox', 'hopgate inbox --follow --json', 'hopgate inbox --as joe --all')
     .action((options: Options) => withPersonInboxes(io, options, (messages) => show(io, messages, options)));
 }
 

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { Command } from 'commander';
 import { openEvidence } from '../../../open-evidence.ts';
 import { idsWithSession, openSession } from '../../../open-session.ts';
 import { readSocialOutcome } from '../../../social/message-evidence.ts';
 import { sendSocialMessage } from '../../../social/pipeline.ts';
 import type { SocialServices } from '../../../social/pipeline-types.ts';
 import type { Json } from '../../../spec/types.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, print, printJson, printResult, usageError } from '../../io.ts';
 import { type PersonOptions, personOption, withPersonInboxes } from '../../messages/act-as-person.ts';
-import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
   readonly to?: string;
@@ -17,7 +17,7 @@ interface Options extends PersonOptions {
   readonly outcome?: string;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Sends a message through the social pipeline: a message that asks for an action needs a mode of the recipient that allows it. Prints a receipt, or a failure with exit code 1. Without --to it opens a session, whose inbox has the message.',
@@ -29,12 +29,10 @@ export function configureCommand(command: Command, io: Io): void {
     .option('--payload <json>', 'a typed payload instead of a text, such as {"type":"handoff"}')
     .option('--id <id>', 'the id of the message; the same id never sends twice')
     .option('--outcome <id>', 'send nothing, and print the outcome of this message')
-    .addHelpText(
-      ...helpExamples(
-        'hopgate send --to agent:codex "Who owns the deploy?"',
-        'hopgate send "Please fix the login page."',
-        'hopgate send --outcome m-01 --json',
-      ),
+    .examples(
+      'hopgate send --to agent:codex "Who owns the deploy?"',
+      'hopgate send "Please fix the login page."',
+      'hopgate send --outcome m-01 --json',
     )
     .action(async (words: readonly string[], options: Options) => {
       if (options.outcome !== undefined) return showOutcome(io, options, options.outcome);

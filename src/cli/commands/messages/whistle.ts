@@ -1,6 +1,6 @@
-import type { Command } from 'commander';
 import { escapeInvisible } from '../../../base/text.ts';
 import { sendWhistle } from '../../../messages/send-message.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { type Io, printResult } from '../../io.ts';
 import {
   checkPersonMessage,
@@ -10,9 +10,9 @@ import {
   withPersonInboxes,
 } from '../../messages/act-as-person.ts';
 import { onTerminationSignal } from '../../on-signal.ts';
-import { helpExamples, numberParser, rootOption } from '../../shared-options.ts';
+import { numberParser, rootOption } from '../../shared-options.ts';
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Sends a message and waits for its answer. The deadline, or Ctrl-C, ends the wait, not the work: a late answer arrives in the inbox. Exit code 1 if no answer came.',
@@ -22,7 +22,7 @@ export function configureCommand(command: Command, io: Io): void {
     .addOption(rootOption())
     .addOption(personOption())
     .option('--seconds <n>', 'how long to wait', numberParser(86_400), 60)
-    .addHelpText(...helpExamples('hopgate whistle claude-code "Which port?" --seconds 120'))
+    .examples('hopgate whistle claude-code "Which port?" --seconds 120')
     .action(async (to: string, words: readonly string[], options: PersonOptions & { readonly seconds: number }) => {
       const result = await withPersonInboxes(io, options, async (messages, store) => {
         const draft = await checkPersonMessage(store, messages, options, {

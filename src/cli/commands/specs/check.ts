@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import type { Command } from 'commander';
 import { type PropertyProof, proveAndFindWarnings } from '../../../audit/properties/prove-properties.ts';
 import { isPathWithin } from '../../../base/paths.ts';
 import { escapeInvisible, plural, toShellWord } from '../../../base/text.ts';
@@ -22,22 +21,23 @@ import type { ProjectConfig, SpecSet } from '../../../spec/types.ts';
 import { memoryStore } from '../../../stores/memory.ts';
 import { warnOfUnservedTools, warnOfUnusableTools } from '../../../tools/lint-tools.ts';
 import { resolveSpecsOption } from '../../choose-specs.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { unmaskPatternOf } from '../../detect/mask-exceptions.ts';
 import { diagnoseMissingPrograms } from '../../doctor/diagnose-programs.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import { diagnoseEvidence, diagnoseGit, diagnoseRemote } from '../../doctor/examine-machine.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
 import { askGit, runProgram } from '../../run-program.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Checks the specs (default: those that hopgate.yaml names) and hopgate.yaml, and prints all problems at once. Warns of rules without effect (a hop that leads nowhere, a tool that its scope always refuses or that no backend runs), of masked files that git tracks, of globs in a scope that match no file, and of missing programs, toolchains, remotes or damaged evidence. Exit code 1 for a problem, or for a property that does not hold.',
     )
     .argument('[path]', 'a spec folder, or one spec file')
     .addOption(rootOption())
-    .addHelpText(...helpExamples('hopgate check', 'hopgate check specs', 'hopgate check --json'))
+    .examples('hopgate check', 'hopgate check specs', 'hopgate check --json')
     .action((path: string | undefined, options: RootOption) => check(io, path, options));
 }
 

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { excerpt } from '../../../base/text.ts';
 import { decide } from '../../../gate/decide.ts';
 import type { Denial } from '../../../gate/denial.ts';
@@ -12,10 +11,11 @@ import { findSimilarName, getOwn } from '../../../spec/names.ts';
 import type { Json, Mode, SpecSet } from '../../../spec/types.ts';
 import { readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
 import { resolveSpecsOption } from '../../choose-specs.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
 import { formatDenial } from '../../run/show-result.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { parseArguments } from '../../shell/parse-line.ts';
 
 interface Options extends RootOption {
@@ -26,7 +26,7 @@ interface Options extends RootOption {
   readonly session?: string;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Asks the gate whether it would allow a tool call, without running anything. Uses the current specs, or with --session the specs that the session is pinned to. Without --peripheral it answers for the session as it is now: in its peripheral and mode, with its evidence so far. Exit code 1 if the call would be refused.',
@@ -38,13 +38,11 @@ export function configureCommand(command: Command, io: Io): void {
     .option('--specs <dir>', 'the spec set')
     .option('--session <id>', 'ask for this session as it is now; with --peripheral, use only its specs')
     .addOption(rootOption())
-    .addHelpText(
-      ...helpExamples(
-        'hopgate explain --peripheral explore --tool write src/a.ts',
-        'hopgate explain -p edit -t edit path=src/a.ts old=a new=b',
-        'hopgate explain -p edit -t write -m diagnose docs/a.md text --json',
-        'hopgate explain --session s-4f1c -t write src/a.ts text',
-      ),
+    .examples(
+      'hopgate explain --peripheral explore --tool write src/a.ts',
+      'hopgate explain -p edit -t edit path=src/a.ts old=a new=b',
+      'hopgate explain -p edit -t write -m diagnose docs/a.md text --json',
+      'hopgate explain --session s-4f1c -t write src/a.ts text',
     )
     .action((args: string[], options: Options) => explain(io, args, options));
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { mapValues } from '../../../base/map-values.ts';
 import { readRegularFile } from '../../../base/read-file.ts';
 import { plural, toShellWord } from '../../../base/text.ts';
@@ -10,8 +10,8 @@ import { pipelineDiagram } from '../../../social/social-stages.ts';
 import { defaultSpecsFolder, loadSpecs } from '../../../spec/load/load-specs.ts';
 import { MAX_SETTINGS_BYTES } from '../../../spec/policy/limits.ts';
 import { jsonSchemas } from '../../../spec/schema/json-schemas.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, printResult } from '../../io.ts';
-import { helpExamples } from '../../shared-options.ts';
 
 interface Options {
   readonly specs?: string;
@@ -19,7 +19,7 @@ interface Options {
   readonly check?: boolean;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Writes, for each machine of a spec set, a *.machine.ts that Stately opens, its config as *.json and a Mermaid diagram as *.mmd. With --check it writes nothing, lists outdated files, and exits with 1 if there are any.',
@@ -28,13 +28,7 @@ export function configureCommand(command: Command, io: Io): void {
     .addOption(new Option('--specs <dir>', 'a spec folder or file, as the argument').hideHelp())
     .option('--out <dir>', 'the folder of the machines', 'machines')
     .option('--check', 'compare only, write nothing')
-    .addHelpText(
-      ...helpExamples(
-        'hopgate generate',
-        'hopgate generate team/specs --out team/machines',
-        'hopgate generate --check',
-      ),
-    )
+    .examples('hopgate generate', 'hopgate generate team/specs --out team/machines', 'hopgate generate --check')
     .action((specs: string | undefined, options: Options) => generate(io, specs ?? options.specs ?? 'specs', options));
 }
 

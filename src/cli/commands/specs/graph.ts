@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { compileMachineConfigs } from '../../../compile/compile-specs.ts';
 import { DRAWN_FORMATS, type DrawnFormat, drawGraph } from '../../../compile/draw-graph.ts';
 import { HOP_GRAPH_ID } from '../../../compile/hop-graph.ts';
@@ -9,8 +9,9 @@ import { GraphTooLargeError } from '../../../compile/svg/render-svg.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import type { SpecSet } from '../../../spec/types.ts';
 import { chooseSpecsFolder } from '../../choose-specs.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, usageError } from '../../io.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options extends RootOption {
   readonly specs?: string;
@@ -20,7 +21,7 @@ interface Options extends RootOption {
   readonly out?: string;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Prints the hop graph: the peripherals, and on each arrow its exits with their conditions. With --machine it prints another machine.',
@@ -32,15 +33,13 @@ export function configureCommand(command: Command, io: Io): void {
     .option('--current <peripheral>', 'mark this peripheral; "outside" marks the start')
     .option('--out <file>', 'write to this file')
     .addOption(rootOption())
-    .addHelpText(
-      ...helpExamples(
-        'hopgate graph > hops.mmd',
-        'hopgate graph specs | less',
-        'hopgate graph --format svg --current test --out hops.svg',
-        'hopgate graph --format stately > hop-graph.ts   # open it in Stately Studio',
-        'hopgate graph --format stately --machine edit-lifecycle',
-        'hopgate graph --json',
-      ),
+    .examples(
+      'hopgate graph > hops.mmd',
+      'hopgate graph specs | less',
+      'hopgate graph --format svg --current test --out hops.svg',
+      'hopgate graph --format stately > hop-graph.ts   # open it in Stately Studio',
+      'hopgate graph --format stately --machine edit-lifecycle',
+      'hopgate graph --json',
     )
     .action((specs: string | undefined, options: Options) => graph(io, specs ?? options.specs, options));
 }

@@ -1,28 +1,32 @@
-import type { Command } from 'commander';
 import { escapeInvisible } from '../../../base/text.ts';
 import { resumeSession } from '../../../session/create-session.ts';
 import { noSessionsError, withExistingSessions } from '../../choose-sessions.ts';
-import { addWatchOptions, keepInspectorBridgeOpen, startMachineWatch } from '../../inspect/watch-machines.ts';
+import type { CliCommand } from '../../cli-command.ts';
+import { INSPECTOR_PORT, keepInspectorBridgeOpen, startMachineWatch } from '../../inspect/watch-machines.ts';
 import { type Io, printResult } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption, wholeNumberParser } from '../../shared-options.ts';
 
 interface Options extends RootOption {
   readonly port: number;
   readonly url?: string;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       "Shows a session's machines (mode gate, hop graph, visits) in the Stately inspector, from the first event to the last. A local bridge serves the page and the messages until Ctrl-C; with --url, the messages go to an existing receiver. Shows machine events and their facts, never arguments or results of a step. The page itself comes from stately.ai.",
     )
-    .argument('[session]', 'the id of the session, or its first characters (default: the latest session)');
-  addWatchOptions(command)
-    .addOption(rootOption())
-    .addHelpText(
-      ...helpExamples('hopgate inspect', 'hopgate inspect 01J --port 0', 'hopgate inspect --url ws://127.0.0.1:8080'),
+    .argument('[session]', 'the id of the session, or its first characters (default: the latest session)')
+    .option(
+      '--port <number>',
+      'the port of the bridge; 0 takes any free one',
+      wholeNumberParser(65_535),
+      INSPECTOR_PORT,
     )
+    .option('--url <address>', 'send to a receiver at this WebSocket address instead')
+    .addOption(rootOption())
+    .examples('hopgate inspect', 'hopgate inspect 01J --port 0', 'hopgate inspect --url ws://127.0.0.1:8080')
     .action((session: string | undefined, options: Options) => inspect(io, session, options));
 }
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { makeFolders } from '../../../base/files.ts';
 import { errorText, plural } from '../../../base/text.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
@@ -9,8 +9,9 @@ import { type GeneratedTests, generateTests } from '../../../testing/generate-te
 import { type JunitTestResult, writeJunitReport } from '../../../testing/junit-report.ts';
 import type { CoverageRow } from '../../../testing/plan/coverage.ts';
 import { chooseSpecsFolder } from '../../choose-specs.ts';
+import type { CliCommand } from '../../cli-command.ts';
 import { type Io, paint, print, printJson, printJsonLine, printResult } from '../../io.ts';
-import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface Options extends RootOption {
@@ -20,7 +21,7 @@ interface Options extends RootOption {
   readonly deaths?: boolean;
 }
 
-export function configureCommand(command: Command, io: Io): void {
+export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
       'Generates tests from the specs and runs them on real sessions with canned tools: every edge, every round trip of a hop, every rule that can refuse, every limit. Compares each answer with a second, independent judgement of the spec. Exit code 1 if they disagree.',
@@ -38,14 +39,12 @@ export function configureCommand(command: Command, io: Io): void {
       ]),
     )
     .addOption(rootOption())
-    .addHelpText(
-      ...helpExamples(
-        'hopgate test',
-        'hopgate test specs --deaths',
-        'hopgate test --junit report.xml',
-        'hopgate test specs --emit test/generated',
-        'hopgate test specs --paths --json',
-      ),
+    .examples(
+      'hopgate test',
+      'hopgate test specs --deaths',
+      'hopgate test --junit report.xml',
+      'hopgate test specs --emit test/generated',
+      'hopgate test specs --paths --json',
     )
     .action((specs: string | undefined, options: Options) => test(io, specs, options));
 }

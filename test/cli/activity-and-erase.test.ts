@@ -123,7 +123,7 @@ describe('hopgate activity', () => {
       err: expect.stringMatching(/cannot be added/),
     });
     expect(await here.run('activity', 'f', '--import', 'gone.json')).toMatchObject({
-      code: 1,
+      code: 2,
       err: expect.stringMatching(/gone\.json does not exist/),
     });
     expect((await here.run('sessions')).out).not.toMatch(/^f /m);

@@ -196,6 +196,31 @@ describe('a release of the tested and approved files', () => {
   });
 });
 
+it('a push sends no commit that the approval did not list, and only the approved author', async () => {
+  const here = world();
+  const { root, put } = here;
+  put('src/c.txt', 'hidden\n');
+  git(root, 'commit', '-qam', 'hidden');
+  // A stale or made-up ref says that the remote already has the commit.
+  git(root, 'update-ref', 'refs/remotes/origin/gone', 'HEAD');
+  git(root, 'checkout', '-q', '-b', 'agent/x');
+  const branch = ['main', 'agent/*'];
+  const author = 'John D. <o@example.com>';
+  const session = await edited(here, 'one', { git: { remote: 'origin', branch }, commits: { author } });
+  await test(session);
+  const [asked] = await askedOf((meanwhile) => must(toDeploy(session, meanwhile)));
+  expect(asked!.view).toMatchObject({ ships: { commits: [], author: 'John D <o@example.com>' } });
+  await must(bashGit(session, 'commit'));
+  const approved = git(root, 'rev-parse', 'HEAD');
+  git(root, 'commit', '-q', '--amend', '--no-edit', '--author=Boss <boss@example.com>');
+  expect(await refused(bashGit(session, 'push'))).toContain('not the commit that was approved');
+  git(root, 'reset', '-q', approved);
+  expect(await refused(bashGit(session, 'push'))).toContain('more commits than were shown');
+  git(root, 'push', '-q', 'origin', `${approved}~1:refs/heads/known`);
+  expect(await must(bashGit(session, 'push'))).toMatchObject({ result: { pushed: true } });
+  expect(await verified(session)).toEqual([]);
+});
+
 it.runIf(isDeep)(
   'a file with a working-tree-encoding is released, and a file that is not in its encoding is refused at the test',
   async () => {

@@ -59,10 +59,13 @@ export const gitPersonVariables = ({ author, committer }: CommitPersons): { read
   GIT_COMMITTER_EMAIL: committer.email,
 });
 
-/** Splits `Name <address>`; null for another form. */
+/** Git stores a name and an address without these characters at their ends. */
+const EDGES = /^[\s.,:;"'\\]+|[\s.,:;"'\\]+$/g;
+
+/** Splits `Name <address>`, in the form that git stores; null for another form. */
 export function readPerson(text: string): CommitPerson | null {
   const [, name = '', email = ''] = /^([^<>\n]*[^<>\s]) <([^<>\s]+)>$/.exec(text) ?? [];
-  return name === '' ? null : { name, email };
+  return name === '' ? null : { name: name.replace(EDGES, ''), email: email.replace(EDGES, '') };
 }
 
 export const formatPerson = ({ name, email }: CommitPerson): string => `${name} <${email}>`;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isCommitName, isSameCommitMessage, refuseBranchPush } from '../../gate/commands/git-command.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import { branchToShip, mayShipBranch } from '../../gate/scope/branch-patterns.ts';
-import { printFirstPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
+import { printFirstPaths, type ShippedContent, type TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
@@ -60,18 +60,14 @@ export async function runGitPush(
   const login = target.kind === 'network' ? await findGitLogin(session.repository, call, configured, target) : null;
   if (login !== null && isStop(login)) return login;
   const access = { kind: 'push', target, login } as const;
-  const listedBranch = approved?.ships?.branch ?? null;
-  const base = `refs/heads/${listedBranch ?? branch}`;
-  const remoteTip = async () => {
-    const asking = ['ls-remote', '--upload-pack=git-upload-pack', '--', target.url, ...new Set([ref, base])];
-    const listed = await session.ask(asking, { access });
+  const readHeads = async () => {
+    const listed = await session.ask(['ls-remote', '--heads', '--upload-pack=git-upload-pack', '--', target.url], {
+      access,
+    });
     if (isStop(listed)) return listed;
-    const at = (name: string) =>
-      listed.stdout
-        ?.split('\n')
-        .find((entry) => entry.endsWith(`\t${name}`))
-        ?.split('\t')[0] ?? null;
-    return { sha: at(ref), base: at(base), reached: listed.stdout !== null, stderr: listed.stderr };
+    const lines = listed.stdout?.matchAll(/^(\w+)\trefs\/heads\/(.+)$/gm) ?? [];
+    const heads = new Map([...lines].map(([, at, name]) => [name!, at!]));
+    return { heads, sha: heads.get(branch) ?? null, reached: listed.stdout !== null, stderr: listed.stderr };
   };
   const connects: ObservedEffect[] = target.kind === 'network' ? [{ path: target.host, op: 'connect' }] : [];
   const proxy = login?.env['https_proxy'];
@@ -79,7 +75,7 @@ export async function runGitPush(
   const explain = (stderr: string) =>
     target.kind === 'network' ? remedyOfRemoteFailure(redact(stderr, login), target, login?.source ?? null, via) : null;
   // If hopgate is root, commands run as the repository's owner, who may have no access to the operator's files.
-  const before = await remoteTip().catch((error: unknown): ToolStop => {
+  const before = await readHeads().catch((error: unknown): ToolStop => {
     if (!(error instanceof SandboxError) || !login?.mounts.length) throw error;
     const { message } = error;
     return failedToolStop(
@@ -95,7 +91,7 @@ export async function runGitPush(
     };
     return { outcome: failedToolStop(why.code, why.message).stop, effects: connects };
   }
-  const unlisted = approved && (await unlistedCommits(session, approved, before));
+  const unlisted = approved?.ships && (await unlistedCommits(session, approved.ships, sha, remote, before.heads));
   if (unlisted) return isStop(unlisted) ? unlisted : failedToolStop('not-what-was-approved', unlisted.why);
   const options = [
     '--porcelain',
@@ -115,7 +111,7 @@ export async function runGitPush(
   // The commit that was compared, because the branch may have moved since.
   const ran = await session.run(['push', ...options, '--', name, `${sha}:${ref}`], { access, settings });
   const result = { ...ran, stdout: redact(ran.stdout, login), stderr: redact(ran.stderr, login) };
-  const after = await remoteTip();
+  const after = await readHeads();
   // The push may have succeeded, but it was not observed.
   if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
   if (!after.reached) {
@@ -152,14 +148,15 @@ interface BranchTip {
   readonly sha: string;
   readonly tree: string;
   readonly parents: readonly string[];
+  readonly author: string;
   readonly message: string;
 }
 
 async function describeTip(session: GitSession, sha: string): Promise<BranchTip | ToolStop> {
-  const shown = await session.ask(['show', '-s', '--no-show-signature', '--format=%T%n%P%n%B', sha]);
+  const shown = await session.ask(['show', '-s', '--no-show-signature', '--format=%T%n%P%n%an <%ae>%n%B', sha]);
   if (isStop(shown)) return shown;
-  const [tree = '', parents = '', ...message] = (shown.stdout ?? '').split('\n');
-  return { sha, tree, parents: parents.split(' '), message: message.join('\n') };
+  const [tree = '', parents = '', author = '', ...message] = (shown.stdout ?? '').split('\n');
+  return { sha, tree, parents: parents.split(' '), author, message: message.join('\n') };
 }
 
 /** Explains how the branch or the address of the remote differs from the approved one; null if none does. */
@@ -179,30 +176,42 @@ function explainMismatch(
   const isApproved =
     tip.parents.join(' ') === [head ?? '', ...(ships.merges ?? [])].join(' ') &&
     tip.tree === ships.id &&
+    tip.author === (ships.author ?? tip.author) &&
     (message === null || isSameCommitMessage(appendCommitTrailer(message, ships.trailer ?? null), tip.message));
   return isApproved
     ? null
     : `The branch is at ${tip.sha}, which is not the commit that was approved. ${APPROVE_AGAIN_REMEDY}`;
 }
 
-/** Explains that a push would send commits that the approval did not list, because the remote lacks some; else null. */
+/** Prints the number of the commits to be sent that are not in `$listed`. */
+const COUNT_UNLISTED = `set -e
+w=$(mktemp)
+trap 'rm -f "$w"' EXIT
+"$@" rev-list --ignore-missing --stdin >"$w"
+grep -cvxF -e "$listed" "$w" || test $? -eq 1`;
+
+/**
+ * Explains that a push of the commit `sha` would send commits that the approval did not list, because the remote lacks
+ * them; else null. A branch of the remote (`heads`) whose commit is not here counts as it was last fetched.
+ */
 async function unlistedCommits(
   session: GitSession,
-  { ships }: TreeToShip,
-  remote: { readonly sha: string | null; readonly base: string | null },
+  { commits, more }: ShippedContent,
+  sha: string,
+  remote: string,
+  heads: ReadonlyMap<string, string>,
 ): Promise<{ readonly why: string } | ToolStop | null> {
-  const base = ships?.base ?? null;
-  // The remote's base branch may contain the commits even if the pushed branch does not.
-  if (base === null || base === remote.sha || base === remote.base) return null;
-  const remoteSha = remote.sha ?? remote.base;
-  const fetched = remoteSha === null ? null : await findCommit(session, remoteSha);
-  if (fetched && isStop(fetched)) return fetched;
-  // The repository lacks the remote's commit, so the push is not a fast-forward and the remote will refuse it.
-  if (fetched?.sha === null) return null;
-  const ahead = remoteSha === null ? null : await session.ask(['merge-base', '--is-ancestor', base, remoteSha]);
-  if (ahead && (isStop(ahead) || ahead.stdout !== null)) return isStop(ahead) ? ahead : null;
+  const stdin = [...heads.values()].join('\n');
+  const kinds = await session.ask(['cat-file', '--batch-check=%(objecttype)'], { stdin });
+  if (isStop(kinds)) return kinds;
+  const isHere = kinds.printed.split('\n').map((kind) => kind === 'commit');
+  const sent = [...heads].map(([name, at], nth) => `^${isHere[nth] ? at : `refs/remotes/${remote}/${name}`}\n`);
+  const env = { listed: [sha, ...commits.map((commit) => commit.sha)].join('\n') };
+  const counted = await session.ask([], { script: COUNT_UNLISTED, env, stdin: `${sha}\n${sent.join('')}` });
+  if (isStop(counted)) return counted;
+  if (counted.stdout !== null && Number(counted.stdout) <= more) return null;
   return {
-    why: `The remote has ${remoteSha ?? 'nothing'}, not ${base} as was known when this was approved: more commits than were shown would be sent. Ask the operator to run git fetch. ${APPROVE_AGAIN_REMEDY}`,
+    why: `The remote lacks commits, so more commits than were shown when this was approved would be sent. Ask the operator to run git fetch --prune ${remote}. ${APPROVE_AGAIN_REMEDY}`,
   };
 }
 

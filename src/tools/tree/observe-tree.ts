@@ -1,7 +1,7 @@
 import type { ObservedTree } from '../../gate/scope/compare-trees.ts';
 import type { TreeObservationRequest } from '../../ports/tool-backend.ts';
 import { commitTrailerFor } from '../git/commit-trailer.ts';
-import { commitPersonsOf, formatPerson } from '../git/git-persons.ts';
+import { commitPersonsOf, formatPerson, readPerson } from '../git/git-persons.ts';
 import { findInnerRepository } from '../git/inner-repository.ts';
 import { findRepository } from '../git/repository.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
@@ -55,8 +55,8 @@ export async function observeTree(
     );
     if ('problem' in ships) return ships;
     const { commits } = context.config;
-    const person = commitPersonsOf(repository, by.env)?.author;
-    const author = commits?.author ?? (person ? formatPerson(person) : null);
+    const person = commits?.author ? readPerson(commits.author) : commitPersonsOf(repository, by.env)?.author;
+    const author = person ? formatPerson(person) : null;
     return { ...treeStateOf(tree), ships: { ...ships, author, trailer: commitTrailerFor(commits, by.agent) } };
   } catch (error) {
     if (!(error instanceof SandboxError || error instanceof LayoutError)) throw error;

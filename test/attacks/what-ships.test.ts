@@ -550,7 +550,9 @@ describe('the evidence of a release', () => {
       const { ships } = (body['tree'] as { ships?: { id: string } } | undefined) ?? {};
       if (ships) ships.id = wrong;
     };
-    expect((await verified(session, ofHop)).join('\n')).toMatch(/approval: ships done:[\s\S]*shipped: committed was/);
+    expect((await verified(session, ofHop)).join('\n')).toMatch(
+      /approval: the ships under the approval is[\s\S]*shipped: committed was/,
+    );
   });
 
   it('has the number of passed tests and every required command, which verify confirms', async () => {
@@ -576,7 +578,7 @@ describe('the evidence of a release', () => {
         if (result?.['others'] !== undefined) change(result);
       });
     expect((await forge((result) => delete result['fewerTests'])).join()).toMatch(
-      /^approval: findings done: \{"src.a.txt":[^,]*\}$/,
+      /^approval: the findings under the approval is \{"src.a.txt":[^,]*\}$/,
     );
     expect((await forge((result) => delete result['others'])).join()).toContain(
       'condition: the report names the test commands ["sh more.sh"]',
@@ -591,7 +593,7 @@ describe('the evidence of a release', () => {
     const ofView = (body: { [name: string]: never }) => {
       delete (body['request'] as { view?: { findings?: string } } | undefined)?.view?.findings;
     };
-    expect((await verified(session, ofView)).join()).toContain('approval: findings done');
+    expect((await verified(session, ofView)).join()).toContain('approval: the findings under the approval');
   });
 
   it.runIf(isDeep)('is enough for another process to continue after the approval', async () => {

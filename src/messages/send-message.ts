@@ -81,7 +81,8 @@ type WhistleResult =
 
 /**
  * Blocks the sender, sends a checked whistle and waits for its answer. The deadline ends the wait; the recipient may
- * still answer later. A circle of waits is refused before anybody waits, and nothing is sent.
+ * still answer later. The caller marks the answer as read once it is recorded or shown. A circle of waits is refused
+ * before anybody waits, and nothing is sent.
  */
 export async function sendWhistle(
   messages: MessageStore,
@@ -95,7 +96,6 @@ export async function sendWhistle(
   try {
     const message = await messages.send(draft);
     const answer = await waitForAnswer(messages, message.id, until, signal);
-    if (answer) await messages.mark(answer.id, 'read');
     return { ok: true, message, answer, waitedMs: Date.now() - began };
   } finally {
     await messages.endWait(draft.id);

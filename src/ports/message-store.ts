@@ -87,6 +87,8 @@ export interface MessageStore {
     address: string,
     options?: { readonly after?: number; readonly unread?: boolean; readonly limit?: number },
   ): Promise<readonly Message[]>;
+  /** The number of messages of an inbox that were not read. Reads none of them. */
+  countUnread(address: string): Promise<number>;
   find(id: string): Promise<Message | null>;
   /** The first answer to a message; null if there is none yet. */
   answerTo(id: string): Promise<Message | null>;

@@ -1,6 +1,8 @@
+import { fieldsOf, textOf } from '../base/json.ts';
 import type { MessageBody } from '../evidence/bodies.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Message } from '../ports/message-store.ts';
+import type { Json } from '../spec/types.ts';
 import type { SessionWriter } from './session-writer.ts';
 
 interface Correspondent {
@@ -33,6 +35,14 @@ export async function recordNewMessages(session: Correspondent): Promise<void> {
 export async function readUnreadMessages(core: Correspondent): Promise<readonly Message[]> {
   const unread = await core.parts.store.messages?.inbox(addressOf(core), { unread: true, limit: MAX_MESSAGES });
   return (unread ?? []).filter(({ seq }) => seq <= core.writer.state.facts.inbox.seq);
+}
+
+/** Marks the answer that a recorded whistle returned as read. After a crash before it, the answer is shown again. */
+export async function markReturnedAnswer(session: Correspondent, result: Json): Promise<void> {
+  const { messages } = session.parts.store;
+  const id = textOf(fieldsOf(fieldsOf(result)['answer'])['id']);
+  const answer = id === null ? null : await messages?.find(id);
+  if (answer?.to === addressOf(session)) await messages!.mark(answer.id, 'read');
 }
 
 /** Records that the agent has read messages; see `Session.acknowledge`. */

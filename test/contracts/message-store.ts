@@ -44,7 +44,9 @@ export function describeMessageStore(
     it('records receipts that only go forward', async () => {
       await messages.send(draft('m-1'));
       expect(await messages.mark('m-1', 'delivered')).toBe(true);
+      expect(await messages.countUnread('session:b')).toBe(1);
       expect(await messages.mark('m-1', 'read')).toBe(true);
+      expect(await messages.countUnread('session:b')).toBe(0);
       expect(await messages.mark('m-1', 'read')).toBe(false);
       expect(await messages.mark('m-1', 'delivered')).toBe(false);
       expect(await messages.mark('m-9', 'read')).toBe(false);

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { SessionAudit } from '../../src/audit/verify/session-audit.ts';
 import { toBody } from '../../src/evidence/bodies.ts';
@@ -56,6 +56,10 @@ async function expectClean(session: Session): Promise<void> {
   for (const entry of await session.evidence()) audit.add(entry);
   expect(audit.result().violations.filter(({ rule }) => rule !== 'pin')).toEqual([]);
 }
+
+/** The id of the first message to a session, once it has arrived. */
+const questionTo = (session: Session): Promise<string> =>
+  vi.waitUntil(() => session.inbox().then((inbox) => inbox.ok && inbox.messages[0]?.id), { timeout: 5000 }) as never;
 
 describe('a bell', () => {
   it('arrives in the next turn, is acknowledged in the turn after it, and leaves receipts in both sessions', async () => {
@@ -139,16 +143,26 @@ describe('a whistle', () => {
 
   it('waits for the answer', async () => {
     const asked = send(a, 'whistle', { to: 'bob', text: 'Which port?', seconds: 10 });
-    let id: string | undefined;
-    while (id === undefined) {
-      const inbox = await b.inbox();
-      id = inbox.ok ? inbox.messages[0]?.id : undefined;
-    }
-    await send(b, 'bell', { to: 'ann', text: '3456', act: 'answer', ref: id });
+    await send(b, 'bell', { to: 'ann', text: '3456', act: 'answer', ref: await questionTo(b) });
     const answered = await asked;
     expect(answered).toMatchObject({ status: 'answered', answer: { text: '3456', author: 'bob' } });
     expect(await a.inbox()).toMatchObject({ messages: [] });
     await expectClean(a);
+  });
+
+  it('leaves the answer unread if its step could not be recorded', async () => {
+    const { append } = store;
+    vi.spyOn(store, 'append').mockImplementation(async (lease, head, drafts) => {
+      if (drafts.some(({ body }) => toBody(body)?.event === 'step' && lease.sessionId === a.id))
+        throw new Error('full');
+      return append(lease, head, drafts);
+    });
+    const asked = send(a, 'whistle', { to: 'bob', text: 'Which port?', seconds: 10 });
+    const answer = { to: 'ann', text: '3456', act: 'answer', ref: await questionTo(b) };
+    const [, failed] = await Promise.allSettled([send(b, 'bell', answer), asked]);
+    expect(failed).toMatchObject({ status: 'rejected', reason: { message: 'full' } });
+    vi.restoreAllMocks();
+    expect(await a.inbox()).toMatchObject({ messages: [{ text: '3456' }] });
   });
 
   it('ends the wait at the deadline, and the late answer arrives as a message', async () => {

@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { openEvidence } from '../../src/open-evidence.ts';
+import { makeWorld } from '../daemon/daemon-fixture.ts';
 import { type Served, serveWorld, until } from './serve-world.ts';
 
 const bellOf = async (served: Served, to: string, more: object = {}) =>
@@ -91,6 +93,24 @@ describe('messages over HTTP', () => {
     });
     expect((await served.ask(`POST /v1/messages/${id}/read`, { body: { as: 'joe' } })).status).toBe(404);
     expect((await served.ask('GET /v1/inbox?unread=true')).json.messages).toHaveLength(3);
+  });
+
+  it('are counted in every repository, although a page has only messages of the first', async () => {
+    const served = await serveWorld();
+    for (const [nth, root] of [served.root, makeWorld().root].entries()) {
+      const store = openEvidence(root, served.env, 'create');
+      const [from, to] = ['person:joe', 'person:operator'];
+      for (const count of [1, 2, 3])
+        await store.messages!.send({
+          ...{ id: `m-${nth}-${count}`, kind: 'bell', act: 'assert', text: 'a', ref: null },
+          ...{ from, author: 'joe', to },
+        });
+      await store.close();
+    }
+    await vi.waitFor(async () => {
+      const { json } = await served.ask('GET /v1/inbox?limit=1');
+      expect(json).toMatchObject({ more: true, unread: 6, messages: [{ text: 'a' }] });
+    });
   });
 
   it('answer a whistle after its deadline with 504 and its job, and the job then shows the late answer', async () => {

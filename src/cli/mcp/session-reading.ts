@@ -35,7 +35,7 @@ export function createSessionReading(io: Io, root: string, session: AgentSession
       const order = (tool: string) => getOwn(specs.tools, tool)?.parameters.map(({ name }) => name) ?? null;
       return renderThread({ ...io, color: false }, outlineVisits(thread?.entries ?? entries, order), COLUMNS);
     },
-    inbox: async () => (await store().messages?.inbox(`session:${id}`, { unread: true })) ?? [],
+    inbox: async () => (await store().messages?.inbox(`session:${id}`, { unread: true, limit: 1000 })) ?? [],
     last: async () => (await store().head(id)).seq,
     async message(id) {
       const { messages } = store();

@@ -71,7 +71,8 @@ const inbox = defineRoute('GET /v1/inbox', {
     for (const repository of allEvidence.repositoriesOf(root)) {
       const { key } = repository;
       const messages = requireMessageStore(repository);
-      count += (await messages.inbox(address, { unread: true })).length;
+      count += await messages.countUnread(address);
+      if (found.length > limit) continue;
       const page = await messages.inbox(address, {
         after: positions.get(key) ?? 0,
         unread: unread === 'true',
@@ -79,7 +80,6 @@ const inbox = defineRoute('GET /v1/inbox', {
       });
       const at = page.length === 0 ? null : await rootOf(repository, allEvidence);
       found.push(...page.map((message) => ({ ...message, root: at, key })));
-      if (found.length > limit) break;
     }
     const messages = found.slice(0, limit);
     for (const { key, seq } of messages) positions.set(key, seq);
@@ -163,6 +163,7 @@ const whistled = defineRoute('POST /v1/whistle', {
     const result = await sendWhistle(messages, draft, { seconds, signal });
     if (!result.ok) throw apiErrorOfMessage(result);
     const { answer, waitedMs } = result;
+    if (answer) await messages.mark(answer.id, 'read');
     const job = result.message.id;
     return answer ? { ok: true, job, answer, waitedMs } : noAnswerInTimeResponse(job, seconds);
   },

@@ -9,6 +9,7 @@ import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 import type { Fields } from '../../spec/types.ts';
 import type { StepResult } from '../call-results.ts';
 import { toPlainJson } from '../convert-input.ts';
+import { markReturnedAnswer } from '../session-messages.ts';
 import { trustedCommandKind } from '../state/observations.ts';
 import { addTestedTree } from '../state/tested-tree.ts';
 import type { GivenApproval } from './ask-approval.ts';
@@ -106,7 +107,10 @@ async function runStep(
     ? { effects, event: 'outcome', outcome: stored, tool, ...reported }
     : { args, effects, event: 'step', outcome: stored, tool, ...reported, ...would };
   const evidence = [...intent, ...(await calls.writer.append([body]))];
-  if (outcome.status === 'ok') return { ok: true, outcome: 'ok', result: outcome.result, evidence, ...wouldRefuse };
+  if (outcome.status === 'ok') {
+    if (tool === 'whistle') await markReturnedAnswer(calls, outcome.result);
+    return { ok: true, outcome: 'ok', result: outcome.result, evidence, ...wouldRefuse };
+  }
   const { code, message } = outcome;
   const result = outcome.result ?? null;
   return { ok: true, outcome: 'failed', result, error: { code, message }, evidence, ...wouldRefuse };

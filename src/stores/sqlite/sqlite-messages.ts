@@ -49,6 +49,7 @@ const SQL = {
   byId: `SELECT ${COLUMNS} FROM messages WHERE id = ?`,
   inbox: `SELECT ${COLUMNS} FROM messages WHERE recipient = ? AND seq > ? ORDER BY seq LIMIT ?`,
   unread: `SELECT ${COLUMNS} FROM messages WHERE recipient = ? AND seq > ? AND state IN ('sent', 'delivered') ORDER BY seq LIMIT ?`,
+  countUnread: "SELECT count(*) AS n FROM messages WHERE recipient = ? AND state IN ('sent', 'delivered')",
   answer: `SELECT ${COLUMNS} FROM messages WHERE ref = ? AND act = 'answer' ORDER BY nth LIMIT 1`,
   mark: 'UPDATE messages SET state = ? WHERE id = ?',
   addReceipt: 'INSERT INTO receipts (sender, message, state, at) VALUES (?, ?, ?, ?)',
@@ -142,6 +143,7 @@ export function sqliteMessages(
       }),
     inbox: async (address, { after = 0, unread = false, limit = -1 } = {}) =>
       read(() => rows((unread ? sql.unread : sql.inbox).all(address, after, limit))),
+    countUnread: async (address) => read(() => Number(sql.countUnread.get(address)!['n'])),
     find: async (id) => read(() => row(sql.byId.get(id))),
     answerTo: async (id) => read(() => row(sql.answer.get(id))),
     mark: (id, state) =>

@@ -47,13 +47,14 @@ async function show(io: Io, messages: MessageStore, options: Options): Promise<v
   const unread = options.all === undefined;
   let after = 0;
   for (;;) {
-    const fresh = await messages.inbox(`person:${options.as}`, { after, unread });
+    const fresh = await messages.inbox(`person:${options.as}`, { after, unread, limit: 1000 });
     for (const message of fresh) {
       if (io.json) printJsonLine(io, message);
       else print(io, renderMessages([message]));
       after = message.seq;
     }
     if (options.keep === undefined) await Promise.all(fresh.map(({ id }) => messages.mark(id, 'read')));
+    if (fresh.length > 0) continue;
     if (!options.follow) {
       if (after === 0 && !io.json) print(io, 'No messages.');
       return;

@@ -24,7 +24,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .option('--seconds <n>', 'how long to wait', numberParser(86_400), 60)
     .examples('hopgate whistle claude-code "Which port?" --seconds 120')
     .action(async (to: string, words: readonly string[], options: PersonOptions & { readonly seconds: number }) => {
-      const result = await withPersonInboxes(io, options, async (messages, store) => {
+      await withPersonInboxes(io, options, async (messages, store) => {
         const draft = await checkPersonMessage(store, messages, options, {
           kind: 'whistle',
           to,
@@ -33,12 +33,13 @@ export function configureCommand(command: CliCommand, io: Io): void {
         const interrupted = new AbortController();
         const stop = onTerminationSignal(() => interrupted.abort());
         const { seconds } = options;
-        return sendWhistle(messages, draft, { seconds, signal: interrupted.signal }).finally(stop);
+        const result = await sendWhistle(messages, draft, { seconds, signal: interrupted.signal }).finally(stop);
+        if (!result.ok) throw invalidMessageError(result);
+        const { message, answer, waitedMs } = result;
+        const text = answer?.text ?? `No answer yet to ${message.id}; it will be in "hopgate inbox".`;
+        printResult(io, { job: message.id, answer, waitedMs }, escapeInvisible(text));
+        if (answer) await messages.mark(answer.id, 'read');
+        else io.exitCode = 1;
       });
-      if (!result.ok) throw invalidMessageError(result);
-      const { message, answer, waitedMs } = result;
-      if (!answer) io.exitCode = 1;
-      const text = answer?.text ?? `No answer yet to ${message.id}; it will be in "hopgate inbox".`;
-      printResult(io, { job: message.id, answer, waitedMs }, escapeInvisible(text));
     });
 }

@@ -5,13 +5,8 @@ import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { MessageStore } from '../ports/message-store.ts';
 import { readStoredPin } from '../session/pin.ts';
 import type { Mode, ModeGateSpec } from '../spec/types.ts';
-import {
-  messageSubject,
-  type PipelineMessage,
-  type SocialOutcome,
-  type SocialReceipt,
-  type SocialServices,
-} from './pipeline-types.ts';
+import type { MessageTalkKind } from './classify-message.ts';
+import { messageSubject, type PipelineMessage, type SocialOutcome, type SocialServices } from './pipeline-types.ts';
 
 /** The outcome of a message by its present receipts; null if the pipeline has not dispatched it. */
 export async function readSocialOutcome(
@@ -27,7 +22,7 @@ export async function readSocialOutcome(
   return { type, valid: true, state: message.state };
 }
 
-type DispatchBody = Pick<SocialReceipt, 'to' | 'talk' | 'mode' | 'opened'>;
+type DispatchBody = Required<Pick<PipelineMessage, 'to' | 'mode' | 'opened'>> & { readonly talk: MessageTalkKind };
 
 export async function readMessageRecord(
   store: EvidenceStore,

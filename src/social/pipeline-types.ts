@@ -2,9 +2,8 @@ import type { Subject } from '../evidence/entry.ts';
 import type { Denial } from '../gate/denial.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft, MessageStore, ReceiptState } from '../ports/message-store.ts';
-import type { Json, Mode, Principal, ToolEffect } from '../spec/types.ts';
-import type { ClassifiedMessage, MessageTalkKind } from './classify-message.ts';
-import type { SocialFailureCode, SocialStageId } from './social-stages.ts';
+import type { Json, Mode, Principal } from '../spec/types.ts';
+import type { ClassifiedMessage } from './classify-message.ts';
 
 /** The connection over which a message arrived. It alone identifies the sender; the message's text cannot. */
 export interface SenderConnection {
@@ -42,35 +41,6 @@ export interface SocialOutcome {
   readonly state: ReceiptState | null;
 }
 
-export interface SocialReceipt {
-  readonly ok: true;
-  readonly message: string;
-  readonly from: string;
-  readonly to: string;
-  readonly seq: number;
-  readonly talk: MessageTalkKind;
-  readonly asks: ToolEffect;
-  readonly classifiedBy: string;
-  /** The mode of the recipient by which the message was judged; null for people. */
-  readonly mode: Mode | null;
-  readonly opened: boolean;
-  /** The subject under which the evidence about the message is found. */
-  readonly subject: Subject;
-  readonly outcome: SocialOutcome;
-}
-
-export interface SocialFailure {
-  readonly ok: false;
-  readonly message: string;
-  readonly stage: SocialStageId;
-  readonly code: SocialFailureCode;
-  readonly reason: string;
-  readonly remedy: string;
-  /** The recipient's address, as far as it is known. */
-  readonly to: string | null;
-  readonly subject: Subject;
-}
-
 export const messageSubject = (message: string): Subject => ({ type: 'evidence', id: message });
 
 /** A message on its way through the pipeline; each stage adds fields. */
@@ -80,6 +50,7 @@ export interface PipelineMessage {
   from?: string;
   classified?: ClassifiedMessage;
   to?: string;
+  /** The mode of the recipient by which the message was judged; null for people. */
   mode?: Mode | null;
   opened?: boolean;
   sent?: Message;

@@ -18,8 +18,6 @@ import {
   messageSubject,
   type PipelineMessage,
   type SenderConnection,
-  type SocialFailure,
-  type SocialReceipt,
   type SocialServices,
 } from './pipeline-types.ts';
 import { SOCIAL_STAGES, type SocialFailureCode, type SocialStageId, STORE_FAILED_CODE } from './social-stages.ts';
@@ -55,7 +53,7 @@ export async function sendSocialMessage(
   services: SocialServices,
   connection: SenderConnection,
   incoming: IncomingMessage,
-): Promise<SocialReceipt | SocialFailure> {
+): ReturnType<typeof runStages> {
   const before = sending.get(incoming.id) ?? Promise.resolve();
   const result = before.catch(() => {}).then(() => runStages(services, connection, incoming));
   sending.set(incoming.id, result);
@@ -69,16 +67,13 @@ export async function sendSocialMessage(
 /** The messages that are being sent, by id. A repeated message waits for the first one. */
 const sending = new Map<string, Promise<unknown>>();
 
-async function runStages(
-  services: SocialServices,
-  connection: SenderConnection,
-  incoming: IncomingMessage,
-): Promise<SocialReceipt | SocialFailure> {
+/** Runs the stages. Returns a receipt, or the failure of a stage, with the subject of the evidence about the message. */
+async function runStages(services: SocialServices, connection: SenderConnection, incoming: IncomingMessage) {
   const message: PipelineMessage = { connection, incoming };
   const subject = messageSubject(incoming.id);
   for (const { id: stage } of SOCIAL_STAGES) {
-    const fail = ({ code, message: reason, remedy }: Failure): SocialFailure => ({
-      ...{ ok: false, message: incoming.id, stage, code, reason, remedy, to: message.to ?? null, subject },
+    const fail = ({ code, message: reason, remedy }: Failure) => ({
+      ...{ ok: false as const, message: incoming.id, stage, code, reason, remedy, to: message.to ?? null, subject },
     });
     try {
       await RUN[stage](message, services).catch(async (error: unknown) => {
@@ -101,18 +96,10 @@ async function runStages(
   const { seq } = message.sent!;
   const { talk, asks, by } = message.classified!;
   return {
-    ok: true,
+    ok: true as const,
     message: message.sent!.id,
-    from: message.from!,
-    to: message.to!,
-    seq,
-    talk,
-    asks,
-    classifiedBy: by,
-    mode: message.mode ?? null,
-    opened: message.opened === true,
-    subject,
-    outcome: message.outcome!,
+    ...{ from: message.from!, to: message.to!, seq, talk, asks, classifiedBy: by },
+    ...{ mode: message.mode ?? null, opened: message.opened === true, subject, outcome: message.outcome! },
   };
 }
 

@@ -1,12 +1,7 @@
-/** A stage of the social pipeline: its result, and the codes of its failures. */
-interface SocialStage {
-  readonly id: 'presence' | 'authenticate' | 'mode' | 'dispatch' | 'validate' | 'persist';
-  /** The result in words; it is the input of the next stage. */
-  readonly yields: string;
-  readonly failures: readonly string[];
-}
-
-/** The stages in their order. The pipeline runs this list, and its diagram is drawn from it. */
+/**
+ * The stages of the social pipeline in their order: the result of each in words, which is the input of the next one, and
+ * the codes of its failures. The pipeline runs this list, and its diagram is drawn from it.
+ */
 export const SOCIAL_STAGES = [
   { id: 'presence', yields: 'a connected sender', failures: ['invalid-connection', 'unknown-sender', 'not-ready'] },
   { id: 'authenticate', yields: 'an address and a principal', failures: ['not-authenticated'] },
@@ -26,7 +21,7 @@ export const SOCIAL_STAGES = [
   },
   { id: 'validate', yields: 'an outcome', failures: ['missing-evidence'] },
   { id: 'persist', yields: 'a receipt', failures: ['not-kept'] },
-] as const satisfies readonly SocialStage[];
+] as const;
 
 /** The failure of every stage whose store cannot be read or written. */
 export const STORE_FAILED_CODE = 'store-failed';

@@ -5,13 +5,12 @@ import type { AgencyNode } from '../../agency/agency-node.ts';
 import { type Fields, fieldsOf, type Json, textOf } from '../../base/json.ts';
 import { nameLeaseHolder } from '../../base/process-holder.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
+import { appendDrafts } from '../../session/append-drafts.ts';
 import type { A2aSdk } from './load-a2a-sdk.ts';
 import { addReplyToTask, type RunKeyByTask, runKeyOfMessage } from './run-executor.ts';
 
 /** How long a task is listed, in milliseconds; the reply of its run is kept as long. Its evidence is never deleted. */
 const KEEP_MS = 7 * 86_400_000;
-/** How long another process may need to write an entry of a task, in milliseconds. */
-const LEASE_MS = 10_000;
 const TAG = 'a2a-task';
 
 /**
@@ -76,13 +75,8 @@ export class RunTaskStore implements TaskStore {
     const changed = Object.entries(now).filter(([field, value]) => !isDeepStrictEqual(before[field], value));
     if (changed.length === 0) return;
     const body = { 'event/type': 'a2a/task', owner, task: Object.fromEntries(changed) };
-    const lease = await this.#evidence.acquire(id, this.#holder, LEASE_MS);
-    try {
-      const draft = { type: 'coordination', claim: 'step', author: 'a2a', body, sessionId: id, tags: [TAG] } as const;
-      await this.#evidence.append(lease, await this.#evidence.head(id), [draft]);
-    } finally {
-      await this.#evidence.release(lease);
-    }
+    const draft = { type: 'coordination', claim: 'step', author: 'a2a', body, sessionId: id, tags: [TAG] } as const;
+    await appendDrafts(this.#evidence, id, [draft], { holder: this.#holder });
     if (this.#isOpen(task)) this.#recorded.set(id, now);
     else this.#recorded.delete(id);
   }

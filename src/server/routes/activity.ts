@@ -7,6 +7,7 @@ import { summariseReviews } from '../../evidence/patterns/aggregate-pars.ts';
 import { type Par, readReviewInEntry } from '../../evidence/patterns/par.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { makeTimeOrderedId } from '../../stores/time-ordered-id.ts';
+import { appendDrafts } from '../../session/append-drafts.ts';
 import { ROLES_THAT_READ_ALL, ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
@@ -27,12 +28,8 @@ const list = defineRoute('GET /v1/sessions/{session}/activity', {
   answer: z.object({ events: z.array(ActivityEvent), next: z.string().nullable() }),
   run: async ({ path: { session }, query: { limit, after }, services: { allEvidence } }) => {
     const { store } = await allEvidence.repositoryOf(session);
-    const page = await store.query({
-      sessionId: session,
-      limit,
-      ephemeral: true,
-      ...(after === undefined ? {} : { after }),
-    });
+    const paging = after === undefined ? {} : { after };
+    const page = await store.query({ sessionId: session, limit, ephemeral: true, ...paging });
     return { events: page.entries.map(({ entry }) => toActivityEvent(entry)), next: page.next };
   },
 });
@@ -61,14 +58,7 @@ const append = defineRoute('POST /v1/sessions/{session}/activity', {
     if (wrong)
       throw new ApiError('invalid-request', `${wrong.path}: ${wrong.message}`, 'Correct it.', `body.${wrong.path}`);
     if (own) await store.appendEphemeral(session, [draft]);
-    else {
-      const lease = await store.acquire(session, `http-${process.pid}-${draft.id}`, 10_000);
-      try {
-        await store.append(lease, await store.head(session), [draft]);
-      } finally {
-        await store.release(lease);
-      }
-    }
+    else await appendDrafts(store, session, [draft], { holder: `http-${process.pid}-${draft.id}` });
     return { id: draft.id, at: draft.at, ephemeral: own };
   },
 });

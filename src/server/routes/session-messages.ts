@@ -91,21 +91,14 @@ const read = defineRoute('POST /v1/sessions/{session}/inbox/read', {
     }),
 });
 
+type SentResult = { readonly message?: string; readonly waitedMs?: number; readonly answer?: { readonly id: string } };
+
 /** Sends a message by a step of the session, so that the gate judges it and both sessions record it. */
-async function send(
-  session: Session,
-  tool: 'bell' | 'whistle',
-  args: { readonly [name: string]: unknown },
-  signal: AbortSignal,
-) {
+async function send(session: Session, tool: 'bell' | 'whistle', args: object, signal: AbortSignal) {
   const present = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
   const sent = await session.step({ tool, args: present as { [name: string]: Json }, signal });
   if (!sent.ok) return sent;
-  const {
-    message,
-    waitedMs = 0,
-    answer,
-  } = (sent.result ?? {}) as { message?: string; waitedMs?: number; answer?: { id: string } };
+  const { message, waitedMs = 0, answer } = (sent.result ?? {}) as SentResult;
   if (sent.outcome !== 'ok' || message === undefined)
     throw new ApiError('failed', sent.error?.message ?? `${tool} failed`, 'Read the outcome in the evidence.');
   return { ok: true as const, id: message, waitedMs, answer: answer?.id ?? null, evidence: sent.evidence };

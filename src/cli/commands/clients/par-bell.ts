@@ -11,6 +11,7 @@ import type { EntryDraft } from '../../../evidence/entry.ts';
 import { readActivityEvent } from '../../../evidence/musn/activity.ts';
 import { readToken } from '../../../operator/operator-token.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
+import { appendDrafts } from '../../../session/append-drafts.ts';
 import { roleTokenFile, Tokens } from '../../../server/access/tokens.ts';
 import { agencyOption, formatRunReply, withLocalNode } from '../../agency/use-node.ts';
 import type { CliCommand } from '../../cli-command.ts';
@@ -126,13 +127,7 @@ async function keepReview(
   };
   const draft: EntryDraft = { ...readActivityEvent(event, { id, sessionId: par }), body: review };
   return withCreatedEvidence(root, io.env, async (store) => {
-    if ((await store.get(id)) !== null) return id;
-    const lease = await store.acquire(par, `par-bell-${process.pid}`, 10_000);
-    try {
-      await store.append(lease, await store.head(par), [draft]);
-    } finally {
-      await store.release(lease);
-    }
+    if ((await store.get(id)) === null) await appendDrafts(store, par, [draft], { holder: `par-bell-${process.pid}` });
     return id;
   });
 }

@@ -6,6 +6,7 @@ import { printMusnForm, toMusnForm } from '../../../evidence/musn/entry-form.ts'
 import { planEvidenceImport } from '../../../evidence/musn/plan-import.ts';
 import { type EdnValue, printEdn } from '../../../evidence/musn/print-edn.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
+import { appendDrafts } from '../../../session/append-drafts.ts';
 import type { Json } from '../../../spec/types.ts';
 import { withExistingSessions } from '../../choose-sessions.ts';
 import type { CliCommand } from '../../cli-command.ts';
@@ -117,12 +118,7 @@ async function append(
     );
   }
   if ((await store.get(drafts[0]!.id)) !== null) return 0;
-  const lease = await store.acquire(sessionId, `import-${process.pid}`, 60_000);
-  try {
-    await store.append(lease, await store.head(sessionId), drafts);
-    await store.appendEphemeral(sessionId, ephemeral);
-    return drafts.length - 1 + ephemeral.length;
-  } finally {
-    await store.release(lease);
-  }
+  await appendDrafts(store, sessionId, drafts, { holder: `import-${process.pid}`, ms: 60_000 });
+  await store.appendEphemeral(sessionId, ephemeral);
+  return drafts.length - 1 + ephemeral.length;
 }

@@ -38,8 +38,8 @@ export interface Message {
 export type MessageDraft = Omit<Message, 'seq' | 'sentAt' | 'state'>;
 
 /**
- * `sent`: stored in the inbox. `delivered`: recorded in the recipient's session. `read`: shown to the recipient's model,
- * or acknowledged by a person. `answered`: an answer refers to it.
+ * `sent`: stored in the inbox. `delivered`: recorded in the recipient's session. `read`: shown to the recipient's
+ * model, or acknowledged by a person. `answered`: an answer refers to it.
  */
 export type ReceiptState = 'sent' | 'delivered' | 'read' | 'answered';
 

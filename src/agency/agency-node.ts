@@ -245,7 +245,13 @@ function routeAgent({ agents }: AgencySpec, { 'agent-id': id, route }: RunReques
   const agent = getOwn(agents, id);
   if (route === undefined || route === 'local') {
     if (!agent)
-      throw new RunFailure('unknown-agent', `there is no agent "${id}"`, describeSimilarName(id, Object.keys(agents)));
+      throw new RunFailure(
+        'unknown-agent',
+        `there is no agent "${id}"`,
+        Object.keys(agents).length === 0
+          ? 'describe one in agents.yaml of the agency folder'
+          : describeSimilarName(id, Object.keys(agents)),
+      );
     if (route === undefined || agent.location === 'local') return agent;
     throw new RunFailure('unknown-agent', `this node does not run "${id}" itself`, 'Leave "route" out.');
   }

@@ -10,7 +10,7 @@ export async function chooseSessions(store: EvidenceStore, ids: readonly string[
 }
 
 export const noSessionsError = (root: string): CliError =>
-  new CliError('unknown-session', `${root} has no sessions yet`, 'Start one with "hopgate run".');
+  new CliError('unknown-session', `${root} has no sessions yet`, 'Start one with "hopgate shell".');
 
 /**
  * Opens the evidence of a repository for `use`, as {@link withEvidence} does.

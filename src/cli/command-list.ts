@@ -50,7 +50,7 @@ export const CLI_COMMANDS = [
   ),
   command(
     'scorecard',
-    'run an agent in the household, and judge it by P-1 to P-6',
+    'judge scripted runs in the household by the six demands',
     () => import('./commands/scorecard.ts'),
   ),
   command('upstream', 'use the tools of other MCP servers', () => import('./commands/clients/upstream.ts')),
@@ -86,7 +86,7 @@ export const CLI_COMMANDS = [
   command('generate', 'write the machines of a spec set', () => import('./commands/specs/generate.ts')),
   command('graph', 'print the hop graph', () => import('./commands/specs/graph.ts')),
   command('inspect', "watch a session's machines", () => import('./commands/specs/inspect.ts')),
-  command('daemon', 'the process that answers hooks', () => import('./commands/clients/daemon.ts')),
+  command('daemon', 'control the process that answers hooks', () => import('./commands/clients/daemon.ts')),
   command('completion', 'print a completion script for your shell', () => import('./commands/help/completion.ts')),
   command('man', 'print the manual page', () => import('./commands/help/man.ts')),
   command('complete', 'complete a command line', () => import('./commands/help/complete.ts'), { hidden: true }),

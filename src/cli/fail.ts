@@ -60,7 +60,7 @@ function describe(error: unknown): Description {
     return {
       code: 'invalid-spec',
       message: formatSpecProblems(error.issues),
-      remedy: 'Correct them, then run this again.',
+      remedy: `Correct ${error.issues.length === 1 ? 'it' : 'them'}, then run this again.`,
       exitCode: 1,
     };
   const message = errorText(error);

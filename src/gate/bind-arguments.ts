@@ -24,7 +24,7 @@ export function bindCallArguments(tool: ToolSpec, args: unknown): BoundArguments
   for (const name of Object.keys(named.args)) {
     if (!tool.parameters.some((parameter) => parameter.name === name)) {
       const names = tool.parameters.map((parameter) => parameter.name).join(', ') || 'none';
-      return refuse(name, `${tool.id} has no parameter "${excerpt(name, 100)}" (it has: ${names})`);
+      return refuse(name, `there is no parameter "${excerpt(name, 100)}" (${tool.id} has: ${names})`);
     }
   }
   for (const parameter of tool.parameters) {
@@ -44,7 +44,10 @@ const refuse = (argument: string | null, problem: string): BoundArguments => ({ 
 function argumentsByName(tool: ToolSpec, args: unknown): BoundArguments {
   if (Array.isArray(args)) {
     if (args.length > tool.parameters.length) {
-      return refuse(null, `${tool.id} takes at most ${plural(tool.parameters.length, 'argument')}, not ${args.length}`);
+      return refuse(
+        null,
+        `${args.length} arguments are given, and ${tool.id} has ${plural(tool.parameters.length, 'parameter')}`,
+      );
     }
     const pairs = tool.parameters.flatMap(({ name }, index) =>
       args[index] === undefined || args[index] === null ? [] : [[name, args[index] as Json] as const],

@@ -37,6 +37,8 @@ describe('the command line', () => {
     [['check', '--rot', '.'], "unknown option '--rot' (Did you mean --root?)"],
     [['check', 'a', 'b'], "too many arguments for 'check'"],
     [['seal'], "missing required argument 'session'"],
+    [['send'], 'no message is given'],
+    [['mcp', '--peripheral', 'explor'], 'Did you mean explore?'],
     [['graph', '--format', 'gif'], "argument 'gif' is invalid. Allowed choices are mermaid, dot, json, svg, stately."],
     [['check', '--root', '/nowhere/at/all'], 'there is no folder /nowhere/at/all'],
   ])('answers %j with exit code 2', async (argv, message) => {

@@ -73,7 +73,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     ...at('explore'),
     provoke: (session) => session.step({ tool: 'read', args: { file: 'src/a.ts' } }),
     asked: step('read', { file: 'src/a.ts' }),
-    message: 'read: read has no parameter "file" (it has: path, offset, limit)',
+    message: 'read: there is no parameter "file" (read has: path, offset, limit)',
     remedy: 'Usage: read { path, offset?, limit? }',
     follow: (session) => [() => session.step(read)],
   },

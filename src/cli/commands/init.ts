@@ -38,7 +38,7 @@ interface Options extends RootOption {
 export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
-      `Writes ${CONFIG_FILE} from the files of the repository: how it is tested (package.json, Cargo.toml, go.mod, pytest, pom.xml, Makefile, …), how it is shipped, which folders an agent may edit, and where git pushes. Trusts the file that it wrote. Asks the programs of the commands for their versions, outside and inside the sandbox; runs no code of the repository outside the sandbox, but with --run-tests or after a yes at a terminal.`,
+      `Writes ${CONFIG_FILE} from the files of the repository: how it is tested (package.json, Cargo.toml, go.mod, pytest, pom.xml, Makefile, …), how it is shipped, which folders an agent may edit, and where git pushes. Trusts the file that it wrote. Asks the programs of the commands for their versions, outside and inside the sandbox; runs code of the repository outside the sandbox only with --run-tests or after a yes at a terminal.`,
     )
     .addOption(rootOption())
     .option('--force', 'replace an existing file')

@@ -11,7 +11,7 @@ import { chooseFirstPeripheral } from '../../spec/first-peripheral.ts';
 import { loadSpecs } from '../../spec/load/load-specs.ts';
 import { checkApproveOption } from '../approve/approve-option.ts';
 import { findSessionIn } from '../choose-sessions.ts';
-import { resolveSpecsOption } from '../choose-specs.ts';
+import { checkPeripheralOption, resolveSpecsOption } from '../choose-specs.ts';
 import { CliError, type Io, usageError } from '../io.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
 
@@ -41,6 +41,7 @@ export async function openAgentSession(io: Io, options: AgentSessionOptions): Pr
   const found = options.session === undefined ? null : await findSessionIn(io, root, options.session);
   const specs = options.specs === undefined ? project.specs : await loadSpecs(resolveSpecsOption(io, options.specs));
   if (found === null) checkApproveOption(options.approve, specs);
+  if (found === null && options.peripheral !== undefined) checkPeripheralOption(options.peripheral, specs);
   const session = await openSession({
     root,
     approver,

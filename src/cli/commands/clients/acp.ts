@@ -14,7 +14,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .option('--peripheral <id>', 'the first peripheral of each session')
     .option('--specs <dir>', 'the spec set of each session')
     .addOption(approveOption())
-    .option('--unsafe-no-sandbox', "run without a sandbox if none is available: the agent's own tools reach all")
+    .option('--unsafe-no-sandbox', "run without a sandbox if none is available: the agent's own tools reach everything")
     .examples(
       'hopgate acp -- claude-agent-acp',
       'hopgate acp --root ~/mine --peripheral explore -- codex-acp',

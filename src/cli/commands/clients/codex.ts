@@ -1,5 +1,5 @@
-import { registerClientCommand } from '../../client/register-client.ts';
 import type { CliCommand } from '../../cli-command.ts';
+import { registerClientCommand } from '../../client/register-client.ts';
 import type { Io } from '../../io.ts';
 
 export function configureCommand(command: CliCommand, io: Io): void {

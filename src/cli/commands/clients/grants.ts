@@ -8,7 +8,7 @@ import { describeGrantLimits } from '../../../gate/approvals/grant.ts';
 import { openEvidenceFile } from '../../../open-evidence.ts';
 import { revokeGrant } from '../../../operator/revoked-grants.ts';
 import { evidenceFileIn, stateDir } from '../../../project/state-dir.ts';
-import { type ListedGrants, type ListedGrant, listGrants, type UnreadableGrants } from '../../../server/list-grants.ts';
+import { type ListedGrant, type ListedGrants, listGrants, type UnreadableGrants } from '../../../server/list-grants.ts';
 import { SessionReader } from '../../../server/session-reader.ts';
 import { didYouMean } from '../../../spec/names.ts';
 import type { CliCommand } from '../../cli-command.ts';

@@ -21,7 +21,7 @@ interface Options extends RootOption {
 export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
-      "Signs the head of a session's chain and the Merkle root of its entries (Ed25519). Keep the seal and the public key in a place that writers of the evidence cannot reach. Any later change of a sealed entry then shows, and so does a removed entry. The first use creates the key.",
+      "Signs the head of a session's chain and the Merkle root of its entries (Ed25519). Keep the seal and the public key in a place that writers of the evidence cannot reach. 'hopgate verify --seal' then finds each sealed entry that was changed or removed. The first use creates the key.",
     )
     .argument('<session>', 'the id of the session, or its first characters')
     .addOption(rootOption())

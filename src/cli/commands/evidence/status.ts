@@ -18,7 +18,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     )
     .argument('[session]', 'the id or name of the session, or the first characters of the id')
     .addOption(rootOption())
-    .option('--session <id>', 'the session, as the argument')
+    .option('--session <id>', 'the same as the argument')
     .option('--line', 'print one line, for a prompt or a status bar')
     .examples('hopgate status', 'hopgate status --line', 'hopgate status s-4f1c --json')
     .action((session: string | undefined, options: Options) => show(io, { ...options, ...(session && { session }) }));

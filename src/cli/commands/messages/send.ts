@@ -54,6 +54,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
 }
 
 function payloadOf(text: string, json: string | undefined): Json {
+  if (json === undefined && text === '') throw usageError('no message is given', 'Write it: hopgate send "TEXT".');
   if (json === undefined) return text;
   if (text !== '') throw usageError('a text and --payload were given', 'Give one of them.');
   try {

@@ -7,10 +7,10 @@ import { SessionReader } from '../../../server/session-reader.ts';
 import type { SessionPin } from '../../../session/pin.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { listModesOfGate, modeWithMostEffects } from '../../../spec/mode-way.ts';
-import { findSimilarName, getOwn } from '../../../spec/names.ts';
+import { getOwn } from '../../../spec/names.ts';
 import type { Json, Mode, SpecSet } from '../../../spec/types.ts';
 import { readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
-import { resolveSpecsOption } from '../../choose-specs.ts';
+import { checkPeripheralOption, resolveSpecsOption } from '../../choose-specs.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
@@ -52,14 +52,7 @@ async function explain(io: Io, words: readonly string[], options: Options): Prom
   const { peripheral } = options;
   if (peripheral === undefined) return explainNow(io, root, words, options);
   const { specs, config } = await decidingPin(io, root, options);
-  if (!Object.hasOwn(specs.peripherals, peripheral)) {
-    const near = findSimilarName(peripheral, Object.keys(specs.peripherals));
-    throw usageError(
-      `there is no peripheral "${peripheral}"`,
-      near ? `Did you mean ${near}?` : `Peripherals: ${Object.keys(specs.peripherals).join(', ')}.`,
-      'unknown-peripheral',
-    );
-  }
+  checkPeripheralOption(peripheral, specs);
   const mode = modeOf(specs, options.mode);
   const args = parseArguments(getOwn(specs.tools, options.tool), words);
   const view = sessionViewAfterEntry(root, peripheral, mode);

@@ -635,21 +635,22 @@ describe('a sub-agent of a session that ships', () => {
 });
 
 describe('a sub-agent’s changes', () => {
+  const changeAsChild = async (here: World, store: EvidenceStore, parent: string, path: string) => {
+    const more = { specs: fixtureSpecs, parent, agent: 'one/helper', store, config: CONFIG };
+    const session = await openSession({ root: here.root, ...more });
+    await must(session.setMode({ to: 'diagnose' }));
+    await must(session.setMode({ to: 'execute', reason: 'to work' }, { approver: yes() }));
+    await must(session.start('edit', { by: 'operator' }));
+    await must(session.step({ tool: 'write', args: { path, content: 'by a helper\n' } }));
+    await session.detach();
+  };
+
   it('are shown with those of its parent, and are released with them and with no others', async () => {
     const here = world();
     const store = memoryStore({ clock: { now: () => Date.now() } });
     const parent = await edited(here, 'one', {}, store);
-    const child = async (parentId: string, path: string) => {
-      const more = { specs: fixtureSpecs, parent: parentId, agent: 'one/helper', store, config: CONFIG };
-      const session = await openSession({ root: here.root, ...more });
-      await must(session.setMode({ to: 'diagnose' }));
-      await must(session.setMode({ to: 'execute', reason: 'to work' }, { approver: yes() }));
-      await must(session.start('edit', { by: 'operator' }));
-      await must(session.step({ tool: 'write', args: { path, content: 'by a helper\n' } }));
-      await session.detach();
-    };
-    await child(parent.id, 'src/test/package.json');
-    await child('s-another', 'src/c.txt');
+    await changeAsChild(here, store, parent.id, 'src/test/package.json');
+    await changeAsChild(here, store, 's-another', 'src/c.txt');
     await test(parent);
     const [request] = await askedOf((keep) => must(toDeploy(parent, keep)));
     // A sub-agent could show harmless content while the operator reads, and restore its own before the answer counts.
@@ -663,6 +664,31 @@ describe('a sub-agent’s changes', () => {
     const sha = await ship(parent, here);
     expect(git(here.root, 'show', '--name-only', '--format=', sha)).toBe('src/a.txt\nsrc/test/package.json');
     expect(git(here.root, 'status', '--short')).toBe('M src/c.txt');
+    expect(await verified(parent)).toEqual([]);
+  });
+
+  it('are also shown and bound where there is no repository', async () => {
+    const here = world();
+    rmSync(join(here.root, '.git'), { recursive: true });
+    const store = memoryStore({ clock: { now: () => Date.now() } });
+    const parent = await edited(here, 'one', {}, store);
+    await changeAsChild(here, store, parent.id, 'src/test/package.json');
+    await test(parent);
+    const grant = { until: Date.now() + 60 * 60_000, files: ['src/*.txt'] };
+    const [request] = await askedOf((keep) => {
+      const approve = async (asked: ApprovalRequest) => {
+        keep(asked);
+        return { by: 'operator', grant };
+      };
+      return must(parent.hop({ to: 'deploy', exit: 'pass', reason: 'ok' }, { approver: { via: 'approver', approve } }));
+    });
+    // The grant does not cover the sub-agent's file.
+    expect(parent.grants).toEqual([]);
+    expect(request!.view).toMatchObject({
+      changes: { 'src/a.txt': expect.any(String), 'src/test/package.json': expect.any(String) },
+      findings: { 'src/test/package.json': expect.stringContaining('runs the commands in this file') },
+      'changed test files': ['src/test/package.json'],
+    });
     expect(await verified(parent)).toEqual([]);
   });
 });

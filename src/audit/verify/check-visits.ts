@@ -103,18 +103,19 @@ export function checkHop(body: HopBody, { state, report, approvals, at, shownBy 
   ] as const)
     report.compare('lifecycle', `${part} of the hop`, left, hopped);
   checkReframe(state, report, body, shownBy);
-  const ships = fieldsOf(body.tree?.['ships']);
-  const files = listOf(ships['files']).map(String);
-  const subAgents = fieldsOf(ships['subAgents']);
+  const ships = body.tree?.['ships'];
+  const files = listOf(fieldsOf(ships)['files']).map(String);
+  const subAgents = fieldsOf(fieldsOf(ships ?? body.tree)['subAgents']);
+  const changes = { ...fieldsOf(subAgents['changes']), ...state.changes };
   approvals.ofHop = approvals.use(body.approval, at, {
     action: { kind: 'hop', from, exit: name, to },
     reason,
     view: {
       [APPROVAL_FIELD_TITLES.fruit]: { ...leaving.fruit },
-      [APPROVAL_FIELD_TITLES.changes]: { ...fieldsOf(subAgents['changes']), ...state.changes },
+      [APPROVAL_FIELD_TITLES.changes]: changes,
       [APPROVAL_FIELD_TITLES.findings]: unlessEmpty({ ...state.findings, ...fieldsOf(subAgents['findings']) }),
       [APPROVAL_FIELD_TITLES.testFiles]: unlessEmpty(
-        [...new Set([...Object.keys(state.changes), ...files])].filter(isTestFile),
+        [...new Set([...Object.keys(changes), ...files])].filter(isTestFile),
       ),
       ...treeShownInApproval(state.pinned, body.tree),
     },

@@ -113,7 +113,8 @@ export class GrantAudit {
         `grant ${id} was used after a change that was not observed`,
       );
     const shipped = listOf(fieldsOf(view[APPROVAL_FIELD_TITLES.ships])['files']).map(String);
-    for (const path of new Set([...changed, ...shipped]))
+    const shown = Object.keys(fieldsOf(view[APPROVAL_FIELD_TITLES.changes]));
+    for (const path of new Set([...shown, ...changed, ...shipped]))
       if (!isWritablePath(path, granted))
         this.#violation(`files: ${granted.join(' ')}`, `grant ${id} was used after a change of ${path}`, NEEDS_HISTORY);
   }

@@ -14,12 +14,13 @@ export function approvedHopView(context: GateContext, fruit: Fruit, carried: Fru
   const { view } = context;
   const tree = view.tree && treeView(context, view.tree);
   if (tree === null) return null;
-  const subAgents = view.tree && 'ships' in view.tree ? view.tree.ships?.subAgents : undefined;
+  const subAgents = view.tree && 'ships' in view.tree ? (view.tree.ships ?? view.tree).subAgents : undefined;
+  const changes = { ...subAgents?.changes, ...valueOfLazy(view.changes) };
   return {
     [APPROVAL_FIELD_TITLES.fruit]: { ...fruit },
     [APPROVAL_FIELD_TITLES.context]: { ...carried },
-    [APPROVAL_FIELD_TITLES.changes]: { ...subAgents?.changes, ...valueOfLazy(view.changes) },
-    ...findingsView({ ...view.findings, ...subAgents?.findings }, changedFilesInRequest(tree ?? {}, view.changes)),
+    [APPROVAL_FIELD_TITLES.changes]: changes,
+    ...findingsView({ ...view.findings, ...subAgents?.findings }, changedFilesInRequest(tree ?? {}, changes)),
     ...tree,
   };
 }

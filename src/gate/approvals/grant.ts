@@ -90,13 +90,14 @@ export const addCommitToGrant = (grant: GrantView, sha: string): GrantView => ({
   bound: { ...grant.bound, commits: [...listOf(grant.bound['commits']), sha] },
 });
 
-/** The changed files of a request: those of the session, and those that would be committed. */
+/** The changed files of a request: those of the session and its sub-agents, and those that would be committed. */
 export function changedFilesInRequest(
   view: ApprovalSubject['view'],
   changes: GrantedSession['changes'],
 ): readonly string[] {
   const { files } = (view[APPROVAL_FIELD_TITLES.ships] ?? {}) as { readonly files?: readonly string[] };
-  return [...new Set([...Object.keys(valueOfLazy(changes)), ...(files ?? [])])];
+  const shown = Object.keys(fieldsOf(view[APPROVAL_FIELD_TITLES.changes]));
+  return [...new Set([...shown, ...Object.keys(valueOfLazy(changes)), ...(files ?? [])])];
 }
 
 /** The first of the changed files that a grant's patterns do not cover; null if they cover all. */

@@ -27,11 +27,7 @@ export interface ShippedContent {
    * staged deletion. The commit replaces them in the index.
    */
   readonly replaces: { readonly [path: string]: string | null };
-  /** The changes of the session's sub-agents: by path the sha256 (null for a deleted file), and the findings. */
-  readonly subAgents?: {
-    readonly changes: { readonly [path: string]: string | null };
-    readonly findings: { readonly [path: string]: string };
-  };
+  readonly subAgents?: SubAgentChanges;
   /** Other changed files, which are in the tested tree and do not ship; `moreLeft` counts those beyond the list. */
   readonly left: readonly string[];
   readonly moreLeft: number;
@@ -52,9 +48,18 @@ export interface ShippedContent {
   readonly trailer?: string | null;
 }
 
-/** The working tree that a hop depends on, and the part that ships; `ships` is null if nothing can be committed. */
+/** The changes of the session's sub-agents: by path the sha256 (null for a deleted file), and the findings. */
+export interface SubAgentChanges {
+  readonly changes: { readonly [path: string]: string | null };
+  readonly findings: { readonly [path: string]: string };
+}
+
+/**
+ * The working tree that a hop depends on, and the part that ships. If nothing can be committed, `ships` is null;
+ * `subAgents` is set only then.
+ */
 export type ObservedTree = TreeToShip | { readonly problem: string };
-export type TreeToShip = TreeState & { readonly ships: ShippedContent | null };
+export type TreeToShip = TreeState & { readonly ships: ShippedContent | null; readonly subAgents?: SubAgentChanges };
 
 /** Returns how the current tree differs from the tested one, as a clause; null if it does not. */
 export function describeTreeMismatch(tested: TreeState | null, now: ObservedTree): string | null {

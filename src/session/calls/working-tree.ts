@@ -3,7 +3,7 @@ import { type FindingsByPath, updateFindings } from '../../evidence/findings/fin
 import type { StepPlan } from '../../gate/decide-step.ts';
 import { needsWorkingTree } from '../../gate/decide-visit.ts';
 import type { DelegateRequest, HopRequest, StartRequest } from '../../gate/request.ts';
-import type { ObservedTree, ShippedContent } from '../../gate/scope/compare-trees.ts';
+import type { ObservedTree, SubAgentChanges } from '../../gate/scope/compare-trees.ts';
 import type { CallEnvelope, ShippingLimits } from '../../ports/tool-backend.ts';
 import { FILE_CHANGE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
 import type { SessionCalls } from './session-calls.ts';
@@ -16,8 +16,8 @@ export async function observeTreeIfNeeded(
   if (!calls.observeTree || !needsWorkingTree(calls.context(), request)) return undefined;
   const { subAgents, ...own } = await changedBySession(calls);
   const tree = await observeWorkingTree(calls, own);
-  if (!tree || 'problem' in tree || !tree.ships || Object.keys(subAgents.changes).length === 0) return tree;
-  return { ...tree, ships: { ...tree.ships, subAgents } };
+  if (!tree || 'problem' in tree || Object.keys(subAgents.changes).length === 0) return tree;
+  return tree.ships ? { ...tree, ships: { ...tree.ships, subAgents } } : { ...tree, subAgents };
 }
 
 /** Observes the working tree, and the session's `own` changes if the request ships any; undefined if no backend can. */
@@ -49,9 +49,7 @@ export async function shippableChanges(
 async function changedBySession({
   parts,
   writer,
-}: SessionCalls): Promise<
-  Pick<ShippingLimits, 'isOwnChange' | 'changed'> & { readonly subAgents: NonNullable<ShippedContent['subAgents']> }
-> {
+}: SessionCalls): Promise<Pick<ShippingLimits, 'isOwnChange' | 'changed'> & { readonly subAgents: SubAgentChanges }> {
   const { changes, blind, agent, sessionId } = writer.state.facts;
   const paths = new Set(changes.map(([path]) => path));
   const subAgents = { changes: {} as Record<string, string | null>, findings: {} as FindingsByPath };

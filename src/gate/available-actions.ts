@@ -14,7 +14,7 @@ export const hopToWayLeg = (specs: SpecSet, view: SessionView, edge: Edge): WayL
   from: edge.from,
   exit: edge.exit,
   to: edge.to,
-  needs: [...wordsOf(specs, edge), ...contextNeeds(specs, view, edge)],
+  needs: [...wordsOf(specs, edge), ...contextNeeds(specs, view, edge.to, edge.from)],
 });
 
 const needsInWords = new WeakMap<SpecSet, Map<Edge, readonly string[]>>();
@@ -27,12 +27,13 @@ function wordsOf(specs: SpecSet, edge: Edge): readonly string[] {
   return inWords;
 }
 
-/** The context fields that an agent must still state before an edge can be taken. */
-function contextNeeds({ peripherals }: SpecSet, view: SessionView, { from, to }: Edge): readonly string[] {
+/** The context fields that must still be stated before a peripheral can be entered. `from`: the one that is left. */
+function contextNeeds({ peripherals }: SpecSet, view: SessionView, to: string, from?: string): readonly string[] {
   const target = peripherals[to];
   if (!target) return [];
+  const fruit = from === undefined ? {} : (peripherals[from]?.fruit ?? {});
   return transferContext(target, view).missing.flatMap(({ field }) =>
-    getOwn(peripherals[from]?.fruit ?? {}, field)?.kind === 'observed' ? [] : [field],
+    getOwn(fruit, field)?.kind === 'observed' ? [] : [field],
   );
 }
 
@@ -50,22 +51,17 @@ function needsOf(specs: SpecSet, edge: Edge): Requirement[] {
   return [{ kind: 'principal', is: 'operator' }, ...others];
 }
 
-/** A start in a peripheral, with its needs in words. */
-export const startToWayLeg = (specs: SpecSet, to: string): WayLeg => ({
-  from: null,
-  exit: null,
-  to,
-  needs: startRequirements(specs, to)
-    .filter((requirement) => requirement.kind !== 'source')
-    .map((need) => describeNeed(specs, need)),
-});
-
-/** The peripherals that may be started while the session is in none. */
-export function startablePeripherals(specs: SpecSet, view: SessionView): string[] {
-  const source = view.steps === 0 && Object.keys(view.visits).length === 0 ? 'default' : 'session-close';
-  return Object.values(specs.peripherals)
-    .filter((peripheral) => peripheral.entry.sources.some(({ kind }) => kind === source))
-    .map(({ id }) => id);
+/** The possible starts while the session is in no peripheral, with their needs in words. */
+export function startWayLegs(specs: SpecSet, view: SessionView, by: 'agent' | 'operator' = 'agent'): WayLeg[] {
+  const alone = Object.keys(view.visits).length === 0 ? 'default' : 'session-close';
+  const source = by === 'agent' ? alone : 'user-request';
+  const to = Object.values(specs.peripherals).filter(({ entry }) => entry.sources.some(({ kind }) => kind === source));
+  return to.map(({ id }) => {
+    const others = startRequirements(specs, id).filter(({ kind }) => kind !== 'source');
+    const needs = [...(by === 'agent' ? [] : [{ kind: 'principal' as const, is: by }]), ...others];
+    const words = [...needs.map((need) => describeNeed(specs, need)), ...contextNeeds(specs, view, id)];
+    return { from: null, exit: null, to: id, needs: words };
+  });
 }
 
 /** Adds the mode changes that the first leg of a path needs. If no reachable mode admits its target, adds none. */
@@ -98,7 +94,7 @@ export function availableActions(specs: SpecSet, view: SessionView): Available {
     hops: view.closed
       ? []
       : peripheral === null
-        ? startablePeripherals(specs, view).map((to) => inMode(specs, view, startToWayLeg(specs, to)))
+        ? startWayLegs(specs, view).map((leg) => inMode(specs, view, leg))
         : edgesFromPeripheral(specs, peripheral).map((edge) => inMode(specs, view, hopToWayLeg(specs, view, edge))),
     modes: view.closed ? [] : modesFrom(specs, view.mode),
   };

@@ -3,10 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { availableActions } from '../../src/gate/available-actions.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { WayLeg } from '../../src/gate/denial.ts';
+import type { SessionView } from '../../src/gate/session-view.ts';
 import { shortestWay } from '../../src/gate/ways/shortest-way.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { IDS, specs } from '../compile/random-specs.ts';
+import { specsOf } from '../testing/spec-sets.ts';
 import { contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';
 
 const at = (peripheral: string | null) =>
@@ -15,12 +17,13 @@ const at = (peripheral: string | null) =>
 /** Every way without a repeated place, by brute force; the first legs are those that are available. */
 function allWays(set: SpecSet, from: string | null, to: string): WayLeg[][] {
   const legsFrom = (place: string) => availableActions(set, at(place)).hops;
+  const admits = (place: string) => set.peripherals[place]!.agents?.includes(at(from).agent) ?? true;
   const ways: WayLeg[][] = [];
   const walk = (legs: WayLeg[], seen: string[]): void => {
     const here = legs.at(-1)?.to;
     if (here === to) return void ways.push(legs);
     const next = here === undefined ? availableActions(set, at(from)).hops : legsFrom(here);
-    for (const leg of next) if (!seen.includes(leg.to)) walk([...legs, leg], [...seen, leg.to]);
+    for (const leg of next) if (!seen.includes(leg.to) && admits(leg.to)) walk([...legs, leg], [...seen, leg.to]);
   };
   walk([], from === null ? [] : [from]);
   return ways;
@@ -37,7 +40,9 @@ describe('shortestWay', () => {
         const way = shortestWay(set, at(from), new Set([to]));
         const ways = allWays(set, from, to);
         if (ways.length === 0) {
-          expect(way).toBeNull();
+          // The operator may start where no agent may.
+          if (from !== null) expect(way).toBeNull();
+          else expect(way?.[0]?.needs[0] ?? 'by operator').toBe('by operator');
           return;
         }
         const least = Math.min(...ways.map(({ length }) => length));
@@ -75,6 +80,24 @@ describe('shortestWay', () => {
         expect(way?.at(-1)).toMatchObject({ exit: 'pass', to: 'deploy' });
       }
     }
+  });
+
+  it('leads past peripherals that do not admit the agent, and names the context and the operator that a start needs', () => {
+    const place = (id: string, rest: string) => ({
+      [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A place.\ntools: []\nscope: conversation\n${rest}\n`,
+    });
+    const set = specsOf({
+      ...place('a', 'entry: [default]\ncontext: { task: inherit }\nexit: { to-b: b, to-c: c }'),
+      ...place('b', 'entry: [from-a]\nagents: [somebody]\nexit: { to-d: d }'),
+      ...place('c', 'entry: [from-a]\nexit: { on: e }'),
+      ...place('d', 'entry: [from-b, from-e]\nexit: {}'),
+      ...place('e', 'entry: [from-c, user-request]\nexit: { to-d: d }'),
+    });
+    const legs = (view: SessionView, to: string) =>
+      shortestWay(set, view, new Set([to]))?.map((leg) => [leg.to, ...leg.needs]);
+    expect(legs(viewOf(), 'd')).toEqual([['a', 'task'], ['c'], ['e'], ['d']]);
+    expect(legs(at('a'), 'b')).toBeUndefined();
+    expect(legs(viewOf({ visits: { a: 1 } }), 'd')).toEqual([['e', 'by operator'], ['d']]);
   });
 
   it('names each leg that needs the operator', () => {

@@ -3,7 +3,7 @@ import { edgesFromPeripheral } from '../../spec/edges-from.ts';
 import { effectsOfMode, type ModeChange } from '../../spec/mode-way.ts';
 import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
 import type { Edge, Mode, SpecSet, ToolEffect } from '../../spec/types.ts';
-import { hopToWayLeg, startablePeripherals, startToWayLeg } from '../available-actions.ts';
+import { hopToWayLeg, startWayLegs } from '../available-actions.ts';
 import type { ModeStep, WayLeg } from '../denial.ts';
 import type { SessionView } from '../session-view.ts';
 import { isAdmittedByMode, operatorResetChanges, toModeStep } from './way-modes.ts';
@@ -19,7 +19,7 @@ const partsOf = (state: State): { readonly peripheral: string | null; readonly m
 interface Move {
   readonly to: State;
   /** The last move: a mode change, a hop along an edge, or a start in a peripheral. */
-  readonly by: { readonly change: ModeChange } | { readonly edge: Edge } | { readonly start: string };
+  readonly by: { readonly change: ModeChange } | { readonly edge: Edge } | { readonly start: WayLeg };
 }
 
 /** A path from the present state to another one: its last move, and the path before that move. */
@@ -41,7 +41,7 @@ interface Way {
  * 3. changes of mode before hops
  * 4. no exit for a check that did not pass
  *
- * If there is no other path, the operator's resets count too.
+ * If there is no other path, the operator's resets and starts count too.
  * @param effect the effect of the tool to call at the end: the last mode allows it
  */
 export function shortestWay(
@@ -52,11 +52,13 @@ export function shortestWay(
 ): readonly WayLeg[] | null {
   const here = view.visit?.peripheral ?? null;
   if (targets.size === (here !== null && targets.has(here) ? 1 : 0)) return null;
-  const { modeGate } = specs;
-  const legs = modeGate?.transitions ?? [];
-  const resets = modeGate && view.mode !== null ? operatorResetChanges(modeGate) : [];
-  const way = search(specs, view, targets, effect, legs);
-  return way || resets.length === 0 ? way : search(specs, view, targets, effect, [...legs, ...resets]);
+  const legs = specs.modeGate?.transitions ?? [];
+  const starts = here === null ? startWayLegs(specs, view) : [];
+  const way = search(specs, view, targets, effect, legs, starts);
+  if (way) return way;
+  const resets = specs.modeGate ? operatorResetChanges(specs.modeGate) : [];
+  const asked = here === null ? startWayLegs(specs, view, 'operator') : [];
+  return search(specs, view, targets, effect, [...legs, ...resets], [...starts, ...asked]);
 }
 
 /** True for an exit that implies a failed check, such as `fail`: it opens no target that demands a passed one. */
@@ -68,10 +70,12 @@ function search(
   targets: ReadonlySet<string>,
   effect: ToolEffect | null,
   modeLegs: readonly ModeChange[],
+  starts: readonly WayLeg[],
 ): readonly WayLeg[] | null {
   const here = view.visit?.peripheral ?? null;
-  const first = here === null ? startablePeripherals(specs, view) : [];
   const { modeGate } = specs;
+  const admits = (mode: Mode | null, to: string): boolean =>
+    isAdmittedByMode(specs, mode, to) && (specs.peripherals[to]?.agents?.includes(view.agent) ?? true);
   const movesOfState = new Map<State, readonly Move[]>();
   const movesFrom = (state: State): readonly Move[] => {
     return getOrInsert(movesOfState, state, () => movesOf(partsOf(state)));
@@ -82,12 +86,12 @@ function search(
     return [
       ...changes.map((change) => ({ to: stateOf(peripheral, change.to), by: { change } })),
       ...edges
-        .filter(({ to }) => to !== here && isAdmittedByMode(specs, mode, to))
+        .filter(({ to }) => to !== here && admits(mode, to))
         .sort((a, b) => Number(needsFailure(a)) - Number(needsFailure(b)))
         .map((edge) => ({ to: stateOf(edge.to, mode), by: { edge } })),
-      ...(peripheral === null ? first : [])
-        .filter((start) => isAdmittedByMode(specs, mode, start))
-        .map((start) => ({ to: stateOf(start, mode), by: { start } })),
+      ...(peripheral === null ? starts : [])
+        .filter(({ to }) => admits(mode, to))
+        .map((start) => ({ to: stateOf(start.to, mode), by: { start } })),
     ];
   };
   const isEnd = (state: State): boolean => {
@@ -97,7 +101,7 @@ function search(
   };
   const stepOf = ({ by }: Move): Way['step'] => {
     if ('change' in by) return { change: toModeStep(specs, by.change) };
-    return { leg: 'edge' in by ? hopToWayLeg(specs, view, by.edge) : startToWayLeg(specs, by.start) };
+    return { leg: 'edge' in by ? hopToWayLeg(specs, view, by.edge) : by.start };
   };
   const begin = stateOf(here, modeGate ? view.mode : null);
   let best = new Map<State, Way | null>([[begin, null]]);

@@ -75,7 +75,7 @@ function pathProblem(
   const here = state.visit?.peripheral ?? null;
   const target = goal(specs, request);
   if (here === null || target === null || (code !== 'tool-not-allowed' && code !== 'hop-not-allowed')) return null;
-  const shortest = hopsTo(specs, here, state.mode, target);
+  const shortest = hopsTo(specs, here, state, target);
   if (way === null) return shortest === null ? null : `it names no path, but ${shortest} hops lead there`;
   let at: string = here;
   for (const { from, exit, to } of way) {
@@ -108,7 +108,7 @@ function goal(specs: SpecSet, request: AuditRequest): Goal | null {
 }
 
 /** The number of hops to the nearest goal, at least one, with changes of mode on the way; null if none is reachable. */
-function hopsTo(specs: SpecSet, from: string, mode: string | null, { places, effect }: Goal): number | null {
+function hopsTo(specs: SpecSet, from: string, { mode, agent }: AuditState, { places, effect }: Goal): number | null {
   if (places.size === (places.has(from) ? 1 : 0)) return null;
   const { modeGate } = specs;
   const isAllowed = (at: string | null) =>
@@ -129,7 +129,9 @@ function hopsTo(specs: SpecSet, from: string, mode: string | null, { places, eff
     if (hops > 0 && layer.some((at) => at.place !== from && places.has(at.place) && isAllowed(at.mode))) return hops;
     frontier = layer.flatMap((at) => {
       const admitted = modeGate && at.mode !== null ? modeGate.peripherals[at.mode] : null;
-      const reached = edgesFromPeripheral(specs, at.place).filter(({ to }) => admitted?.includes(to) ?? true);
+      const reached = edgesFromPeripheral(specs, at.place).filter(
+        ({ to }) => (admitted?.includes(to) ?? true) && (specs.peripherals[to]?.agents?.includes(agent) ?? true),
+      );
       return reached.map(({ to }) => ({ place: to, mode: at.mode }));
     });
   }

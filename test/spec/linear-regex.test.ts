@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isCelRuleTrue } from '../../src/audit/rules/audited-cel.ts';
+import { type AuditedVisit, initialAuditState } from '../../src/audit/rules/audit-state.ts';
+import { findFirstRuleProblem } from '../../src/audit/rules/judge-request.ts';
 import { bindCallArguments } from '../../src/gate/bind-arguments.ts';
 import { evaluateRule } from '../../src/gate/requirements/evaluate-rule.ts';
 import { compileAnswerCheck } from '../../src/spec/agency/answer-check.ts';
@@ -7,6 +9,7 @@ import { checkCelRule } from '../../src/spec/cel-facts.ts';
 import { schemaRegex } from '../../src/spec/linear-regex.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { fixtureSpecs } from '../gate/views.ts';
+import { CONFIG } from '../session/sessions.ts';
 
 const none = { fruit: {}, session: {}, visit: {}, tests: {}, backpack: {}, visits: {} };
 const scope = { fruit: {}, peripherals: [], args: { text: { type: 'string' } } };
@@ -51,8 +54,20 @@ describe('a CEL rule with matches', () => {
 describe('a pattern in a JSON Schema', () => {
   const schema = { type: 'string', pattern } satisfies Json;
   const parameter = { name: 'v', role: 'text', schema, required: true, description: '' } as const;
+  const read = { ...fixtureSpecs.tools['read']!, parameters: [parameter] };
+  const [peripheral, spec] = Object.entries(fixtureSpecs.peripherals).find(([, { tools }]) => tools.includes('read'))!;
+  const specs = { ...fixtureSpecs, tools: { ...fixtureSpecs.tools, read } };
+  const visit = {
+    peripheral,
+    spec: { ...spec, fruit: {} },
+    scope: spec.scope,
+    steps: 0,
+    deadline: null,
+  } as unknown as AuditedVisit;
+  const audited = initialAuditState({ specs, config: CONFIG }, { visit, mode: null });
   it.each<[string, (value: string) => boolean]>([
-    ['the gate', (v) => bindCallArguments({ ...fixtureSpecs.tools['read']!, parameters: [parameter] }, { v }).ok],
+    ['the gate', (v) => bindCallArguments(read, { v }).ok],
+    ['the audit', (v) => findFirstRuleProblem(audited, { kind: 'step', tool: 'read', args: { v } }) === null],
     ['the check of an answer', (v) => compileAnswerCheck(schema)(v) === null],
   ])('is searched by RE2 for %s', (_name, accepts) => {
     expect([accepts('aaa'), accepts(slow)]).toEqual([true, false]);

@@ -4,8 +4,9 @@ import { nameLeaseHolder } from './base/process-holder.ts';
 import { defaultBackends } from './default-backends.ts';
 import type { Entry } from './evidence/entry.ts';
 import { openEvidenceFile } from './open-evidence.ts';
+import { type ApproveFunction, toApprover } from './operator/approve-function.ts';
 import { whoRevokedGrant } from './operator/revoked-grants.ts';
-import type { ApprovalRequest, Approver } from './ports/approver.ts';
+import type { Approver } from './ports/approver.ts';
 import type { Clock } from './ports/clock.ts';
 import type { EvidenceStore } from './ports/evidence-store.ts';
 import type { IdGenerator } from './ports/ids.ts';
@@ -22,9 +23,6 @@ import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import { makeTimeOrderedId } from './stores/time-ordered-id.ts';
 import type { SessionSpans } from './telemetry/index.ts';
 import { withPathChecks } from './tools/judge-paths.ts';
-
-/** Answers an approval request in this process: true or a name approves it, anything else does not. */
-export type ApproveFunction = (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
 
 export interface OpenOptions {
   /** A loaded spec set or the path of one. Default: the one in the repository's hopgate.yaml, else the shipped one. */
@@ -227,13 +225,5 @@ async function approverOf(approver: OpenOptions['approver'], root: string): Prom
     const { pendingApprover } = await import('./operator/pending-approver.ts');
     return pendingApprover({ stateDir: ensureStateDir(root, process.env), root });
   }
-  if (typeof approver !== 'function') return approver;
-  return {
-    via: 'approver',
-    async approve(request) {
-      const answer = await approver(request);
-      if (answer === false || answer === '' || (answer !== true && typeof answer !== 'string')) return null;
-      return { by: answer === true ? 'operator' : answer };
-    },
-  };
+  return toApprover(approver);
 }

@@ -5,6 +5,8 @@ import { SessionAudit } from './audit/verify/session-audit.ts';
 import type { Fields } from './base/json.ts';
 import type { Entry } from './evidence/entry.ts';
 import type { Denial } from './gate/denial.ts';
+import { type ApproveFunction, toApprover } from './operator/approve-function.ts';
+import type { Approver } from './ports/approver.ts';
 import type { ToolBackend, ToolCall, ToolReport } from './ports/tool-backend.ts';
 import type { SessionParts } from './session/calls/session-parts.ts';
 import { createSession } from './session/create-session.ts';
@@ -20,7 +22,7 @@ import { searchModelRoute } from './testing/plan/search-route.ts';
 /** Default: a memory store, the system's clock, counted ids and no tools. */
 export interface RunAndVerifyOptions extends Partial<Pick<SessionParts, 'store' | 'clock' | 'ids' | 'backends'>> {
   /** Gives the approvals that are needed on the path to `mode` and to the peripheral. */
-  readonly approver?: SessionParts['approver'];
+  readonly approver?: Approver | ApproveFunction | null;
   /** Overrides parts of the config of a made-up repository: test command `run tests`, deploy command `ship staging`. */
   readonly config?: Partial<ProjectConfig>;
   /** Absolute real path of the repository; default: a made-up one. */
@@ -68,7 +70,13 @@ export async function runAndVerify(
   const store = options.store ?? memoryStore({ clock });
   const lead: CannedLead = { report: null };
   const session = await createSession(
-    { store, clock, ids, backends: withCannedReports(lead, specs, backends), approver: options.approver ?? null },
+    {
+      store,
+      clock,
+      ids,
+      backends: withCannedReports(lead, specs, backends),
+      approver: options.approver ? toApprover(options.approver) : null,
+    },
     { specs, config, agent, root, unsafeNoSandbox: false, version: '0' },
   );
   const audit = new SessionAudit({ specs, config });

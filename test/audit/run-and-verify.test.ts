@@ -19,7 +19,7 @@ it('runAndVerify runs a visit with real tools and finds its evidence clean', asy
       backends: [workspaceBackend()],
       config: CONFIG,
       root,
-      approver: yes,
+      approver: () => true,
       mode: 'execute',
       by: 'operator',
       fruit: { 'commit-message': 'Fix it' },

@@ -10,7 +10,7 @@ import { readStoredState, type StoredState } from './state/stored-state.ts';
 
 /** The state from which a session is resumed, and its pin. */
 export interface ResumePoint {
-  /** The sha256 of the pin's blob. */
+  /** Sha256 of the pinned specs and configuration, as the store holds them. */
   readonly hash: string;
   readonly pin: SessionPin;
   /** null if the session must be folded from its first entry, because no valid state is stored. */

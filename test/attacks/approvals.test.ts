@@ -124,7 +124,7 @@ describe('an approval in the state folder', () => {
   });
 });
 
-describe('the operator sees what is approved', () => {
+describe('the request that the operator sees', () => {
   const io = { ...processIo(), color: false };
   it.each(VIEWS)('includes each part of a request whose text has $name', async ({ text, shows }) => {
     const session = await open();

@@ -124,7 +124,7 @@ export function describeAgentAdapter(
   const EXPLORE = ['bash-readonly', 'glob', 'grep', 'read', 'web-fetch'];
   const EDIT = ['bash', 'edit', 'read', 'write'];
 
-  describe(`${name} keeps the contract of an agent adapter`, () => {
+  describe(`agent adapter: ${name}`, () => {
     it('offers the tools that are available here, and the controls', async (context) => {
       const { at, lacks } = await scene('explore', [END]);
       expect(at(0).offered).toEqual(expect.arrayContaining([...CONTROLS]));

@@ -112,7 +112,7 @@ export function toolBackendContract(
   open: (root: string) => BackendUnderTest | Promise<BackendUnderTest>,
   links: LinkCases,
 ): void {
-  describe(`${name} keeps the contract of a tool backend`, () => {
+  describe(`tool backend: ${name}`, () => {
     let base: string;
     let root: string;
     let under: BackendUnderTest;

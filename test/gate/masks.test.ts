@@ -3,7 +3,7 @@ import picomatch from 'picomatch';
 import { describe, expect, it } from 'vitest';
 import { isMaskedPath } from '../../src/audit/rules/protected-paths.ts';
 import { globProblem } from '../../src/base/glob.ts';
-import { isGitInternal, isMaskedByConfig, isWriteProtected, maskMatcher } from '../../src/gate/scope/masks.ts';
+import { compileMasks, isGitInternal, isMaskedByConfig, isWriteProtected } from '../../src/gate/scope/masks.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 import { PROTECTED_FILE_NAMES } from '../../src/spec/policy/protected-names.ts';
 
@@ -81,7 +81,7 @@ describe('a mask', () => {
       fc.property(mask, fc.array(path, { minLength: 20, maxLength: 20 }), (pattern, paths) => {
         // The library lets "**" in a part of a name span folders, and reads a dot near a range as any character.
         fc.pre(isRelative(pattern) && !/\*\*[^/]|[^/]\*\*|\..*\{1|\{1.*\./.test(pattern));
-        const masked = maskMatcher([pattern, '*.unlike']);
+        const masked = compileMasks([pattern, '*.unlike']);
         const glob = pattern.includes('/') ? pattern : `**/${pattern}`;
         const matches = picomatch([glob, `${glob}/**`], { dot: true, nocase: true, nonegate: true });
         const unmasked = paths.filter(isRelative).filter((each) => matches(each) && ++matched > 0 && !masked(each));
@@ -161,7 +161,7 @@ describe('a mask', () => {
     [['secrets/', '!secrets', '*.key'], 'secrets/a.key', 'secrets secrets/a'],
     [['!a', 'a'], 'a a/b', 'b'],
   ])(
-    'in the list %j: the last matching pattern decides, and nothing in a masked folder is excepted',
+    'in the list %j is decided by the last matching pattern, and excepts nothing in a masked folder',
     (masks, hit, missed) => {
       for (const path of hit.split(' ')) expect([path, isMaskedByConfig(path, masks)]).toEqual([path, true]);
       for (const path of missed.split(' ')) expect([path, isMaskedByConfig(path, masks)]).toEqual([path, false]);
@@ -178,7 +178,7 @@ describe('a mask', () => {
 
   it('of a folder masks everything in it, at any depth', () => {
     const name = fc.stringMatching(/^[a-z.][a-z0-9._-]{0,6}$/).filter((text) => text !== '.' && text !== '..');
-    const masked = maskMatcher(['secrets/']);
+    const masked = compileMasks(['secrets/']);
     fc.assert(
       fc.property(fc.array(name, { maxLength: 3 }), fc.array(name, { maxLength: 3 }), (above, below) =>
         masked([...above, 'secrets', ...below].join('/')),
@@ -187,9 +187,9 @@ describe('a mask', () => {
   });
 
   it('that is empty masks nothing, and without masks only git’s credentials are hidden', () => {
-    for (const mask of ['', '/', './', './/']) expect(maskMatcher([mask])('a')).toBe(false);
-    expect(maskMatcher([])('a')).toBe(false);
-    expect(maskMatcher(['*'])('')).toBe(false);
+    for (const mask of ['', '/', './', './/']) expect(compileMasks([mask])('a')).toBe(false);
+    expect(compileMasks([])('a')).toBe(false);
+    expect(compileMasks(['*'])('')).toBe(false);
   });
 
   it.each([

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { maskMatcher } from '../../src/gate/scope/masks.ts';
+import { compileMasks } from '../../src/gate/scope/masks.ts';
 import { SpecError } from '../../src/spec/check/spec-problem.ts';
 import {
   DEFAULT_PROJECT_CONFIG,
@@ -183,7 +183,7 @@ describe('the masks of hopgate.yaml', () => {
     expect(masksOf('mask: ["!test/fixtures/**"]')).toEqual([...DEFAULT_MASKS, '!test/fixtures/**']);
     const anchored = masksOf('mask: [default, "!/.npmrc"]') as string[];
     expect(anchored.at(-1)).toBe('!/.npmrc');
-    expect(['.npmrc', 'a/.npmrc'].map(maskMatcher(anchored))).toEqual([false, true]);
+    expect(['.npmrc', 'a/.npmrc'].map(compileMasks(anchored))).toEqual([false, true]);
   });
 
   it.each([

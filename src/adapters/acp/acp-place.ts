@@ -51,7 +51,7 @@ const select = (
  * The inner agent's options that the user may set: the model and the thinking effort. Its permission modes are left
  * out, because hopgate answers its permission requests.
  */
-export const userSettableOptions = (
+export const listSettableOptions = (
   options: readonly SessionConfigOption[] | null | undefined,
 ): SessionConfigOption[] =>
   (options ?? []).filter(

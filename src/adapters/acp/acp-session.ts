@@ -13,7 +13,7 @@ import {
   type ToolCallUpdate,
 } from '@agentclientprotocol/sdk';
 import type { AgentSession } from '../core/agent-session.ts';
-import { MODE_OPTION_ID, PERIPHERAL_OPTION_ID, readAcpPlace, userSettableOptions } from './acp-place.ts';
+import { listSettableOptions, MODE_OPTION_ID, PERIPHERAL_OPTION_ID, readAcpPlace } from './acp-place.ts';
 import { AgentRequestGate, callToolOrThrow } from './gated-requests.ts';
 
 /** A session of hopgate, served over MCP to the inner agent. */
@@ -64,7 +64,7 @@ export class AcpSession {
   }
 
   async start(options: NewSessionResponse['configOptions']): Promise<NewSessionResponse> {
-    this.#innerOptions = userSettableOptions(options);
+    this.#innerOptions = listSettableOptions(options);
     const { modes, configOptions } = await this.#place();
     return { sessionId: this.#session.id, configOptions, ...(modes ? { modes } : {}) };
   }
@@ -102,7 +102,7 @@ export class AcpSession {
         ...params,
         sessionId: this.innerId,
       });
-      this.#innerOptions = userSettableOptions(answer.configOptions);
+      this.#innerOptions = listSettableOptions(answer.configOptions);
     } else
       throw RequestError.invalidParams({ configId }, `there is no option ${configId}; session/new lists the options`);
     await this.#sendPlace();
@@ -114,7 +114,7 @@ export class AcpSession {
     if (update.sessionUpdate === 'current_mode_update') return;
     if (update.sessionUpdate === 'user_message_chunk') return this.#forwardPrompt(update);
     if (update.sessionUpdate === 'config_option_update') {
-      this.#innerOptions = userSettableOptions(update.configOptions);
+      this.#innerOptions = listSettableOptions(update.configOptions);
       return this.#sendPlace();
     }
     const titled = update.sessionUpdate === 'session_info_update' && update.title;

@@ -30,7 +30,7 @@ export const UNNAMED_AGENT = '';
  * Agents that a spec set may treat differently. If a rule reads the agent's name: each name in a rule or a list of
  * agents. Otherwise one agent for each set of peripherals that agents may enter.
  */
-export function distinguishedAgents({ peripherals, edges, conditions }: SpecSet): readonly string[] {
+export function listDistinguishedAgents({ peripherals, edges, conditions }: SpecSet): readonly string[] {
   const lists = Object.values(peripherals).flatMap(({ agents }) => (agents === null ? [] : [agents]));
   const rules = [
     ...edges.flatMap(({ when, gates }) => [when ?? '', ...gates.map((gate) => (gate.kind === 'when' ? gate.cel : ''))]),
@@ -82,7 +82,7 @@ export class AbstractMoveFinder {
   }
 
   readonly initial = (): readonly AbstractState[] =>
-    distinguishedAgents(this.#specs).map((agent) => ({
+    listDistinguishedAgents(this.#specs).map((agent) => ({
       agent,
       peripheral: null,
       mode: this.#specs.modeGate?.initial ?? null,

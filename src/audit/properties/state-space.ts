@@ -4,7 +4,7 @@ import {
   type AbstractMove,
   AbstractMoveFinder,
   type AbstractState,
-  distinguishedAgents,
+  listDistinguishedAgents,
   listTestTools,
   UNNAMED_AGENT,
 } from './abstract-session.ts';
@@ -45,7 +45,7 @@ const MAX_STATES = 20_000;
 /** Returns a function that gives the state spaces of a spec set, and explores each space once. */
 export function exploreStateSpacesOf(specs: SpecSet): GetStateSpace {
   const testing = Object.values(specs.peripherals).filter((spec) => listTestTools(specs, spec).length > 0);
-  const affordable = distinguishedAgents(specs).length * specs.edges.length * 4 ** testing.length <= MAX_STATES;
+  const affordable = listDistinguishedAgents(specs).length * specs.edges.length * 4 ** testing.length <= MAX_STATES;
   const always = affordable ? testing.map(({ id }) => id) : [];
   const spaces = new Map<string, StateSpace>();
   return (peripherals) => {

@@ -5,7 +5,7 @@ import type { AuditRequest, RequestOfKind } from '../rules/audit-request.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 
 /** The request whose success an entry records; null if it records something else. */
-export function impliedRequest(state: AuditState, body: Body): AuditRequest | null {
+export function requestImpliedByEntry(state: AuditState, body: Body): AuditRequest | null {
   const { arriving, leaving } = state;
   switch (body.event) {
     case 'start':

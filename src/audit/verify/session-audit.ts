@@ -21,7 +21,7 @@ import { checkMode } from './check-mode.ts';
 import { type CheckContext, checkHop, checkStart, checkStop } from './check-visits.ts';
 import { expectedRefusalCodes } from './expected-codes.ts';
 import { GrantAudit } from './grant-audit.ts';
-import { impliedRequest } from './implied-request.ts';
+import { requestImpliedByEntry } from './implied-request.ts';
 import { MessageAudit } from './message-audit.ts';
 import {
   isObserveOnlySession,
@@ -121,7 +121,7 @@ export class SessionAudit {
     if (Number.isNaN(at)) wrong('an entry must have a valid time', `${entry.at} is not a valid time`);
     else if (at < lastAt)
       wrong(`the entry before is of ${new Date(lastAt).toISOString()}`, `the entry is earlier: ${entry.at}`);
-    if (closed && (!body || impliedRequest(this.#state, body) === null))
+    if (closed && (!body || requestImpliedByEntry(this.#state, body) === null))
       report.violation('lifecycle', SESSION_CLOSED_PROBLEM.constraint, SESSION_CLOSED_PROBLEM.message);
   }
 
@@ -138,7 +138,7 @@ export class SessionAudit {
     const state = this.#state;
     this.#checkOrder(body);
     checkEntryHead(state, entry, body, this.#thread.parentOf(body, state), this.#report);
-    const request = impliedRequest(this.#state, body);
+    const request = requestImpliedByEntry(this.#state, body);
     if (request)
       for (const { rule, constraint, message, code: _, ...about } of this.#problemsOf(body, request))
         this.#report.violation(rule, constraint, message, about);

@@ -1,4 +1,4 @@
-import { maskMatcher } from '../../gate/scope/masks.ts';
+import { compileMasks } from '../../gate/scope/masks.ts';
 import { DEFAULT_MASKS } from '../../spec/policy/default-masks.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 import type { ProjectFileReader } from './project-file-reader.ts';
@@ -17,7 +17,7 @@ const MAX_EXCEPTIONS = 20;
  * @param tracked the root-relative paths that git tracks
  */
 export function findFilesToUnmask(tree: ProjectFileReader, tracked: readonly string[]): readonly string[] {
-  const harmless = tracked.filter(maskMatcher(DEFAULT_MASKS)).filter((path) => isHarmless(path, tree));
+  const harmless = tracked.filter(compileMasks(DEFAULT_MASKS)).filter((path) => isHarmless(path, tree));
   return harmless.slice(0, MAX_EXCEPTIONS).filter(isPlain);
 }
 

@@ -1,7 +1,7 @@
 import { plural } from '../../base/text.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { sandboxOfProcess } from '../../tools/sandbox/detect-sandbox.ts';
-import { type ComparedTest, compareTests, isSameOutcome } from '../../tools/shell/compare-tests.ts';
+import { type ComparedTest, compareTests, isSameTestOutcome } from '../../tools/shell/compare-tests.ts';
 import type { TestRunOutcome } from '../../tools/test-report/judge-run.ts';
 import type { Io } from '../io.ts';
 import type { Diagnosis } from './diagnosis.ts';
@@ -14,7 +14,7 @@ export async function diagnoseTests(root: string, config: ProjectConfig, io: Io)
   const compared = await compareTests(await sandboxOfProcess(), { root, config }, { ...io.env });
   return compared.map((each) => {
     const name = each.argv.join(' ');
-    if (isSameOutcome(each)) return { name, status: 'ok', found: `${wordsOf(each.inside)}; the same outside` };
+    if (isSameTestOutcome(each)) return { name, status: 'ok', found: `${wordsOf(each.inside)}; the same outside` };
     return {
       name,
       status: 'missing',

@@ -17,7 +17,7 @@ export function readTextOrNull(path: string): string | null {
   return readRegularFile(path, MAX_SETTINGS_BYTES).toString('utf8');
 }
 
-export const fileChangeTo = (path: string, after: string | null): FileChange => ({
+export const makeFileChange = (path: string, after: string | null): FileChange => ({
   path,
   before: readTextOrNull(path),
   after,

@@ -14,7 +14,7 @@ import { makePluginFiles } from '../claude/plugin-folder.ts';
 import { allowRunCommand, removeRunCommand } from '../claude/run-command-rules.ts';
 import { addHopgateStatusLine, isHopgateStatusLine, readUserStatusLine } from '../claude/status-line-setting.ts';
 import { CliError } from '../io.ts';
-import { fileChangeTo, readTextOrNull } from './apply-install.ts';
+import { makeFileChange, readTextOrNull } from './apply-install.ts';
 import type { FileChange, Installer, InstallTarget } from './installer.ts';
 import { parseJsonObject, setJsonKey } from './json-settings.ts';
 import { replaceHopgateHooks } from './merge-claude-hooks.ts';
@@ -79,7 +79,7 @@ const ourFiles = (target: InstallTarget): readonly string[] =>
   isOurPlugin(readTextOrNull(join(pluginFolder(target), PLUGIN_FILE))) ? filesIn(pluginFolder(target)) : [];
 
 const ownChange = (path: string, after: string | null): FileChange => ({
-  ...fileChangeTo(path, after),
+  ...makeFileChange(path, after),
   isOwnFile: true,
 });
 

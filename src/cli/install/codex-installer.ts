@@ -9,7 +9,7 @@ import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { mcpServerName } from '../../daemon/mcp-server-name.ts';
 import { findClientProgram, hopgateCommandLine } from '../client/client-program.ts';
 import { hashesOfHopgateHooks } from '../codex/codex-arguments.ts';
-import { fileChangeTo, readTextOrNull } from './apply-install.ts';
+import { makeFileChange, readTextOrNull } from './apply-install.ts';
 import { addToCodexConfig, type CodexConfigAdditions, removeFromCodexConfig } from './codex-config-toml.ts';
 import { addHopgateHooks, removeHopgateHooks } from './codex-hooks-json.ts';
 import type { FileChange, Installer, InstallPlan, InstallTarget } from './installer.ts';
@@ -43,14 +43,14 @@ async function planInstall(target: InstallTarget): Promise<InstallPlan> {
   const trust = await trustOf(target, hooksFile, hooks.positions, notes);
   const configs = new Map<string, CodexConfigAdditions[]>([[join(folder, 'config.toml'), [serverAdditions(target)]]]);
   if (trust) configs.set(join(home, 'config.toml'), [...(configs.get(join(home, 'config.toml')) ?? []), trust]);
-  const changes = [fileChangeTo(hooksFile, hooks.text)];
+  const changes = [makeFileChange(hooksFile, hooks.text)];
   for (const [path, additions] of configs) {
     let text = readTextOrNull(path);
     // Starts from the text without hopgate's additions, which are removed in the reverse order of adding.
     for (const { block, features } of additions.toReversed())
       if (text !== null) text = removeFromCodexConfig(path, text, block, features);
     for (const addition of additions) text = addToCodexConfig(path, text, addition);
-    changes.push(fileChangeTo(path, text));
+    changes.push(makeFileChange(path, text));
   }
   const removals = partsRemoved(target);
   const isPlain = (path: string) => removals.every((each) => each.path !== path || each.after === each.before);
@@ -70,7 +70,7 @@ function partsRemoved(target: InstallTarget): readonly FileChange[] {
   const { folder, home } = foldersOf(target);
   const hooksFile = join(folder, 'hooks.json');
   const hooks = readTextOrNull(hooksFile);
-  const changes = [fileChangeTo(hooksFile, hooks === null ? null : removeHopgateHooks(hooksFile, hooks))];
+  const changes = [makeFileChange(hooksFile, hooks === null ? null : removeHopgateHooks(hooksFile, hooks))];
   for (const path of new Set([join(folder, 'config.toml'), join(home, 'config.toml')])) {
     let text = readTextOrNull(path);
     // Removes in the reverse order of installing, so that the file gets its earlier text back.
@@ -80,7 +80,7 @@ function partsRemoved(target: InstallTarget): readonly FileChange[] {
     ] as const)
       if (text !== null && (block !== SERVER_BLOCK || path === join(folder, 'config.toml')))
         text = removeFromCodexConfig(path, text, block, features);
-    changes.push(fileChangeTo(path, text));
+    changes.push(makeFileChange(path, text));
   }
   return changes;
 }

@@ -42,10 +42,10 @@ function cacheResults<T>(compute: (text: string) => T): (text: string) => T {
  * them; a backup is masked with its file. The files where git keeps credentials are always masked.
  *
  * @example
- * const masked = maskMatcher(['.env', 'secrets/', '**' + '/*.pem', '!test/fixtures']);
+ * const masked = compileMasks(['.env', 'secrets/', '**' + '/*.pem', '!test/fixtures']);
  * masked('deploy/.env'); // true
  */
-export function maskMatcher(patterns: readonly string[]): (relPath: string) => boolean {
+export function compileMasks(patterns: readonly string[]): (relPath: string) => boolean {
   const masks = patterns.flatMap((pattern): Mask[] => {
     const excepts = pattern.startsWith('!');
     const glob = anchorPattern(foldPattern(excepts ? pattern.slice(1) : pattern));
@@ -181,5 +181,5 @@ const matchers = new WeakMap<readonly string[], (relPath: string) => boolean>();
 
 /** True if the config's patterns mask a root-relative path; compiled patterns are cached by identity. */
 export function isMaskedByConfig(relPath: string, patterns: readonly string[]): boolean {
-  return getOrInsert(matchers, patterns, () => maskMatcher(patterns))(relPath);
+  return getOrInsert(matchers, patterns, () => compileMasks(patterns))(relPath);
 }

@@ -2,7 +2,7 @@ import { getOrInsert } from '../../base/get-or-insert.ts';
 import { compileGlob, expandGlob } from '../../base/glob.ts';
 import { isExcludingPattern, relativePathProblem } from '../../spec/path-patterns.ts';
 import { isPathWithinAny } from './locate-path.ts';
-import { maskMatcher } from './masks.ts';
+import { compileMasks } from './masks.ts';
 
 export const OUTSIDE_WRITE_PATHS_REASON = 'is outside the writable paths';
 
@@ -46,7 +46,7 @@ const compileWritePaths = (write: readonly string[]): Writable =>
     return {
       globs: granting.map(compileWritePath),
       reaches: granting.map(compileFolderTest),
-      excluded: new Map(excluding.map((pattern) => [pattern, maskMatcher([pattern.slice(1)])])),
+      excluded: new Map(excluding.map((pattern) => [pattern, compileMasks([pattern.slice(1)])])),
     };
   });
 

@@ -5,7 +5,7 @@ import { revokeGrant } from '../../operator/revoked-grants.ts';
 import { ROLES_THAT_READ_ALL } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { type ListedGrants, type ListedGrant, listGrants } from '../list-grants.ts';
+import { type ListedGrant, type ListedGrants, listGrants } from '../list-grants.ts';
 import { MillisSchema } from '../schemas.ts';
 import type { ServerServices } from '../services.ts';
 

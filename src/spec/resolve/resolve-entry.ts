@@ -6,7 +6,7 @@ import type { EntryRule, EntrySource } from '../types.ts';
 const PLAIN_SOURCES = ['default', 'from-any', 'user-request', 'agent-request', 'session-close'] as const;
 
 /** Resolves a peripheral's key `entry`: sorts its names into sources and conditions. */
-export function resolveEntry(
+export function resolveEntryRule(
   entry: string | readonly string[] | undefined,
   defined: DefinedSpecNames,
   report: ReportSpecProblem,

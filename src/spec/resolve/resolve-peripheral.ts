@@ -7,7 +7,7 @@ import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { Delegate, GateRule, Json, PeripheralSpec, Scope, ScopeRule, ToolGate } from '../types.ts';
 import { INLINE_SCOPE_NAME, resolveCallGates } from './resolve-catalogue.ts';
 import { resolveContext } from './resolve-context.ts';
-import { resolveEntry } from './resolve-entry.ts';
+import { resolveEntryRule } from './resolve-entry.ts';
 import { resolveExits } from './resolve-exits.ts';
 import { resolveFruit } from './resolve-fruit.ts';
 
@@ -21,7 +21,7 @@ export function resolvePeripheral(
   if (RESERVED_PERIPHERALS.includes(id)) report(['id'], `"${id}" is reserved`, 'choose another id');
   const fruit = resolveFruit(file.fruit, defined, report);
   let misnamed = 0;
-  const entry = resolveEntry(file.entry, defined, (...problem) => {
+  const entry = resolveEntryRule(file.entry, defined, (...problem) => {
     misnamed += 1;
     report(...problem);
   });

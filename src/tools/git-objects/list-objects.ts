@@ -73,7 +73,7 @@ cat odd`;
  * Returns a function that runs a script on one repository. In the script, `"$@"` is git. The sandbox can write only to
  * `mounts`.
  */
-export function sandboxedGit(
+export function makeSandboxedGit(
   sandbox: Pick<Sandbox, 'run'>,
   root: string,
   toolchains: readonly string[],
@@ -100,7 +100,7 @@ export function sandboxedGit(
   };
 }
 
-export type SandboxedGit = ReturnType<typeof sandboxedGit>;
+export type SandboxedGit = ReturnType<typeof makeSandboxedGit>;
 
 export async function listGitObjects(
   git: SandboxedGit,

@@ -4,13 +4,13 @@ import { realpathIfAny } from '../../base/files.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { isPathWithin } from '../../base/paths.ts';
 import { excerpt } from '../../base/text.ts';
-import { maskMatcher } from '../../gate/scope/masks.ts';
+import { compileMasks } from '../../gate/scope/masks.ts';
 import type { SandboxMount } from '../sandbox/mount.ts';
 import type { TreeScan } from '../sandbox/mounts/scan-tree.ts';
 import { makeHiddenFolder } from '../sandbox/mounts/temp-folder.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { findGitFolders, foldersWithGitHead, type GitFolder } from './git-folder.ts';
-import { type GitFailure, listGitObjects, sandboxedGit } from './list-objects.ts';
+import { type GitFailure, listGitObjects, makeSandboxedGit } from './list-objects.ts';
 import { copyMaskedObjects, isObjectCopyComplete, type MaskedObjectCopy } from './masked-object-copy.ts';
 import { repositoryFingerprint } from './repository-fingerprint.ts';
 import { findGitAlternates, findObjectLinkTargets, listStoredObjects, realPathWithin } from './stored-objects.ts';
@@ -150,10 +150,10 @@ async function makeCopy(
   const before = await last?.catch(() => null);
   let made: string | null = null;
   try {
-    const git = sandboxedGit(sandbox, root, toolchains, folder);
+    const git = makeSandboxedGit(sandbox, root, toolchains, folder);
     const objects = realPathWithin(seen, join(folder.commonDir, 'objects'));
     if (objects === null) return { problem: 'its objects are in a folder outside of the repository' };
-    const list = await listGitObjects(git, folder, maskMatcher(masks));
+    const list = await listGitObjects(git, folder, compileMasks(masks));
     if ('problem' in list) return list;
     const files = listStoredObjects(objects, seen);
     if (list.masked.size + list.unreached.size === 0 && !files.hasLeftovers) return 'all';

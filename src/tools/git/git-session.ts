@@ -1,6 +1,6 @@
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { maskMatcher } from '../../gate/scope/masks.ts';
+import { compileMasks } from '../../gate/scope/masks.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import { detectGitPaths } from '../git-paths.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
@@ -82,7 +82,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
     return access.kind === 'commit' ? withoutStaleLock(repository, run) : run();
   };
 
-  const [masked, git] = [maskMatcher(envelope.config.mask), detectGitPaths(envelope.root)];
+  const [masked, git] = [compileMasks(envelope.config.mask), detectGitPaths(envelope.root)];
   const session: Omit<GitSession, 'config'> = {
     repository,
     contained: availability.ok,

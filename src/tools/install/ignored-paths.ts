@@ -1,4 +1,4 @@
-import { isWriteProtected, maskMatcher } from '../../gate/scope/masks.ts';
+import { compileMasks, isWriteProtected } from '../../gate/scope/masks.ts';
 import { findGitIgnoredPaths } from '../shell/changed-code.ts';
 import type { DroppedChange } from '../shell/judge-change.ts';
 import type { OverlayChange } from '../shell/overlay-changes.ts';
@@ -17,7 +17,7 @@ export async function findIgnoredPaths(
   const ignored = await findGitIgnoredPaths(context, [...written]);
   const all = new Set([...ignored].map((path) => path.replace(/\/$/, '')));
   const tops = [...all].filter((path) => !parents(path).some((parent) => all.has(parent)));
-  const masked = maskMatcher(context.call.envelope.config.mask);
+  const masked = compileMasks(context.call.envelope.config.mask);
   const open = tops.filter((path) => !isWriteProtected(path) && !masked(path));
   const hidden = (top: string) => scan.maskedFiles.some((path) => path === top || path.startsWith(`${top}/`));
   return {

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { listFileNames, realpathIfAny } from '../../base/files.ts';
 import { isPathWithin } from '../../base/paths.ts';
-import { maskMatcher } from '../../gate/scope/masks.ts';
+import { compileMasks } from '../../gate/scope/masks.ts';
 import { isSecretName } from '../sandbox/host-secrets.ts';
 import type { SandboxMount } from '../sandbox/mount.ts';
 
@@ -45,7 +45,7 @@ function isTooWide(folder: string, { home, folders }: HiddenFolders): boolean {
 
 /** Mounts an installation read-only, without possible secrets in its topmost folders and without its data in `var`. */
 export function installationMounts(folder: string, masks: readonly string[]): readonly SandboxMount[] {
-  const masked = maskMatcher(masks);
+  const masked = compileMasks(masks);
   const hidden = ['', 'etc/'].flatMap((under) =>
     listFileNames(join(folder, under))
       .filter((name) => isSecretName(name) || masked(`${under}${name}`))

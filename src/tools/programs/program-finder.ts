@@ -5,7 +5,7 @@ import { isPathWithin } from '../../base/paths.ts';
 import { findProgram, isExecutableFile } from '../../base/process.ts';
 import { quoteShell } from '../../base/text.ts';
 import { type Env, homeFolder } from '../../base/user-folders.ts';
-import { maskMatcher } from '../../gate/scope/masks.ts';
+import { compileMasks } from '../../gate/scope/masks.ts';
 import type { SandboxMount } from '../sandbox/mount.ts';
 import { SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
 import { type HiddenFolders, installationMounts, installationOfProgram, isReadableInSandbox } from './installation.ts';
@@ -76,7 +76,7 @@ export class ProgramMountFinder {
     this.#path = path;
     const home = homeFolder(env);
     this.#hiddenFolders = { home: realpathIfAny(home) ?? home, folders: [root, ...state] };
-    this.#masked = maskMatcher(masks);
+    this.#masked = compileMasks(masks);
     for (const store of STORES)
       if (existsSync(store)) this.#mounts.set(store, [{ kind: 'read-only', source: store, target: store }]);
     this.#shown = [...SYSTEM, ...STORES, root, ...toolchains].flatMap((folder) => [

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { readRegularFile } from '../../base/read-file.ts';
 import { valueOr } from '../../base/value-or.ts';
-import { maskMatcher } from '../../gate/scope/masks.ts';
+import { compileMasks } from '../../gate/scope/masks.ts';
 import { findRepository } from '../git/repository.ts';
-import { sandboxedGit } from '../git-objects/list-objects.ts';
+import { makeSandboxedGit } from '../git-objects/list-objects.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/tool-stop.ts';
 import { isCoverWrittenBack, isInGitFolder } from './git/report-git-changes.ts';
@@ -65,7 +65,7 @@ function realChanges(
   alsoCounts: (change: FileChange) => boolean = () => false,
 ): OverlayChange[] {
   const { root, config } = call.envelope;
-  const masked = maskMatcher(config.mask);
+  const masked = compileMasks(config.mask);
   const isRewritten = (change: OverlayChange): boolean =>
     change.kind === 'file' &&
     change.lower?.size === change.upper.size &&
@@ -121,7 +121,7 @@ export async function findGitIgnoredPaths(
   const { root, config } = call.envelope;
   const repository = findRepository(root);
   if (paths.length === 0 || isStop(repository)) return new Set();
-  const git = sandboxedGit(sandbox, root, config.toolchains, repository);
+  const git = makeSandboxedGit(sandbox, root, config.toolchains, repository);
   const { exit, stdout, truncated } = await git('"$@" check-ignore -z --stdin', {
     stdin: paths.map((path) => `${path}\0`).join(''),
   });

@@ -89,6 +89,6 @@ function notStarted(error: unknown): CommandResult {
 }
 
 /** True if both runs of a test command have the same verdict (pass, fail or error) and the same numbers of tests. */
-export const isSameOutcome = ({ outside, inside }: ComparedTest): boolean =>
+export const isSameTestOutcome = ({ outside, inside }: ComparedTest): boolean =>
   outside.verdict === inside.verdict &&
   (['passed', 'failed', 'skipped'] as const).every((each) => outside.report?.[each] === inside.report?.[each]);

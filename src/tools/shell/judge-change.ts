@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { lstatIfAny } from '../../base/files.ts';
 import { shorten } from '../../base/text.ts';
-import { isWriteProtected, maskMatcher } from '../../gate/scope/masks.ts';
+import { compileMasks, isWriteProtected } from '../../gate/scope/masks.ts';
 import { MASKED_PATH_REFUSAL, PROTECTED_PATH_REFUSAL } from '../../gate/scope/path-refusals.ts';
 import { mayHoldWritablePath, OUTSIDE_WRITE_PATHS_REASON, writePathReason } from '../../gate/scope/write-paths.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
@@ -61,7 +61,7 @@ export function judgeChanges(
   contentProblem: (path: string) => string | null = () => null,
 ): JudgedChanges {
   const isSealed = pathSetMatcher(new Set(protectedPaths));
-  const masked = maskMatcher(envelope.config.mask);
+  const masked = compileMasks(envelope.config.mask);
   const folders: Extract<OverlayChange, { kind: 'folder' }>[] = [];
   const files: Extract<OverlayChange, { kind: 'file' }>[] = [];
   const links: Extract<OverlayChange, { kind: 'link' }>[] = [];

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type BigIntStats, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TreeState } from '../../gate/scope/compare-trees.ts';
-import { maskMatcher } from '../../gate/scope/masks.ts';
+import { compileMasks } from '../../gate/scope/masks.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { sha256Hex } from '../content-effect.ts';
 import type { TreeProblem } from './git-tree.ts';
@@ -17,7 +17,7 @@ const hashes = new Map<string, { readonly stamp: string; readonly hash: string }
  * its time, size or inode has changed.
  */
 export function computeFolderTree({ root, config }: Pick<CallEnvelope, 'root' | 'config'>): TreeState | TreeProblem {
-  const masked = maskMatcher(config.mask);
+  const masked = compileMasks(config.mask);
   const all = createHash('sha256');
   let left = MAX_FILES;
   const walk = (folder: string): void => {

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { readTextOrEmpty } from '../../base/files.ts';
 import { branchPatterns, branchToShip } from '../../gate/scope/branch-patterns.ts';
 import type { ShippedContent, TreeState } from '../../gate/scope/compare-trees.ts';
-import { isWriteProtected, maskMatcher } from '../../gate/scope/masks.ts';
+import { compileMasks, isWriteProtected } from '../../gate/scope/masks.ts';
 import { writePathReason } from '../../gate/scope/write-paths.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { findPushTarget } from '../git/credentials/push-target.ts';
 import { parseGitConfig } from '../git/git-config-keys.ts';
 import { currentBranch, type GitRepository } from '../git/repository.ts';
-import { sandboxedGit } from '../git-objects/list-objects.ts';
+import { makeSandboxedGit } from '../git-objects/list-objects.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/tool-stop.ts';
 
@@ -129,7 +129,7 @@ export function gitRunner(
   repository: GitRepository,
   signal: AbortSignal,
 ) {
-  const git = sandboxedGit({ run }, root, config.toolchains, repository, signal);
+  const git = makeSandboxedGit({ run }, root, config.toolchains, repository, signal);
   const objects = join(repository.commonDir, 'objects').replace(/["\\]/g, '\\$&');
   return async (
     script: string,
@@ -157,7 +157,7 @@ export async function computeGitTree(
   if ('problem' in ran) return ran;
   const [head = '', id = ''] = ran.text.split('\n', 2);
   const changes = parseTreeChanges(ran.text.slice(head.length + id.length + 2));
-  const masked = maskMatcher(config.mask);
+  const masked = compileMasks(config.mask);
   const hidden = changes.filter(({ path }) => masked(path));
   if (hidden.length > 0 && committed.length === 0) return computeGitTree(git, { config }, hidden);
   return { id, head: head || null, changes };
@@ -241,7 +241,7 @@ function replacedBy(mine: readonly TreeChange[], staged: readonly TreeChange[]):
  * all paths. Masked and protected paths never ship.
  */
 export function makeShippableTest({ config }: Pick<CallEnvelope, 'config'>): IsOwnChange {
-  const masked = maskMatcher(config.mask);
+  const masked = compileMasks(config.mask);
   const scopes = Object.values(config.scopes).filter((write) => write.length > 0);
   return (path) => {
     if (masked(path) || isWriteProtected(path)) return false;

@@ -6,7 +6,7 @@ import { escapeInvisible, plural, toShellWord } from '../../../base/text.ts';
 import { defaultBackends } from '../../../default-backends.ts';
 import { effectiveScope } from '../../../gate/decide-step.ts';
 import { DENIAL_CODES } from '../../../gate/denial.ts';
-import { maskMatcher } from '../../../gate/scope/masks.ts';
+import { compileMasks } from '../../../gate/scope/masks.ts';
 import { writePathReason } from '../../../gate/scope/write-paths.ts';
 import { specsFolder } from '../../../project/open-project.ts';
 import { CONFIG_FILE } from '../../../project/repository-root.ts';
@@ -58,7 +58,7 @@ async function check(io: Io, path: string | undefined, options: RootOption): Pro
     ...warnOfUnservedTools(specs, { served: ownTools(), ...(upstream ? { upstream } : {}) }),
   ];
   const files = await filesOf(root, io);
-  const tracked = files.tracked.filter(maskMatcher(config.mask));
+  const tracked = files.tracked.filter(compileMasks(config.mask));
   // Specs outside of this repository are meant for other repositories.
   if (path === undefined || isPathWithin(root, folder)) warnings.push(...unmatchedGlobs(specs, config, files.all));
   if (path === undefined) warnings.push(...openMasks(config));
@@ -213,7 +213,7 @@ function unmatchedGlobs(specs: SpecSet, config: ProjectConfig, files: readonly s
 
 /** Warns of masks that hide no file: an empty list, or an exception that matches every path. */
 function openMasks({ mask }: ProjectConfig): readonly SpecWarning[] {
-  const isAll = (pattern: string) => isExcludingPattern(pattern) && !maskMatcher(['*', pattern])(PROBE_PATH);
+  const isAll = (pattern: string) => isExcludingPattern(pattern) && !compileMasks(['*', pattern])(PROBE_PATH);
   const last = mask.findLastIndex(isAll);
   if (!mask.slice(last + 1).every(isExcludingPattern)) return [];
   return [

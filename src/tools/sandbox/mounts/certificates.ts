@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile } from '../../../base/read-file.ts';
-import { maskMatcher } from '../../../gate/scope/masks.ts';
+import { compileMasks } from '../../../gate/scope/masks.ts';
 import { DEFAULT_MASKS } from '../../../spec/policy/default-masks.ts';
 
 /** The default mask of files that hold keys or only certificates. */
@@ -20,7 +20,7 @@ const checkedFiles = new Map<string, { readonly stamp: string; readonly isPublic
  */
 export function makeCertificateTest(root: string, masks: readonly string[]): (path: string) => boolean {
   if (!DEFAULT_MASKS.every((mask) => masks.includes(mask))) return () => false;
-  const maskedOtherwise = maskMatcher(masks.filter((mask) => mask !== PEM));
+  const maskedOtherwise = compileMasks(masks.filter((mask) => mask !== PEM));
   return (path) => !maskedOtherwise(path) && holdsOnlyCertificates(join(root, path));
 }
 

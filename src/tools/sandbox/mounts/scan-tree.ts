@@ -2,7 +2,7 @@ import { type Dirent, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { realpathIfAny } from '../../../base/files.ts';
 import { isPathWithin } from '../../../base/paths.ts';
-import { isGitCredential, isWriteProtected, maskMatcher } from '../../../gate/scope/masks.ts';
+import { compileMasks, isGitCredential, isWriteProtected } from '../../../gate/scope/masks.ts';
 import { findRepository } from '../../git/repository.ts';
 import { isConfiguredGitFolder, isGitFolder, isGitObjectStore, isNameOfGitItself } from '../../git-paths.ts';
 import { isStop } from '../../workspace/tool-stop.ts';
@@ -46,7 +46,7 @@ const MAX_ENTRIES = 400_000;
  * @throws LayoutError if the tree is too large to walk, because masked files that are not found would not be covered.
  */
 export function scanTree(root: string, masks: readonly string[], maxEntries = MAX_ENTRIES): TreeScan {
-  const masked = maskMatcher(masks);
+  const masked = compileMasks(masks);
   const isCertificate = makeCertificateTest(root, masks);
   const found: MutableLists<Omit<TreeScan, 'outer'>> = {
     ...{ certificates: [], maskedFiles: [], maskedFolders: [], protectedPaths: [] },

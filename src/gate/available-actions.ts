@@ -81,7 +81,8 @@ export const isToolServed = ({ unserved }: SessionView, tool: string): boolean =
 export function availableActions(specs: SpecSet, view: SessionView): Available {
   const peripheral = view.visit?.peripheral ?? null;
   const spec = peripheral === null ? undefined : specs.peripherals[peripheral];
-  const idle = view.closed || view.visit?.status === 'expired';
+  const isFull = !view.observeOnly && (view.visit?.steps ?? 0) >= (spec?.limits.steps ?? Infinity);
+  const idle = view.closed || isFull || view.visit?.status === 'expired';
   return {
     peripheral,
     mode: view.mode,

@@ -98,3 +98,7 @@ export type Decision<Plan> =
   | { readonly ok: false; readonly denial: Denial; readonly wanted: WantedApproval | null };
 
 export type Refusal = Extract<Decision<never>, { ok: false }>;
+
+/** The denial that a caller would get; null if the request is allowed, or a grant of the operator approves it. */
+export const denialOf = (decision: Decision<unknown>): Denial | null =>
+  decision.ok || decision.wanted?.grant ? null : decision.denial;

@@ -121,14 +121,16 @@ export class EvidenceOfAllRepositories {
   }
 
   /**
-   * The root and the store of a session that hopgate recorded.
+   * The root, the store and the state folder of a session that hopgate recorded.
    *
    * @throws ApiError `unknown-session`, `erased`, `foreign-session`
    */
-  async ownSession(sessionId: string): Promise<{ readonly root: string; readonly store: EvidenceStore }> {
-    const { store } = await this.repositoryOf(sessionId);
+  async ownSession(
+    sessionId: string,
+  ): Promise<{ readonly root: string } & Pick<RepositoryEvidence, 'store' | 'stateDir'>> {
+    const { store, stateDir } = await this.repositoryOf(sessionId);
     const root = await this.rootOf(sessionId);
-    if (root !== null) return { root, store };
+    if (root !== null) return { root, store, stateDir };
     for await (const { body } of store.entries(sessionId)) {
       if (body === null)
         throw new ApiError('erased', `session ${sessionId} was erased`, 'Only its chain can still be verified.');

@@ -1,7 +1,6 @@
 import { errorText } from '../base/text.ts';
 import { toBody } from '../evidence/bodies.ts';
 import { type GrantView, grantEndReason } from '../gate/approvals/grant.ts';
-import { whoRevokedGrant } from '../operator/revoked-grants.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { SessionReader } from './session-reader.ts';
 
@@ -42,9 +41,7 @@ export async function listGrants(
     try {
       const { view } = await read(session);
       for (const grant of view.grants ?? []) {
-        const by = whoRevokedGrant(stateDir, grant.id);
-        const revoked = by === null ? null : `${by} revoked it`;
-        const over = grantEndReason(grant, Date.now()) ?? revoked ?? (view.closed ? 'the session is closed' : null);
+        const over = grantEndReason(grant, Date.now()) ?? (view.closed ? 'the session is closed' : null);
         grants.push({ stateDir, session, agent: view.agent, grant, over });
       }
     } catch (error) {

@@ -3,18 +3,18 @@ import { defaultBackends } from '../default-backends.ts';
 import { availableActions } from '../gate/available-actions.ts';
 import { decide } from '../gate/decide.ts';
 import type { Available, Denial } from '../gate/denial.ts';
-import type { Request } from '../gate/request.ts';
-import { isObserveOnly } from '../gate/scope/observe-only.ts';
+import { denialOf, type Request } from '../gate/request.ts';
 import type { SessionView } from '../gate/session-view.ts';
+import { whoRevokedGrant } from '../operator/revoked-grants.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { SessionPin } from '../session/pin.ts';
 import { readResumePoint } from '../session/resume-point.ts';
 import { type SessionStatus, sessionStatusOf } from '../session/session-status.ts';
 import { foldToEnd } from '../session/state/fold-entries.ts';
 import { initialSessionState, type SessionState } from '../session/state/session-state.ts';
-import { sessionViewOf } from '../session/state/view-of-state.ts';
+import { addUnrecorded, sessionViewOf, viewOfNextCall } from '../session/state/view-of-state.ts';
 import type { ToolSpec } from '../spec/types.ts';
-import type { EvidenceOfAllRepositories } from './all-evidence.ts';
+import type { EvidenceOfAllRepositories, RepositoryEvidence } from './all-evidence.ts';
 
 /** Maximum number of sessions whose state is kept. */
 const MAX_SESSIONS = 200;
@@ -27,10 +27,18 @@ export class SessionReader {
   readonly pin: SessionPin;
   readonly #tables: SpecTables;
   readonly #unserved: ReadonlySet<string>;
+  readonly #stateDir: string;
   #state: SessionState;
 
-  private constructor(pin: SessionPin, sessionId: string, state: SessionState | null, served: ReadonlySet<string>) {
+  private constructor(
+    pin: SessionPin,
+    stateDir: string,
+    sessionId: string,
+    state: SessionState | null,
+    served: ReadonlySet<string>,
+  ) {
     this.pin = pin;
+    this.#stateDir = stateDir;
     this.#tables = compileSpecTables(pin.specs);
     this.#state = state ?? initialSessionState(this.#tables, sessionId);
     const isUnserved = ([id, { upstream }]: readonly [string, ToolSpec]): boolean => !!upstream && !served.has(id);
@@ -46,11 +54,15 @@ export class SessionReader {
    * @param pin the session's pin, if the caller has it
    * @throws StoreError if the session was erased; FoldError if entries were changed or removed
    */
-  static async open(store: EvidenceStore, sessionId: string, pin?: SessionPin): Promise<SessionReader> {
+  static async open(
+    { store, stateDir }: Pick<RepositoryEvidence, 'store' | 'stateDir'>,
+    sessionId: string,
+    pin?: SessionPin,
+  ): Promise<SessionReader> {
     const point = await readResumePoint(store, sessionId);
     const shared = pin ?? point.pin;
     const served = defaultBackends(store, { unsafeNoSandbox: false, ...shared }).flatMap(({ tools }) => tools);
-    const reader = new SessionReader(shared, sessionId, point.state, new Set(served));
+    const reader = new SessionReader(shared, stateDir, sessionId, point.state, new Set(served));
     await reader.catchUp(store);
     return reader;
   }
@@ -66,11 +78,10 @@ export class SessionReader {
 
   get view(): SessionView {
     const view = sessionViewOf(this.#tables, this.#state, Date.now());
-    return {
-      ...view,
-      ...(this.#unserved.size === 0 ? {} : { unserved: this.#unserved }),
-      ...(isObserveOnly(this.pin) ? { observeOnly: true } : {}),
-    };
+    const { config } = this.pin;
+    const revokedBy = (grant: string) => whoRevokedGrant(this.#stateDir, grant);
+    const seen = addUnrecorded(view, { unserved: this.#unserved, config, revokedBy });
+    return viewOfNextCall(this.#tables, this.#state, seen);
   }
 
   get status(): SessionStatus {
@@ -85,8 +96,7 @@ export class SessionReader {
   why(request: Request): Denial | null {
     const { specs, config } = this.pin;
     const { unsafeNoSandbox } = this.#state.facts;
-    const decision = decide({ specs, config, view: this.view, unsafeNoSandbox }, request);
-    return decision.ok ? null : decision.denial;
+    return denialOf(decide({ specs, config, view: this.view, unsafeNoSandbox }, request));
   }
 }
 
@@ -122,7 +132,7 @@ export class SessionReaders {
   }
 
   async #open(sessionId: string): Promise<SessionReader> {
-    const { store } = await this.#allEvidence.ownSession(sessionId);
-    return SessionReader.open(store, sessionId, await this.#allEvidence.pinOf(sessionId));
+    const repository = await this.#allEvidence.ownSession(sessionId);
+    return SessionReader.open(repository, sessionId, await this.#allEvidence.pinOf(sessionId));
   }
 }

@@ -91,18 +91,18 @@ export class Session {
   }
 
   get state(): SessionStatus {
-    return sessionStatusOf(this.#calls.view());
+    return sessionStatusOf(this.#calls.viewOfNextCall());
   }
 
   /** The actions available now: tools, hops with their needs, modes. */
   available(): Available {
-    return availableActions(this.#calls.parts.compiled.specs, this.#calls.view());
+    return availableActions(this.#calls.parts.compiled.specs, this.#calls.viewOfNextCall());
   }
 
   /** The shortest path to a peripheral, with its needs; null if there is none or the session is in it. */
   wayTo(peripheral: string): readonly WayLeg[] | null {
     const { specs } = this.#calls.parts.compiled;
-    return shortestWay(specs, this.#calls.view(), new Set([peripheral]));
+    return shortestWay(specs, this.#calls.viewOfNextCall(), new Set([peripheral]));
   }
 
   /** Judges a step at once, without running or recording it: the denial that it would get; null if it would run. */

@@ -59,7 +59,7 @@ export function applyToAuditState(
     else applyBody(state, body, leaving);
   }
   state.lastAt = Math.max(state.lastAt, at || 0);
-  if (event !== 'expired') state.activeAt = state.lastAt;
+  if (event !== 'expired' && event !== 'interrupted' && event !== 'grant-end') state.activeAt = state.lastAt;
 }
 
 /** Sets an unknown mode from the head of an entry. The mode is unknown after an erased change of mode. */

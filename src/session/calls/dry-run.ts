@@ -1,5 +1,6 @@
 import { decide } from '../../gate/decide.ts';
 import type { Denial } from '../../gate/denial.ts';
+import { denialOf } from '../../gate/request.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Mode } from '../../spec/types.ts';
 import { toText } from '../convert-input.ts';
@@ -17,20 +18,19 @@ export type DryRunMove =
   | { readonly step: StepCall }
   | { readonly delegate: DelegateOptions };
 
-export function dryRunStep(calls: SessionCalls, call: StepCall): Denial | null {
-  const decision = decide(calls.context(), toStepRequest(call));
-  return decision.ok ? null : decision.denial;
-}
+export const dryRunStep = (calls: SessionCalls, call: StepCall): Denial | null =>
+  denialOf(decideDryRunStep(calls, call));
 
 export function dryRunStepEnforced(calls: SessionCalls, call: StepCall): Denial | null {
-  const decision = decide(calls.context(), toStepRequest(call));
-  return decision.ok ? (decision.plan.overridden?.denial ?? null) : decision.denial;
+  const decision = decideDryRunStep(calls, call);
+  return decision.ok ? (decision.plan.overridden?.denial ?? null) : denialOf(decision);
 }
 
-export async function dryRunMove(calls: SessionCalls, move: DryRunMove, from?: Mode): Promise<Denial | null> {
-  const decision = await decideMove(calls, move, from);
-  return decision.ok ? null : decision.denial;
-}
+export const dryRunMove = async (calls: SessionCalls, move: DryRunMove, from?: Mode): Promise<Denial | null> =>
+  denialOf(await decideMove(calls, move, from));
+
+const decideDryRunStep = (calls: SessionCalls, call: StepCall) =>
+  decide({ ...calls.context(), view: calls.viewOfNextCall() }, toStepRequest(call));
 
 export async function dryRunWantedApproval(
   calls: SessionCalls,
@@ -57,6 +57,6 @@ async function decideMove(calls: SessionCalls, move: DryRunMove, from?: Mode): P
   const tree =
     request.kind === 'hop' || request.kind === 'delegate' ? await observeTreeIfNeeded(calls, request) : undefined;
   const context = calls.contextWithReview(review, tree);
-  const { view } = context;
-  return decide(from === undefined ? context : { ...context, view: { ...view, mode: from } }, request);
+  const view = calls.viewOfNextCall(context.view);
+  return decide({ ...context, view: from === undefined ? view : { ...view, mode: from } }, request);
 }

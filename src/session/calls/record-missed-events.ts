@@ -7,6 +7,7 @@ import type { Mode } from '../../spec/types.ts';
 import { recordNewMessages } from '../session-messages.ts';
 import type { SessionWriter } from '../session-writer.ts';
 import { isSessionClosed } from '../state/session-state.ts';
+import { modeAfterIdleTime } from '../state/view-of-state.ts';
 import type { SessionParts } from './session-parts.ts';
 
 /** A session whose evidence may lack events that no call caused. */
@@ -26,12 +27,11 @@ interface UnsettledSession {
  */
 export async function recordMissedEvents(session: UnsettledSession): Promise<void> {
   if (isSessionClosed(session.writer.state)) return;
-  const { pending, grants } = session.writer.state.facts;
+  // Neither an interruption, nor the end of a grant or of the visit's time, is activity of the session.
+  const { pending, grants, lastAt } = session.writer.state.facts;
   if (pending) await recordInterruption(session, pending.tool);
   session.clearDeferred();
   if (grants.length > 0) await recordRevokedGrants(session);
-  // The mode's timeout is measured from the entry before the one about the deadline, which is not activity.
-  const { lastAt } = session.writer.state.facts;
   await recordExpiry(session);
   await recordModeTimeout(session, lastAt);
   if (session.parts.store.messages) await recordNewMessages(session);
@@ -63,20 +63,20 @@ async function recordModeTimeout(session: UnsettledSession, lastAt: number): Pro
   const { parts, writer } = session;
   const { modeGate } = parts.compiled.specs;
   const { mode } = writer.state;
-  if (!modeGate || !mode || modeGate.timeoutMinutes === null || mode === modeGate.reset) return;
-  if (parts.clock.now() - lastAt < modeGate.timeoutMinutes * 60_000) return;
-  const decision = decide(session.context(), { kind: 'mode', to: modeGate.reset, by: 'clock' });
-  await session.endBackgroundForMode(modeGate.reset);
+  const to = modeAfterIdleTime(modeGate, mode, parts.clock.now() - lastAt);
+  if (mode === null || to === null || to === mode) return;
+  const decision = decide(session.context(), { kind: 'mode', to, by: 'clock' });
+  await session.endBackgroundForMode(to);
   if (!decision.ok) throw new Error(`the clock could not reset the mode: ${decision.denial.message}`);
   await writer.append([
     {
       event: 'mode',
       from: mode,
-      to: modeGate.reset,
+      to,
       how: 'timeout',
       by: 'clock',
       summary: null,
-      reason: `no entry for ${plural(modeGate.timeoutMinutes, 'minute')}`,
+      reason: `no entry for ${plural(modeGate?.timeoutMinutes ?? 0, 'minute')}`,
       exitCriteria: null,
       approval: null,
       facts: decision.plan.event.facts,

@@ -2,13 +2,11 @@ import { type Fields, freezeDeep } from '../../base/json.ts';
 import { valueOfLazy } from '../../base/lazy.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
-import type { GrantView } from '../../gate/approvals/grant.ts';
 import { configWithWritePaths, type StepPlan } from '../../gate/decide-step.ts';
 import type { Denial } from '../../gate/denial.ts';
 import { makeDenial } from '../../gate/make-denial.ts';
 import type { GateContext, Request } from '../../gate/request.ts';
 import type { ObservedTree } from '../../gate/scope/compare-trees.ts';
-import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import type { SessionView } from '../../gate/session-view.ts';
 import { StoreError } from '../../ports/evidence-store.ts';
 import type { CallEnvelope, ToolBackend, ToolCall } from '../../ports/tool-backend.ts';
@@ -19,7 +17,7 @@ import type { RefusedCall } from '../call-results.ts';
 import { toPlainJson } from '../convert-input.ts';
 import type { SessionWriter } from '../session-writer.ts';
 import { isReflectPeripheral } from '../state/drafts.ts';
-import { sessionViewOf } from '../state/view-of-state.ts';
+import { addUnrecorded, sessionViewOf, viewOfNextCall } from '../state/view-of-state.ts';
 import { recordMissedEvents } from './record-missed-events.ts';
 import { storeLargeArguments, storeLargeFields } from './run-tool.ts';
 import type { SessionParts } from './session-parts.ts';
@@ -123,21 +121,12 @@ export class SessionCalls {
   }
 
   view(tree?: ObservedTree): SessionView {
-    const seen: { -readonly [Field in keyof SessionView]: SessionView[Field] } = sessionViewOf(
-      this.parts.compiled,
-      this.writer.state,
-      this.parts.clock.now(),
-      tree,
-    );
-    if (seen.grants) seen.grants = seen.grants.map((grant) => this.#withRevocation(grant));
-    if (this.#unserved.size > 0) seen.unserved = this.#unserved;
-    if (isObserveOnly(this.parts)) seen.observeOnly = true;
-    return seen;
+    const view = sessionViewOf(this.parts.compiled, this.writer.state, this.parts.clock.now(), tree);
+    return addUnrecorded(view, { ...this.parts, unserved: this.#unserved });
   }
 
-  #withRevocation(grant: GrantView): GrantView {
-    const by = grant.ended === null ? (this.parts.revokedBy?.(grant.id) ?? null) : null;
-    return by === null ? grant : { ...grant, ended: `${by} revoked it` };
+  viewOfNextCall(view = this.view()): SessionView {
+    return viewOfNextCall(this.parts.compiled, this.writer.state, view);
   }
 
   context(tree?: ObservedTree): GateContext {

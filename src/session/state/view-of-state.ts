@@ -1,8 +1,10 @@
 import { memoise } from '../../base/memoise.ts';
 import type { SpecTables } from '../../compile/spec-tables.ts';
 import { describeTreeMismatch, type ObservedTree } from '../../gate/scope/compare-trees.ts';
+import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import type { SessionView, TestsView, VisitView } from '../../gate/session-view.ts';
 import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
+import type { Mode, ModeGateSpec, ProjectConfig } from '../../spec/types.ts';
 import { allTestCommandsPassed, observedFruitOf, testRunsDisagree } from './observations.ts';
 import { isSessionClosed, type SessionFacts, type SessionState } from './session-state.ts';
 
@@ -73,4 +75,45 @@ export function sessionViewOf(compiled: Specs, state: SessionState, now: number,
     usedNonces: facts.usedNonces,
     ...(facts.grants.length > 0 ? { grants: facts.grants, blind: facts.blind } : {}),
   };
+}
+
+/** Adds what no entry records to a view: the tools that no backend serves, and revoked grants. */
+export function addUnrecorded(
+  view: SessionView,
+  {
+    unserved,
+    config,
+    revokedBy = () => null,
+  }: {
+    readonly unserved: ReadonlySet<string>;
+    readonly config: ProjectConfig;
+    readonly revokedBy?: (grant: string) => string | null;
+  },
+): SessionView {
+  const grants = view.grants?.map((grant) => {
+    const by = grant.ended === null ? revokedBy(grant.id) : null;
+    return by === null ? grant : { ...grant, ended: `${by} revoked it` };
+  });
+  return {
+    ...view,
+    ...(grants ? { grants } : {}),
+    ...(unserved.size > 0 ? { unserved } : {}),
+    ...(isObserveOnly({ config }) ? { observeOnly: true } : {}),
+  };
+}
+
+/**
+ * The view that the next call is judged by: the end of the visit's time and the mode's timeout may be due, and the call
+ * records them first.
+ */
+export function viewOfNextCall({ specs }: Specs, { facts }: SessionState, view: SessionView): SessionView {
+  const mode = facts.pending ? view.mode : modeAfterIdleTime(specs.modeGate, view.mode, view.now - facts.lastAt);
+  const isOver = !view.observeOnly && (view.visit?.deadline ?? Infinity) <= view.now;
+  return { ...view, mode, visit: view.visit && isOver ? { ...view.visit, status: 'expired' } : view.visit };
+}
+
+/** The mode of a session after a time without an entry, in milliseconds. */
+export function modeAfterIdleTime(modeGate: ModeGateSpec | null, mode: Mode | null, idleMs: number): Mode | null {
+  const limit = modeGate?.timeoutMinutes ?? Infinity;
+  return modeGate && mode !== null && idleMs >= limit * 60_000 ? modeGate.reset : mode;
 }

@@ -90,7 +90,7 @@ async function readGrants(io: Io, options: Options): Promise<ListedGrants> {
     if (!pathExists(file)) continue;
     try {
       const list = await useAndCloseStore(openEvidenceFile(file, 'read'), (store) =>
-        listGrants(store, dir, (session) => SessionReader.open(store, session)),
+        listGrants(store, dir, (session) => SessionReader.open({ store, stateDir: dir }, session)),
       );
       grants.push(...list.grants);
       unreadable.push(...list.unreadable);

@@ -3,6 +3,7 @@ import { decide } from '../../../gate/decide.ts';
 import type { Denial } from '../../../gate/denial.ts';
 import type { SessionView } from '../../../gate/session-view.ts';
 import { openProject } from '../../../project/open-project.ts';
+import { stateDir } from '../../../project/state-dir.ts';
 import { SessionReader } from '../../../server/session-reader.ts';
 import type { SessionPin } from '../../../session/pin.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
@@ -66,7 +67,8 @@ async function explainNow(io: Io, root: string, words: readonly string[], option
   if (session === undefined || options.mode !== undefined)
     throw usageError('no peripheral is named', 'Add --peripheral, or only --session to ask about a session as it is.');
   await withExistingSessions(io, root, async (store) => {
-    const reader = await SessionReader.open(store, findSession(await store.sessions(), session).sessionId);
+    const { sessionId } = findSession(await store.sessions(), session);
+    const reader = await SessionReader.open({ store, stateDir: stateDir(root, io.env) }, sessionId);
     const args = parseArguments(getOwn(reader.pin.specs.tools, tool), words);
     const { visit, mode } = reader.view;
     printDecision(

@@ -99,7 +99,7 @@ async function runDaemon(options: ServeOptions, folder: string, lock: { close():
   chmodSync(socket, 0o600);
   log(`listens, pid ${process.pid}`);
   const fault = (error: unknown) =>
-    log(`stops after an error: ${error instanceof Error ? error.stack : String(error)}`);
+    log(`the daemon stops after an error: ${error instanceof Error ? error.stack : String(error)}`);
   process.on('uncaughtExceptionMonitor', fault);
   const { client } = installLauncher(env, log);
 

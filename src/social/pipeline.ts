@@ -103,7 +103,7 @@ async function runStages(services: SocialServices, connection: SenderConnection,
   };
 }
 
-/** S-presence: the sender is connected, and an agent has an open session. */
+/** The stage S-presence refuses a sender without a connection, and an agent without an open session. */
 async function presence(
   { connection: { principal, name } }: PipelineMessage,
   { store }: SocialServices,
@@ -125,7 +125,7 @@ async function presence(
 /** The name of the clock as a sender. No person may take this name. */
 const CLOCK = 'clock';
 
-/** S-authenticate: finds the sender's address, a session or a person. The address outlives the connection. */
+/** The stage S-authenticate finds the sender's address (a session or a person), which outlives the connection. */
 async function authenticate(message: PipelineMessage, { messages }: SocialServices): Promise<void> {
   const { principal, name } = message.connection;
   if (principal === 'agent') message.from = `session:${name}`;
@@ -159,7 +159,7 @@ async function mode(message: PipelineMessage): Promise<void> {
 const reusedId = (id: string): StageFailure =>
   new StageFailure('id-reused', `another message has the id ${id}`, 'Use a new id for each message.');
 
-/** S-dispatch: finds or opens the recipient, asks the gate, and puts the message into the inbox. */
+/** The stage S-dispatch finds or opens the recipient, asks the gate, and puts the message into the inbox. */
 async function dispatch(message: PipelineMessage, services: SocialServices): Promise<void> {
   const { id, to, payload } = message.incoming;
   const { store, messages } = services;
@@ -262,7 +262,7 @@ async function deliver(
   return (await messages.find(draft.id))!;
 }
 
-/** S-validate: computes the outcome from the evidence about the message. */
+/** The stage S-validate computes the outcome from the evidence about the message. */
 async function validate(message: PipelineMessage, { store, messages }: SocialServices): Promise<void> {
   const outcome = await readSocialOutcome(store, messages, message.incoming.id);
   if (!outcome)

@@ -192,7 +192,7 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
   ...opening({
     'label-please': /^(?:please|kindly),? (?<rest>.+)$/,
   }),
-  // Questions and statements.
+  // Questions and statements ask for no action.
   ...asking('coordinate', {
     'question-word':
       /^(?:who|what|when|where|why|which|whose|whom|how|wer|was ist|wann|wo|warum|welche)(?:'s|'re|'d|'ll)?\b/,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isCelRuleTrue } from '../../src/audit/rules/audited-cel.ts';
 import { type AuditedVisit, initialAuditState } from '../../src/audit/rules/audit-state.ts';
+import { isCelRuleTrue } from '../../src/audit/rules/audited-cel.ts';
 import { findFirstRuleProblem } from '../../src/audit/rules/judge-request.ts';
 import { bindCallArguments } from '../../src/gate/bind-arguments.ts';
 import { evaluateRule } from '../../src/gate/requirements/evaluate-rule.ts';

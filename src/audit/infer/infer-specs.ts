@@ -211,7 +211,7 @@ function exitsUsed(
 const takenFrom = (rule: ContextFieldRule, ids: ReadonlySet<string>): ContextFieldRule =>
   rule.source.kind === 'fruit' && !ids.has(rule.source.peripheral) ? { ...rule, source: { kind: 'inherit' } } : rule;
 
-/** @param isWhole true to keep everything, because the way back needs calls that a tighter gate would forbid */
+/** @param isWhole true to keep every mode, because the hops to a review need calls that a tighter gate would forbid */
 function tightenGate(
   modeGate: ModeGateSpec,
   usage: RecordedUsages,

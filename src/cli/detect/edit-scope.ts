@@ -201,8 +201,8 @@ const asWritePath = (path: string): string => (path.startsWith('!') ? `./${path}
 /** False for names that no write path can express, such as `a(b|c)`. */
 const isValid = (path: string): boolean => WritePathsSchema.safeParse(['.', path]).success;
 
-/** The names in a folder of the scope; `''` is the root. */
 interface Listing {
+  /** The path of a folder of the scope; `''` is the root. */
   readonly at: string;
   readonly names: readonly string[];
 }

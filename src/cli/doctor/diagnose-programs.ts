@@ -12,7 +12,7 @@ import { LayoutError } from '../../tools/sandbox/layout-error.ts';
 import { resolveConfigFolder } from '../../tools/sandbox/mounts/layout.ts';
 import { makeTestLayout } from '../../tools/sandbox/mounts/tool-layouts.ts';
 import type { Sandbox } from '../../tools/sandbox/sandbox.ts';
-import { findCommandPrograms, offlineSettings } from '../../tools/shell/shell-context.ts';
+import { findCommandPrograms, layoutPartsWithoutNetwork } from '../../tools/shell/shell-context.ts';
 import type { Io } from '../io.ts';
 import type { RunProgram } from '../run-program.ts';
 import type { Diagnosis } from './diagnosis.ts';
@@ -173,7 +173,7 @@ async function findInside(name: string, { root, config, sandbox, programs, empty
   const target = name.includes('/') ? resolve(root, name) : name;
   const script = `command -v -- "$1" || exit 127; printf %s "$2" > package.json; for q in ${VERSION_ARGUMENTS.join(' ')}; do v=$("$1" $q 2>&1) && { printf '%s\\n' "$v"; exit; }; done`;
   const { stdout } = await sandbox.run(
-    { ...layout, ...offlineSettings(layout), chdir: '/tmp' },
+    { ...layout, ...layoutPartsWithoutNetwork(layout), chdir: '/tmp' },
     ['sh', '-c', script, 'sh', target, readFileSync(join(empty, 'package.json'), 'utf8')],
     { seconds: 30, outputBytes: 1 << 16, signal: new AbortController().signal },
   );

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
-import { compileGlob, type Glob } from '../../base/glob.ts';
+import { compileGlob } from '../../base/glob.ts';
+import { memoise } from '../../base/memoise.ts';
 import { splitWords } from '../../base/text.ts';
 import { INSTRUCTION_FILES } from '../../spec/policy/instruction-files.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
@@ -48,16 +49,13 @@ const RUNS: { readonly [why: string]: readonly string[] } = {
   'a shell runs this file': splitWords('*.sh *.bash *.zsh *.fish *.command *.bat *.cmd *.ps1'),
 };
 
-let compiled: readonly { readonly why: string; readonly globs: readonly Glob[] }[] | undefined;
-
-/** The patterns of {@link RUNS}, compiled at the first call. */
-function rules() {
-  compiled ??= Object.entries(RUNS).map(([why, names]) => ({
+/** The globs of the files that each program runs or obeys, compiled at the first call. */
+const rules = memoise(() =>
+  Object.entries(RUNS).map(([why, names]) => ({
     why,
     globs: names.map((name) => compileGlob(`**/${name.toLowerCase()}`)),
-  }));
-  return compiled;
-}
+  })),
+);
 
 /**
  * Explains why a changed file may run outside the sandbox: its name, its permissions, or a deploy command that names

@@ -73,7 +73,7 @@ export function makeShellContext(sandbox: Sandbox, call: ToolCall, env: NodeJS.P
         await options.inspect?.(view, exit);
       };
       const { seconds, outputBytes } = limits;
-      const { env, mounts } = layout.network || layout.proxy ? layout : offlineSettings(layout);
+      const { env, mounts } = layout.network || layout.proxy ? layout : layoutPartsWithoutNetwork(layout);
       const limited = { seconds, outputBytes, signal: call.signal, ...options, inspect };
       const result = await run({ ...layout, env, mounts }, argv, limited);
       check();
@@ -109,7 +109,7 @@ const MAX_NAMED = 10;
  * Without a network, package managers give up at their first failure instead of after minutes, and pnpm runs as it is
  * instead of fetching the version that package.json names.
  */
-export const offlineSettings = ({ env, mounts }: SandboxLayout): Pick<SandboxLayout, 'env' | 'mounts'> => ({
+export const layoutPartsWithoutNetwork = ({ env, mounts }: SandboxLayout): Pick<SandboxLayout, 'env' | 'mounts'> => ({
   env: { ...NO_RETRIES, ...env },
   mounts: [...mounts, PNPM_SETTINGS],
 });

@@ -32,7 +32,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     )
     .option(
       '--trajectories <dir>',
-      'decide runs of other agents instead: files of SWE-agent, mini-swe-agent or ATIF in this folder',
+      'decide the runs in this folder instead of sessions: files of SWE-agent, mini-swe-agent or ATIF',
     )
     .option('--results <file>', 'with --trajectories: a JSON file that says which runs solved their tasks')
     .addOption(rootOption())

@@ -21,7 +21,7 @@ const folderMounts = (root: string, { maskedFolders }: TreeScan): SandboxMount[]
   maskedFolders.map((path) => ({ kind: 'empty-folder', target: join(root, path) }));
 
 /** The mounts of {@link maskMounts} for an overlay. Its layer covers the masked files and adds the files in `more`. */
-export function maskOverlay(
+export function makeMaskOverlay(
   root: string,
   scan: TreeScan,
   more: readonly MaskLayerFile[] = [],

@@ -4,7 +4,7 @@ import { lstatIfAny } from '../../../base/files.ts';
 import { isPathWithin } from '../../../base/paths.ts';
 import type { SandboxMount } from '../mount.ts';
 import { addMountsToLayout, type BaseLayoutRequest, makeBaseLayout, type SandboxLayout } from './layout.ts';
-import { makeOuterGitWritable, maskMounts, maskOverlay, mountsOfOuterGit } from './mask-mounts.ts';
+import { makeMaskOverlay, makeOuterGitWritable, maskMounts, mountsOfOuterGit } from './mask-mounts.ts';
 import { scanTree, type TreeScan } from './scan-tree.ts';
 import { makeGitWritable, repositoriesInRoot, submoduleGitFolder } from './writable-git.ts';
 
@@ -39,7 +39,7 @@ export function makeReadOnlyLayout(request: TreeLayoutRequest): SandboxLayout {
   const scan = request.scan ?? scanTree(root, request.masks);
   const isLayered =
     request.overlay === true && (scan.maskedFiles.length > MAX_MOUNTED || (unixSockets && isShownByOverlay(root)));
-  const { layer, mounts } = isLayered ? maskOverlay(root, scan) : { layer: {}, mounts: maskMounts(root, scan) };
+  const { layer, mounts } = isLayered ? makeMaskOverlay(root, scan) : { layer: {}, mounts: maskMounts(root, scan) };
   const base = treeLayout('read-only', { ...request, scan }, [
     isLayered
       ? { kind: 'overlay', source: root, target: root, bytes: 1 << 20, readOnly: true, ...layer, covers: [] }
@@ -106,7 +106,7 @@ export function makeEditLayout(request: TreeLayoutRequest, name: 'edit' | 'explo
     first && isShownByOverlay(first.folder)
       ? makeOuterGitWritable(first, { root, scan }, OVERLAY_BYTES, request.objects ?? [])
       : null;
-  const { layer, mounts } = maskOverlay(
+  const { layer, mounts } = makeMaskOverlay(
     root,
     scan,
     opened.flatMap((one) => one.layer),
@@ -137,7 +137,7 @@ export function makeTestLayout(request: TreeLayoutRequest): SandboxLayout {
   const { root } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
   const git = join(root, '.git');
-  const { layer, mounts } = maskOverlay(root, scan);
+  const { layer, mounts } = makeMaskOverlay(root, scan);
   return treeLayout('test', { ...request, scan }, [
     { kind: 'overlay', source: root, target: root, bytes: request.overlayBytes ?? 2 * OVERLAY_BYTES, ...layer },
     ...(isLink(git) ? [] : [{ kind: 'sealed', target: git } as const]),

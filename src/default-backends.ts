@@ -1,9 +1,9 @@
 import manifest from '../package.json' with { type: 'json' };
+import { memoise } from './base/memoise.ts';
 import type { EvidenceStore } from './ports/evidence-store.ts';
 import type { ToolBackend } from './ports/tool-backend.ts';
 import { AGENCY_TOOL_ID } from './spec/policy/closed-lists.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
-import type { Sandbox } from './tools/sandbox/sandbox.ts';
 import { workspaceBackend } from './tools/workspace/workspace-backend.ts';
 
 /**
@@ -20,13 +20,9 @@ export function defaultBackends(
     readonly config?: Pick<ProjectConfig, 'upstream'>;
   },
 ): ToolBackend[] {
-  let sandbox: Promise<Sandbox> | null = null;
-  const detect = () => {
-    sandbox ??= import('./tools/sandbox/detect-sandbox.ts').then(({ sandboxOfProcess }) =>
-      sandboxOfProcess(options.unsafeNoSandbox),
-    );
-    return sandbox;
-  };
+  const detect = memoise(async () =>
+    (await import('./tools/sandbox/detect-sandbox.ts')).sandboxOfProcess(options.unsafeNoSandbox),
+  );
   const bound = Object.values(options.specs?.tools ?? {}).filter(({ upstream }) => upstream !== undefined);
   const names = new Set(bound.map(({ id }) => id));
   const here = bound.filter(({ upstream }) => Object.hasOwn(options.config?.upstream ?? {}, upstream!.server));

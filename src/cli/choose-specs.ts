@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { specsFolder } from '../project/open-project.ts';
 import { loadProjectConfig } from '../spec/load/load-project-config.ts';
-import { findSimilarName } from '../spec/names.ts';
+import { didYouMean } from '../spec/names.ts';
 import type { SpecSet } from '../spec/types.ts';
 import { type Io, usageError } from './io.ts';
 
@@ -13,12 +13,8 @@ export const resolveSpecsOption = ({ cwd }: Io, path: string): string =>
 export function checkPeripheralOption(name: string, { peripherals }: Pick<SpecSet, 'peripherals'>): void {
   if (Object.hasOwn(peripherals, name)) return;
   const names = Object.keys(peripherals);
-  const near = findSimilarName(name, names);
-  throw usageError(
-    `there is no peripheral "${name}"`,
-    near ? `Did you mean ${near}?` : `Peripherals: ${names.join(', ')}.`,
-    'unknown-peripheral',
-  );
+  const remedy = `${didYouMean(name, names)}Peripherals: ${names.join(', ')}.`;
+  throw usageError(`there is no peripheral "${name}"`, remedy, 'unknown-peripheral');
 }
 
 /** The folder of the spec set that a command uses: the named one, or the one in hopgate.yaml. */

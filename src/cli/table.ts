@@ -2,7 +2,6 @@ import { stripVTControlCharacters } from 'node:util';
 import { escapeInvisible } from '../base/text.ts';
 import { type Io, paint, print, type TextStyle } from './io.ts';
 
-/** The text of a cell, with a style if it has one. */
 export type TableCell = string | readonly [style: TextStyle, text: string];
 
 /** The number of columns that text takes on a terminal: two for most East Asian characters and emoji. */

@@ -21,7 +21,6 @@ interface Plans {
   close: null;
   delegate: DelegatePlan;
 }
-/** The plan of an allowed request of this kind. */
 export type PlanOfRequest<R extends Request> = Plans[R['kind']];
 
 const DECIDERS: {

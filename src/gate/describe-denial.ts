@@ -51,6 +51,11 @@ const pathOr = (way: readonly WayLeg[] | null, otherwise: string): string =>
 const withOtherTool = ({ remedy, by }: About, way: readonly WayLeg[] | null, otherwise: string): string =>
   `${remedy ?? otherwise}${way && by ? ` ${by} runs it: ${describeWay(way)}.` : ''}`;
 
+const scopeInWords = ({ scope = [] }: About): string =>
+  scope.length > 0
+    ? `in scope here: ${scope.join(', ')}`
+    : 'nothing is in scope here; hop to another peripheral, or continue without this call';
+
 const modesIn = ({ mode, modes }: Available): string =>
   mode === null
     ? 'this spec set has no mode gate'
@@ -119,13 +124,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
     case 'out-of-scope':
       return {
         message: `${tool}${argument || value !== undefined ? ':' : ''}${argument ? ` ${argument}` : ''}${value === undefined ? '' : ` "${value}"`} is out of scope: ${why}`,
-        remedy: withOtherTool(
-          about,
-          way,
-          about.scope?.length
-            ? `in scope here: ${about.scope.join(', ')}`
-            : 'nothing is in scope here; hop to another peripheral, or continue without this call',
-        ),
+        remedy: withOtherTool(about, way, scopeInWords(about)),
       };
     case 'mode-forbids':
       return {

@@ -61,7 +61,6 @@ function formatSpecProblem({ path, line, message, suggestion }: SpecProblem): st
 
 /** Thrown if authored files are invalid. Its message has all `issues` as text. */
 export class SpecError extends Error {
-  /** All problems of all files. */
   readonly issues: readonly SpecProblem[];
   constructor(problems: readonly SpecProblem[]) {
     super(formatSpecProblems(problems));

@@ -1,27 +1,24 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { memoise } from '../../base/memoise.ts';
 
 type Sqlite = typeof import('node:sqlite');
 export type Database = InstanceType<Sqlite['DatabaseSync']>;
 export type Statement = ReturnType<Database['prepare']>;
 
-let sqlite: Sqlite | undefined;
-
 /** Loads `node:sqlite` without Node 22's warning that it is experimental. */
-export function loadNodeSqlite(): Sqlite {
-  if (sqlite !== undefined) return sqlite;
+export const loadNodeSqlite = memoise((): Sqlite => {
   const emitWarning = process.emitWarning;
   process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
     if (String(warning).startsWith('SQLite is an experimental feature')) return;
     Reflect.apply(emitWarning, process, [warning, ...rest]);
   }) as typeof process.emitWarning;
   try {
-    sqlite = process.getBuiltinModule('node:sqlite');
-    return sqlite;
+    return process.getBuiltinModule('node:sqlite');
   } finally {
     process.emitWarning = emitWarning;
   }
-}
+});
 
 const CORRUPT = 11;
 /** SQLite's code of an error; null for other errors. hopgate stores no number that JavaScript cannot represent. */

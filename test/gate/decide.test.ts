@@ -170,7 +170,7 @@ describe('the limits', () => {
     ['just before the deadline', inTest({ deadline: 1001 }), 'ok'],
     ['at the deadline', inTest({ deadline: 1000 }), 'limit-reached'],
     ['expired', inTest({ status: 'expired' }), 'limit-reached'],
-  ] as const)('allow or refuse a step %s', (_name, context, expected) => {
+  ] as const)('of a visit allow or refuse a step: %s', (_name, context, expected) => {
     expect(answer(context, read)).toBe(expected);
     expect(answer(context, { kind: 'stop', reason: 'enough', by: 'agent' })).toBe('ok');
     expect(answer(context, { kind: 'hop', to: 'reflect', exit: 'hop-reflect', reason: 'on', by: 'operator' })).toBe(

@@ -64,7 +64,7 @@ function cheapestPath(
   return [];
 }
 
-/** The cost of a hop without requirements is at most this. */
+/** The highest cost of a hop without requirements. */
 const MAX_PLAIN = 2;
 
 /** The cost of a hop: one, and more for each requirement. Of two equal hops the exit `hop-…` is cheaper. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import manifest from '../../../package.json' with { type: 'json' };
-import { pluginFiles } from '../../adapters/claude-code/plugin/plugin-files.ts';
+import { makePlugin } from '../../adapters/claude-code/plugin/plugin-files.ts';
 import { userStateFolder } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
@@ -14,7 +14,7 @@ type PluginFiles = { readonly [path: string]: string };
 
 export function makePluginFiles(env: Io['env']): PluginFiles {
   const [command, ...own] = hopgateCommandLine();
-  return pluginFiles({
+  return makePlugin({
     version: manifest.version,
     hookCommand: hookCommand('claude-code', env),
     server: mcpServerName(env),

@@ -11,11 +11,11 @@ import {
   type UndeliveredMessage,
 } from './mail-schema.ts';
 import {
-  describeCircleFromNode,
+  describeWaitCircleOfNode,
   hashOfWaits,
   readNameFromNode,
-  spellCircleForNode,
   spellNameForNode,
+  spellWaitCircleForNode,
   waitRowsFromMail,
   waitsForNode,
 } from './node-waits.ts';
@@ -99,7 +99,7 @@ export class NodeMailExchange {
     }
     for (const { message: id, text, circle } of refusals) {
       const sent = await sentTo(boxes, node, id);
-      const why = circle ? describeWaitCircle(describeCircleFromNode(circle, node)) : text;
+      const why = circle ? describeWaitCircle(describeWaitCircleOfNode(circle, node)) : text;
       if (sent?.message.state === 'sent')
         await sent.messages.send(refusalOf(sent.message, node, `Not delivered: ${why}.`));
     }
@@ -153,7 +153,7 @@ export class NodeMailExchange {
     if (kind === 'whistle' && leftMs !== null) {
       const circle = await messages.wait({ id, waiter: from, target: draft.to, until: Date.now() + leftMs });
       if (circle) {
-        const shown = spellCircleForNode(circle, node).slice(0, MAX_NAMES_IN_CIRCLE);
+        const shown = spellWaitCircleForNode(circle, node).slice(0, MAX_NAMES_IN_CIRCLE);
         return { text: describeWaitCircle(shown.map((name) => name || 'another machine').join(' → ')), circle: shown };
       }
     }

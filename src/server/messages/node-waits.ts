@@ -116,10 +116,10 @@ export const hashOfWaits = ({ waits, behind }: WireWaits, now: number): string =
 };
 
 /** The names of a circle of waits as the mail to `node` spells them. An empty name replaces those of third machines. */
-export const spellCircleForNode = (circle: readonly string[], node: string): string[] =>
+export const spellWaitCircleForNode = (circle: readonly string[], node: string): string[] =>
   circle
     .map((name) => (name.includes('@') && !name.endsWith(`@${node}`) ? '' : spellNameForNode(name, node)))
     .filter((name, index, all) => name !== '' || all[index - 1] !== '');
 
-export const describeCircleFromNode = (circle: readonly string[], node: string): string =>
+export const describeWaitCircleOfNode = (circle: readonly string[], node: string): string =>
   circle.map((name) => (name === '' ? 'another machine' : readNameFromNode(name, node))).join(' → ');

@@ -24,7 +24,7 @@ import {
 
 type UpstreamPart = NonNullable<ToolsFile['tools'][string]['upstream']>;
 
-/** The tools of `everywhere`, which every peripheral of the set has. They only coordinate, so no scope gets wider. */
+/** The tools under the key `everywhere`: every peripheral has them. They only coordinate, so no scope gets wider. */
 export function resolveEverywhereTools(
   file: PartiallyParsed<ToolsFile> | undefined,
   { tools, catalogue }: DefinedSpecNames,

@@ -3,12 +3,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderHookReply } from '../../../src/adapters/claude-code/hook-reply.ts';
-import { pluginFiles } from '../../../src/adapters/claude-code/plugin/plugin-files.ts';
+import { makePlugin } from '../../../src/adapters/claude-code/plugin/plugin-files.ts';
 import { folder } from '../../cli/run.ts';
 import { SERVER } from '../../server-name.ts';
 
 const plugin = (hookCommand: string) =>
-  pluginFiles({
+  makePlugin({
     version: '1.2.3',
     hookCommand,
     server: SERVER,

@@ -15,7 +15,7 @@ function start(config: object = BRANCHES) {
 const refs = (root: string) => git(root, 'for-each-ref', '--format=%(refname) %(objectname)');
 const head = (root: string) => git(root, 'symbolic-ref', 'HEAD');
 
-describe('a branch and the list git.branch', () => {
+describe('a branch', () => {
   test.each([
     ['switch', ['-c', 'agent/fix']],
     ['switch', ['--create=agent/fix', 'HEAD']],
@@ -97,7 +97,7 @@ describe('a branch and the list git.branch', () => {
     [{ git: { remote: 'origin', branch: 'main' } }, 'switch -c agent/x'],
     [{ git: { remote: 'origin', branch: ['agent/*'] } }, 'push'],
     [{ git: { remote: 'origin', branch: ['agent/*'] } }, 'push origin HEAD'],
-  ])('is refused to git %s with a remedy if the list is %j', async (config, sub) => {
+  ])('is refused to git %s with a remedy if the list git.branch is %j', async (config, sub) => {
     const { outcome } = await start(config).run({ sub });
     expect(outcome).toMatchObject({ status: 'refused', code: 'out-of-scope', remedy: expect.stringMatching(/branch/) });
   });

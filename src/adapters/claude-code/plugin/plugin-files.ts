@@ -12,7 +12,7 @@ interface PluginOptions {
 }
 
 /** The files of the plugin that connects Claude Code with hopgate, by path in the plugin's folder. */
-export function pluginFiles({ version, hookCommand, server, mcp }: PluginOptions): { readonly [path: string]: string } {
+export function makePlugin({ version, hookCommand, server, mcp }: PluginOptions): { readonly [path: string]: string } {
   const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
   const description =
     'Keeps this agent inside peripherals: allowed tools, allowed hops, a mode gate, and evidence of every step.';

@@ -27,10 +27,7 @@ export interface ApprovalResume {
   readonly decisions: readonly [{ readonly type: 'approve' | 'reject' }];
 }
 
-/**
- * The approvals that the calls of the newest message need, by call id. They are stored, so that an answer approves the
- * request that the person saw.
- */
+/** The approvals that the newest message's calls need, by call id: an answer approves what the person saw. */
 const State = z.object({ hopgateWanted: z.record(z.string(), z.custom<ApprovalRequest>()).default({}) });
 
 /**

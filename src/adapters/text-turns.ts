@@ -111,10 +111,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
       waiting = [];
       return [`Turn ${count}:`, ...parts, '', 'What do you do?'].join('\n');
     },
-    /**
-     * Carries out the commands of the agent's own text, in order: its lines that begin with `>`, or a text of one line
-     * that is a command. All other words are talk.
-     */
+    /** Carries out the commands in the agent's text: lines that begin with `>`, or a text that is one command. */
     async hear(text: string): Promise<readonly HeardLine[]> {
       record?.said(text);
       const lines = text.split(/\r?\n/).map((line) => line.trim());

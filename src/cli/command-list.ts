@@ -3,10 +3,7 @@ import type { Io } from './io.ts';
 
 type Load = () => Promise<{ readonly configureCommand: (command: CliCommand, io: Io) => void }>;
 
-/**
- * A command of the command line. Its module is loaded only if the command is used, because most of them are large. A
- * hidden command is called only by programs.
- */
+/** A command. Its module is loaded only if it is used. Only programs call a hidden command. */
 const command = (name: string, summary: string, load: Load, { hidden = false } = {}) => ({
   name,
   summary,

@@ -8,10 +8,7 @@ export function writePrivateJson(file: string, value: unknown): void {
   writeAtomically(file, JSON.stringify(value));
 }
 
-/**
- * Writes JSON to a new file, not atomically. Only for a file that no process reads before this returns, and whose
- * reader treats a truncated file as missing.
- */
+/** Writes JSON to a new file, not atomically: readers come later, and must take a truncated file for missing. */
 export function writeNewPrivateJson(file: string, value: unknown): void {
   writeFileSync(file, JSON.stringify(value), { mode: 0o600 });
 }

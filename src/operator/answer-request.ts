@@ -30,10 +30,7 @@ interface PersonAnswer extends Pick<AnswerTerms, 'verdict' | 'by' | 'reason' | '
   readonly minutes: number;
 }
 
-/**
- * Answers a request with the operator's token. The agent finds the answer when it repeats the request. Of several
- * answers, the last one counts.
- */
+/** Answers a request with the operator's token; the agent finds it when it asks again. The last answer counts. */
 export function answerRequest(
   stateDir: string,
   pending: PendingRequest,

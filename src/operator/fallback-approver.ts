@@ -1,9 +1,6 @@
 import type { Approver } from '../ports/approver.ts';
 
-/**
- * Asks the second approver if the first has no answer; a no is an answer. `via` names the approver that was asked last,
- * so an approver serves only one session.
- */
+/** Asks the second approver if the first has no answer. `via` names the last one asked, so it serves one session. */
 export function fallbackApprover(first: Approver, second: Approver): Approver {
   let answered = first;
   return {

@@ -3,10 +3,7 @@ import { type FSWatcher, watch } from 'node:fs';
 /** Polling interval if the file system reports no changes, in milliseconds. */
 const POLL_MS = 500;
 
-/**
- * Calls `look` now and after each change in the folder until it returns a value; null after `waitMs`. A folder that
- * cannot be watched is polled every half second.
- */
+/** Calls `look` now and after each change in the folder until it returns a value; null after `waitMs`. */
 export async function watchFolderUntil<T>(
   folder: string,
   waitMs: number,

@@ -33,10 +33,7 @@ export function newRequestId(taken: readonly string[]): string {
   }
 }
 
-/**
- * Parses a pending request; null if it is not one. The displayed content is checked against the hash, so that a person
- * never approves something other than what they read.
- */
+/** Parses a pending request; null if its shown content does not have its hash: a person approves what they read. */
 export function parsePendingRequest(value: unknown): PendingRequest | null {
   if (!isObject(value)) return null;
   const { version, id, root, askedAt, expiresAt, holder, request } = value;

@@ -18,10 +18,7 @@ export class ServerApi {
     return this.#key !== '';
   }
 
-  /**
-   * Exchanges the one-use code of the address for a login, and removes the code from the address. Returns the session
-   * that the address names; null if it names none.
-   */
+  /** Exchanges the address's one-use code for a login, and removes it. Returns the session that the address names. */
   async logIn(): Promise<string | null> {
     const named = new URLSearchParams(location.hash.slice(1));
     const code = named.get('code');

@@ -7,9 +7,7 @@ type Document = { readonly [field: string]: unknown };
 
 type Schemas = { [name: string]: unknown };
 
-/**
- * True for the schema of any JSON value. It is replaced, because generators of clients cannot name a recursive type.
- */
+/** True for the schema of any JSON value. It is replaced: generators of clients cannot name a recursive type. */
 const isAnyJson = ({ anyOf }: Document): boolean =>
   // text, number, boolean, null, list, object
   Array.isArray(anyOf) && anyOf.length === 6;

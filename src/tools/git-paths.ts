@@ -51,10 +51,7 @@ function entryIfAny(path: string): Stats | undefined {
 interface GitPathDetector {
   /** True if git keeps credentials in the file with this root-relative path. */
   holdsCredential(path: string): boolean;
-  /**
-   * True if the root-relative path is a git folder or lies in one. If the root itself is a git folder, only git's own
-   * names in it count.
-   */
+  /** True if the path is or lies in a git folder. If the root is one, only git's own names in it count. */
   holds(path: string): boolean;
 }
 

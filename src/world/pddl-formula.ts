@@ -15,9 +15,7 @@ const isVariable = (name: string): boolean => name.startsWith('?');
 const isAtom = (formula: PddlExpression): formula is readonly string[] =>
   typeof formula !== 'string' && formula.length > 0 && !CONNECTIVES.has(formula[0] as string);
 
-/**
- * True if a formula of `and or not imply exists forall =` and atoms holds. `exists` fails over a type without names.
- */
+/** True if a formula of `and or not imply exists forall =` and atoms holds. Without names, `exists` fails. */
 export function isFormulaTrue(formula: PddlExpression, at: PddlFactSet, bindings: VariableBindings = {}): boolean {
   if (typeof formula === 'string') return false;
   if (formula.length === 0) return true;

@@ -47,10 +47,7 @@ const select = (
   options: choices.map((choice) => ({ value: choice.name, ...choice })),
 });
 
-/**
- * The inner agent's options that the user may set: the model and the thinking effort. Its permission modes are left
- * out, because hopgate answers its permission requests.
- */
+/** The inner agent's model and thinking effort. hopgate answers permission requests, so their modes are left out. */
 export const listSettableOptions = (
   options: readonly SessionConfigOption[] | null | undefined,
 ): SessionConfigOption[] =>

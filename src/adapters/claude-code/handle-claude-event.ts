@@ -61,10 +61,7 @@ export async function handleClaudeEvent(raw: unknown, host: HookContext, env: En
   }
 }
 
-/**
- * Passes the event to its handler. The handlers of tool calls are imported statically, because every call waits for
- * them; the others are imported when their event arrives.
- */
+/** Passes the event to its handler. Only those of tool calls are imported statically: every call waits for them. */
 async function handleEvent(at: HookEventContext): Promise<HookReply> {
   const { event } = at;
   switch (event.name) {
@@ -123,10 +120,7 @@ async function transcriptNotes(
 /** Maximum wait for Claude Code to write the end of a call to its transcript, and the polling interval, in ms. */
 const [TRANSCRIPT_WAIT_MS, TRANSCRIPT_POLL_MS] = [600, 30];
 
-/**
- * Records the allowed calls that did not run to their end: the user, or the user's rules, refused or interrupted them.
- * No hook reports this; Claude Code's own transcript does.
- */
+/** Records allowed calls that were refused or interrupted: Claude Code's transcript names them, but no hook does. */
 async function concludeUnfinishedCalls(at: HookEventContext): Promise<ConversationRecord> {
   const { event } = at;
   const path = textOf(event.fields['transcript_path']);

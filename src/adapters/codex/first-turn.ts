@@ -1,7 +1,4 @@
-/**
- * Delays further turns until the thread has its id. Codex assigns the id once the first turn has begun; for a turn
- * begun earlier, the SDK would start a second thread.
- */
+/** Delays further turns until Codex gives the thread an id; before that, the SDK would start a second thread. */
 export class FirstTurnQueue {
   readonly #isNamed: () => boolean;
   #queue: Promise<unknown> = Promise.resolve();

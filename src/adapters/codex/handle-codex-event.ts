@@ -151,10 +151,7 @@ function contextAnswer({ hook_event_name: hookEventName }: CodexHookEvent, text:
   return text === null ? NO_OUTPUT : { ...NO_OUTPUT, stdout: JSON.stringify({ hookSpecificOutput }) };
 }
 
-/**
- * Records the start of a conversation. A resumed conversation already contains messages of another session, so reading
- * begins at the current end of the log.
- */
+/** Records the start of a conversation. A resumed log has messages of other sessions, so reading begins at its end. */
 const startNotes = (
   { transcript_path: file }: CodexHookEvent,
   { notes }: ConversationRecord,

@@ -56,10 +56,7 @@ function wayToGit(session: Session, sub: string, text: string): string {
   return way && way.length > 0 ? `${text}${describeWay(way)}` : '';
 }
 
-/**
- * Advice after a command that the sandbox's kernel refused, derived from the error that the command printed; null if it
- * printed none. No decision depends on it.
- */
+/** Advice after an error that the sandbox's kernel caused; null if none is printed. No decision depends on it. */
 export function adviseOnSandboxError(session: Session, output: string): string | null {
   if (GIT_READ_ONLY.test(output)) return gitAdvice(session);
   if (NO_COMMIT.test(output))

@@ -21,10 +21,7 @@ export const renderMessagesForAgent = (messages: readonly Message[]): string =>
 /** Maximum length of the messages of one turn, so that many messages do not fill the context of a model. */
 const MAX_TURN_CHARS = 32_768;
 
-/**
- * The new messages of a session for its agent's next request; they count as shown. If there are too many, later
- * requests get the others.
- */
+/** The new messages for the agent's next request, which count as shown; a later request gets the rest. */
 export async function takeNewMessages(session: Session): Promise<readonly Message[]> {
   const inbox = await session.inbox();
   if (!inbox.ok) return [];

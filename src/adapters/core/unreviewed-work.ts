@@ -8,10 +8,7 @@ import { situation } from './situation.ts';
 export interface UnreviewedWork {
   /** The peripheral that the session is in; null if it is outside. */
   readonly peripheral: string | null;
-  /**
-   * The arguments of the `hop` to a peripheral that reflects, with its fields and mode; null if such a hop is
-   * impossible from here or needs more, such as an approval.
-   */
+  /** Arguments of the `hop` to a reflecting peripheral; null if it is impossible here or needs more than these. */
   readonly hop: Fields | null;
 }
 

@@ -27,10 +27,7 @@ const LIST_GRACE_MS = 30;
 /** Polling interval until a whistle is in the store, in milliseconds. */
 const WHISTLE_POLL_MS = 10;
 
-/**
- * Carries out one `tools/call`, in order. If an approval is missing, asks a person first. A whistle of a client that
- * can poll is answered with a task as soon as it is sent.
- */
+/** Carries out one `tools/call`, in order; asks a person if needed. A client that polls gets a task for a whistle. */
 export async function answerToolCall(
   host: McpHost,
   server: Server,
@@ -196,10 +193,7 @@ const canAsk = (capabilities: ClientCapabilities | undefined): boolean => {
   return kinds !== undefined && (kinds.form !== undefined || kinds.url === undefined);
 };
 
-/**
- * Notifies the client every `every` milliseconds that its call is still running, if it requested progress. Returns the
- * function that stops it; cancelling the call stops it too.
- */
+/** Notifies the client every `every` ms that its call runs, if it asked for that. Returns a function that stops it. */
 function reportProgress({ mcpReq }: ServerContext, what: string, every: number): () => void {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined || every <= 0 || mcpReq.signal.aborted) return () => {};

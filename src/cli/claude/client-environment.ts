@@ -5,10 +5,7 @@ import type { Io } from '../io.ts';
 const SWITCHES = ['CLAUDE_CODE_SIMPLE', 'CLAUDE_CODE_SAFE_MODE', 'CLAUDE_CODE_PERSONAL_HOOKS_OFF'];
 const isSwitch = (name: string): boolean => SWITCHES.includes(name) || name.startsWith('CLAUDE_CODE_SKIP_PLUGIN_');
 
-/**
- * Environment variables that decide how the hooks and hopgate's MCP server start, which code they load and where their
- * state is.
- */
+/** Environment variables that decide how the hooks and the MCP server start, their code and their state. */
 const STEERING = [
   ...['HOPGATE_SESSION', 'HOPGATE_ROOT', 'HOPGATE_PERIPHERAL', 'HOPGATE_DAEMON', 'HOPGATE_DEADLINE_MS'],
   'HOPGATE_CLAUDE_RULES',

@@ -8,9 +8,7 @@ interface MissingHook {
   readonly text: string;
 }
 
-/**
- * The events that no hook reported in a repository's conversations. Creates no folder if there were no conversations.
- */
+/** The events that no hook reported in a repository's conversations. Creates no folder for it. */
 export function listMissingHooksOfRoot(root: string, env: Io['env']): readonly MissingHook[] {
   return ConversationFiles.existing(root, env)?.all().flatMap(missingHooksOfSession) ?? [];
 }

@@ -107,10 +107,7 @@ function userSettings(
   }
 }
 
-/**
- * Claude Code's option that defines a type of sub-agent for each peripheral that another one delegates to; empty if
- * there is none, or if the user's arguments contain `--agents`.
- */
+/** The option `--agents` with a type for each peripheral that is delegated to; empty if the user gives one. */
 function subAgentTypes({ peripherals }: SpecSet, args: readonly string[]): readonly string[] {
   const named = Object.values(peripherals).flatMap(({ delegates = [] }) => delegates.map(({ to }) => to));
   if (named.length === 0 || args.some((word) => word === '--agents' || word.startsWith('--agents='))) return [];

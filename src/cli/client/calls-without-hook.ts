@@ -48,10 +48,7 @@ export function findCallsWithoutHook(
   );
 }
 
-/**
- * Excludes the calls of Codex that hopgate's MCP server received. Codex sends no call id to a server, so each received
- * call accounts for one with the same tool and arguments.
- */
+/** Excludes calls that hopgate's MCP server received: each accounts for one with the same tool and arguments. */
 function notReceived(
   ran: readonly LoggedClientCall[],
   recorded: Transcript,

@@ -6,10 +6,7 @@ import type { TestRunOutcome } from '../../tools/test-report/judge-run.ts';
 import type { Io } from '../io.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
-/**
- * Runs each test command outside and inside the sandbox, and reports each difference of verdict or counts. Outside, the
- * repository's code runs as the operator.
- */
+/** Runs each test command in the sandbox and, as the operator, outside. Reports different verdicts or counts. */
 export async function diagnoseTests(root: string, config: ProjectConfig, io: Io): Promise<readonly Diagnosis[]> {
   const compared = await compareTests(await sandboxOfProcess(), { root, config }, { ...io.env });
   return compared.map((each) => {

@@ -17,9 +17,7 @@ const NO_TERMINAL = { firstMs: 30_000, everyMs: 30_000 };
 const MAX_WAITING = 500;
 const ERASE = '\r\u001b[2K';
 
-/**
- * Runs a task of hopgate itself with the progress line of {@link showCallProgress}. Ctrl-C ends the whole command.
- */
+/** Runs a task of hopgate itself with the line of {@link showCallProgress}. Ctrl-C ends the whole command. */
 export async function withProgressLine<T>(io: Io, what: string, work: () => Promise<T>): Promise<T> {
   const watched = showCallProgress(io, what);
   return work().finally(() => watched.end());

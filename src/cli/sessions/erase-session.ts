@@ -16,10 +16,7 @@ export interface ErasedSession {
   readonly blobs: number;
 }
 
-/**
- * Erases the bodies of a session and its files outside of the evidence: its transcript, and its pending requests. The
- * operator log records the erasure.
- */
+/** Erases a session's bodies, its transcript and its pending requests. The operator log records that. */
 export async function eraseSession(
   io: Io,
   root: string,

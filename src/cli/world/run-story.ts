@@ -140,10 +140,7 @@ async function specsFor(config: string): Promise<SpecSet> {
   return parsed.specs;
 }
 
-/**
- * The session in this process, or over the HTTP API or the command line. For the latter two, this process first
- * releases the session.
- */
+/** The session here, or over HTTP or the command line; for these two, this process first releases it. */
 async function sessionFor(
   opened: Session,
   agent: StoryConnectionKinds['agent'],

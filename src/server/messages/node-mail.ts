@@ -185,9 +185,7 @@ async function findDelivered(
   return null;
 }
 
-/**
- * Finds a message that was sent to `node`; null for any other message, so that no node reports on messages of others.
- */
+/** Finds a message that was sent to `node`. Null for any other, so that no node reports on messages of others. */
 async function sentTo(boxes: readonly NodeInbox[], node: string, id: string): ReturnType<typeof findDelivered> {
   const sent = await findDelivered(boxes, id);
   return sent?.message.to.endsWith(`@${node}`) ? sent : null;

@@ -16,9 +16,7 @@ export function spellNameForNode(name: string, node: string): string {
   return name.includes('@') ? name : `${name}@`;
 }
 
-/**
- * The name that this machine stores for a name in the mail from `node`. A name that ends with `@` belongs to that node.
- */
+/** The name that this machine stores for a name in the mail from `node`: one that ends with `@` is that node's. */
 export const readNameFromNode = (name: string, node: string): string => (name.endsWith('@') ? `${name}${node}` : name);
 
 const isOwn = ({ id }: Pick<BlockedSender, 'id'>): boolean => !id.includes('@');

@@ -62,9 +62,7 @@ export function disciplineBackend(store: EvidenceStore): ToolBackend {
 
 const DEFAULT_LIMIT = 5;
 
-/**
- * psr-search { query, limit? }: returns the matching patterns, best first; without a match, the ids of all patterns.
- */
+/** psr-search { query, limit? }: the matching patterns, best first; without a match, the ids of all patterns. */
 async function psrSearchTool({ call, library }: PatternContext): Promise<ToolOutcome> {
   const query = textUnlessBlank(call.args['query']);
   if (query === null) return invalidCall('query', '"query" is blank', 'Describe what you are about to do.');
@@ -80,10 +78,7 @@ async function psrSearchTool({ call, library }: PatternContext): Promise<ToolOut
   });
 }
 
-/**
- * pur-update { pattern, outcome, actual?, expected?, prediction-error?, actions?, notes? }: records the outcome of a
- * selected pattern (PUR).
- */
+/** pur-update { pattern, outcome, actual?, …, notes? }: records the outcome of a selected pattern (PUR). */
 function purUpdateTool(context: PatternContext): ToolOutcome {
   const { args } = context.call;
   const selection = findOpenSelection(context);
@@ -135,10 +130,7 @@ function purMarkPivotTool(context: PatternContext): ToolOutcome {
   });
 }
 
-/**
- * par-punctuate { what-went-well?, what-could-improve?, suggestions?, prediction-errors?, questions? }: writes a
- * checkpoint review.
- */
+/** par-punctuate { what-went-well?, what-could-improve?, …, questions? }: writes a checkpoint review. */
 function parPunctuateTool({ call, entries }: PatternContext): ToolOutcome {
   const par = deriveReview(entries, call.args);
   return successfulOutcome({ ...(par as { readonly [field: string]: Json }), 'par/tags': ['checkpoint'] });

@@ -69,10 +69,7 @@ function frontMatter(source: string): { readonly [field: string]: unknown } {
   return fields as { readonly [field: string]: unknown };
 }
 
-/**
- * Parses a flexiarg: `@flexiarg a/b`, `@title …`, `@keywords a, b`, then clauses: `+ IF: …`, which continue until the
- * next clause.
- */
+/** Parses a flexiarg: `@flexiarg a/b`, `@title …`, `@keywords a, b`, then clauses: `+ IF: …` until the next one. */
 function flexiarg(source: string): { readonly [field: string]: unknown } {
   const at: { [name: string]: string } = {};
   const clauses: { [name: string]: string } = {};

@@ -11,10 +11,7 @@ const ASSUME_UNCHANGED = 0x8000;
 const STAGE = 0x3000;
 const NOTHING = Buffer.of();
 
-/**
- * A file in the index. Its path is `prefix` (in version 4, shared with the previous path), then the bytes from
- * `pathAt`.
- */
+/** A file in the index. Its path is `prefix` (shared with the previous path), then the bytes from `pathAt`. */
 interface IndexRow {
   readonly at: number;
   readonly flagsAt: number;

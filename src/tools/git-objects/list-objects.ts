@@ -10,10 +10,7 @@ import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { foldersWithGitHead, type GitFolder } from './git-folder.ts';
 
 export interface GitObjectList {
-  /**
-   * Objects that are reachable from a ref, a reflog, an index or a head: blobs at a path that is not masked, and all
-   * commits, trees and tags.
-   */
+  /** Reachable objects (refs, reflogs, indexes, heads): blobs at an unmasked path; all commits, trees and tags. */
   readonly open: ReadonlySet<string>;
   /** Blobs that are reachable only at masked paths, or that a ref names directly. */
   readonly masked: ReadonlySet<string>;
@@ -69,10 +66,7 @@ cat staged
 printf '\\0\\0'
 cat odd`;
 
-/**
- * Returns a function that runs a script on one repository. In the script, `"$@"` is git. The sandbox can write only to
- * `mounts`.
- */
+/** Returns a function that runs a script on a repository: `"$@"` is git. Only `mounts` can be written. */
 export function makeSandboxedGit(
   sandbox: Pick<Sandbox, 'run'>,
   root: string,
@@ -149,10 +143,7 @@ function* stagedIn(text: string): Generator<PlacedObject> {
   }
 }
 
-/**
- * Parses the output of `diff-tree --raw -z`: for each change a header that ends with the new object names, then the
- * path.
- */
+/** Parses `diff-tree --raw -z`: for each change a header that ends with the new object names, then the path. */
 function* changesIn(text: string): Generator<PlacedObject> {
   const words = text.split('\0');
   for (const [at, path] of words.entries()) {

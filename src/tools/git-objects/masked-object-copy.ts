@@ -138,10 +138,7 @@ function mountedFiles({ objects, stored: { packFolder } }: CopyRequest, unchange
 
 type Owner = Readonly<Record<'uid' | 'gid', number>>;
 
-/**
- * The folder of a copy, laid out like git's `objects`. If hopgate is root, git may run as the repository's owner, who
- * then owns the folder.
- */
+/** The folder of a copy, like git's `objects`. Under root, its owner is the user that git runs as. */
 class ObjectFolder {
   readonly #folder: string;
   readonly #owner: Owner;

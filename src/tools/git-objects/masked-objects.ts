@@ -177,9 +177,7 @@ async function makeCopy(
   }
 }
 
-/**
- * Files and folders in which git stores contents outside of its objects: recovered files, conflicts, patches, texts.
- */
+/** Files and folders with contents outside of git's objects: recovered files, conflicts, patches, texts. */
 const OTHER_CONTENTS: readonly string[] = [
   ...['lost-found', 'rr-cache', 'rebase-apply', 'lfs', 'annex'],
   ...['COMMIT_EDITMSG', 'ADD_EDIT.patch', 'addp-hunk-edit.diff', 'rebase-merge/patch'],

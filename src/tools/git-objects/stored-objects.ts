@@ -56,9 +56,7 @@ export function realPathWithin(folders: readonly string[], path: string): string
   return real !== null && folders.some((folder) => isPathWithin(folder, real)) ? real : null;
 }
 
-/**
- * The folders from which an `objects` folder borrows objects (git's alternates), also indirectly. Absolute real paths.
- */
+/** Real paths of the folders from which an `objects` folder borrows (git's alternates), also indirectly. */
 export function findGitAlternates(objects: string): string[] {
   const found = new Set<string>();
   const walk = (folder: string): void => {

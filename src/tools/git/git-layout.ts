@@ -7,10 +7,7 @@ import type { GitLogin } from './credentials/login.ts';
 import type { PushTarget } from './credentials/push-target.ts';
 import type { GitRepository } from './repository.ts';
 
-/**
- * The access of a git call: it reads only (`read`), writes the git folder (`commit`), also the git configuration
- * (`configure`), or also a remote (`push`).
- */
+/** The writes of a git call: none (`read`), the git folder, also its configuration, or also a remote. */
 export type GitCallAccess =
   | { readonly kind: 'read' }
   | { readonly kind: 'commit' }

@@ -132,10 +132,7 @@ function refuseStopped(result: CommandResult): ToolStop | null {
   return null;
 }
 
-/**
- * Runs a command that may write the index. A killed command leaves its lock, and every later commit would fail; so the
- * lock is removed if it was created while the command ran.
- */
+/** Runs a command that may write the index. A killed command's own lock is removed, so that later commits work. */
 async function withoutStaleLock({ gitDir }: GitRepository, run: () => Promise<CommandResult>): Promise<CommandResult> {
   const lock = join(gitDir, 'index.lock');
   const madeAt = () => statSync(lock, { throwIfNoEntry: false })?.birthtimeMs;

@@ -15,10 +15,7 @@ const LOCKS = [
   ...['gradle.lockfile', 'build.gradle', 'build.gradle.kts', 'pom.xml', 'mix.lock', 'deno.lock'],
 ];
 
-/**
- * sha256 (hex) of each file in the root that decides which dependencies are installed. For a link, the value contains
- * the target's name and the hash of its content.
- */
+/** sha256 (hex) of each file in the root that decides about dependencies; a link's includes its target's name. */
 export function hashLockFiles(root: string): { readonly [name: string]: string } {
   return Object.fromEntries(
     LOCKS.flatMap((name) => (lstatIfAny(join(root, name)) ? [[name, contentOf(root, name)]] : [])),

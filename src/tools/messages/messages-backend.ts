@@ -9,10 +9,7 @@ import { invalidCall, reportIfAborted } from '../tool-outcomes.ts';
 /** How long a whistle waits by default, in seconds: less than the limit of client programs for a tool call. */
 const DEFAULT_SECONDS = 45;
 
-/**
- * `bell` sends a message and does not wait. `whistle` sends one and waits for its answer; the deadline ends the wait,
- * and a late answer arrives as a message.
- */
+/** `bell` sends without waiting. `whistle` waits until a deadline; a late answer arrives as a message. */
 export function messagesBackend(store: EvidenceStore): ToolBackend {
   return {
     name: 'messages',

@@ -6,10 +6,7 @@ import { findProgram } from '../../base/process.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { valueOr } from '../../base/value-or.ts';
 
-/**
- * Version managers that install one program under the names of all others; `which <name>` of the manager prints the
- * program that it would run.
- */
+/** Version managers that install one program under all names; their `which <name>` prints the real program. */
 const BINARIES: { readonly [name: string]: string } = { 'volta-shim': 'volta', mise: 'mise', rustup: 'rustup' };
 /** Version managers that write a script for each program: pyenv, rbenv, nodenv, goenv, … and asdf. */
 const SCRIPT = /^\s*exec\s+"?([^\s"]+)"?\s+exec\s/m;

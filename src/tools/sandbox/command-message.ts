@@ -191,9 +191,7 @@ function isOpenToAll(path: string): boolean {
 const RUN = 'HOPGATE_RUN';
 const variableName = (index: number): string => `HOPGATE_${index}`;
 
-/**
- * Shell text that sets the limits with `ulimit`. A limit above the hard limit of hopgate's process is lowered to it.
- */
+/** Shell text that sets the limits with `ulimit`, each at most the hard limit of hopgate's process. */
 function limitScript({ openFiles, fileBytes, processes }: LayoutLimits, cpuSeconds: number): string {
   return [
     'at_most() { ulimit "$1" "$2" 2>/dev/null || ulimit "$1" "$(ulimit -H "$1")"; }',
@@ -205,10 +203,7 @@ function limitScript({ openFiles, fileBytes, processes }: LayoutLimits, cpuSecon
   ].join(' && ');
 }
 
-/**
- * Below the kernel's maximum for a word or variable (128 KiB) and for a command line (2 MiB by default), with a reserve
- * for the words that hopgate adds.
- */
+/** Below the kernel's maximum for a word (128 KiB) and a command line (2 MiB), with a reserve for hopgate's words. */
 const MAX_BYTES = { word: 131_000, packed: 96_000, line: 1_800_000 };
 
 /**

@@ -19,9 +19,7 @@ export interface CommandShells {
 
 const IDLE_MS = 5 * 60_000;
 const MAX_IDLE = 4;
-/**
- * Maximum number of commands per shell, because their page cache counts as memory of its control group from then on.
- */
+/** Maximum number of commands per shell, because their page cache stays in the memory of its control group. */
 const MAX_RUNS = 500;
 /** Number of checks for an empty control group: the kernel needs a moment to remove a sandbox's processes. */
 const ATTEMPTS = 50;

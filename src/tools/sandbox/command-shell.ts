@@ -116,10 +116,7 @@ export class CommandShell {
     return { stdout: stdout!, stderr: stderr!, status: status!, ended };
   }
 
-  /**
-   * The socket that the next command's launcher opens in the network of its sandbox, before it starts the command;
-   * null if the shell ends first.
-   */
+  /** The socket that the next command's launcher opens in its sandbox's network; null if the shell ends first. */
   listener(): Promise<Server | null> {
     return new Promise((resolve) => {
       this.process.once('message', (_, server) => {

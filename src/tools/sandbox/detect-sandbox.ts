@@ -21,10 +21,7 @@ const adviseInstall = () => `install bubblewrap ${installHint('bubblewrap')} and
 export interface DetectSandboxOptions {
   /** Path of bubblewrap; default `/usr/bin/bwrap`, which security profiles know, else the one on PATH. */
   readonly bwrap?: string;
-  /**
-   * The operator allows commands without a sandbox: if none is available, `run` runs them unconfined. `availability`
-   * still reports that none is available.
-   */
+  /** `run` runs commands unconfined if there is no sandbox. `availability` still reports that there is none. */
   readonly unsafe?: boolean;
 }
 
@@ -109,9 +106,7 @@ async function tryOut(bwrap: string): Promise<Sandbox> {
   };
 }
 
-/**
- * Runs `bwrap --version` in its own process group, because Ctrl-C in a terminal ends every program of hopgate's group.
- */
+/** Runs `bwrap --version` in its own process group, because Ctrl-C ends every program of hopgate's group. */
 async function versionOf(bwrap: string): Promise<string> {
   const env = { PATH: process.env['PATH'] ?? '' };
   const child = startProcess([bwrap, '--version'], { cwd: '/', env, stdio: ['ignore', 'pipe', 'ignore'] });

@@ -16,10 +16,7 @@ export interface ProbeTarget {
 }
 
 export interface EscapeAttempt<T> {
-  /**
-   * The command of the attempt, or its code for {@link nodeCommand}. It exits with status 0 if it escaped from the
-   * sandbox, as far as it can detect.
-   */
+  /** The command, or its code for {@link nodeCommand}. It exits with 0 if it saw that it escaped. */
   readonly tries: (target: T) => readonly string[] | string;
   /** Files that prove an escape: it escaped if one of them exists. */
   readonly makes?: (target: T) => readonly string[];
@@ -34,10 +31,7 @@ export const PROBE_PROCESS_LIMIT = 64;
 /** The number of processes that an attempt starts; it exceeds the limit. */
 const STARTED_PROCESSES = 300;
 
-/**
- * Perl code that sends from a socket pair, which needs no call of `socket()`. The listener is a stream socket, so a
- * wrong-type error also proves that it was reached.
- */
+/** Perl code that sends from a socket pair, without `socket()`. A wrong-type error also proves a reached listener. */
 const PAIR = 'socketpair(A, B, AF_UNIX, SOCK_DGRAM, 0) or die "$!\\n";';
 const SEND = `${PAIR} send(A, 'x', 0, pack_sockaddr_un($ARGV[0])) or $!{EPROTOTYPE} or die "$!\\n"`;
 const SEQUENCED = 'socket(S, 1, 5, 0) && (connect(S, pack_sockaddr_un($ARGV[0])) or $!{EPROTOTYPE}) or die "$!\\n"';

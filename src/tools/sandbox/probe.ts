@@ -125,9 +125,7 @@ function makeGitFolder(folder: string): void {
   writeFileSync(join(folder, 'objects/pack/pack-1234.pack'), 'secret');
 }
 
-/**
- * Ways in which a `.git` folder can refer to a second repository; each returns the path at which that would be visible.
- */
+/** Ways in which `.git` can refer to a second repository; each returns the path that would show it. */
 const HOSTILE: { readonly [how: string]: (root: string, other: string) => string } = {
   'a commondir': (root, other) => {
     makeGitFolder(join(root, '.git'));

@@ -105,10 +105,7 @@ function acceptFor(
   };
 }
 
-/**
- * The status report of bubblewrap: the first process of the sandbox, and the exit code of the command (null until it
- * ends, or if it never ends).
- */
+/** What bubblewrap reports: the sandbox's first process, and the command's exit code (null until it ends). */
 interface Status {
   childPid: number | null;
   exit: number | null;
@@ -140,10 +137,7 @@ function readStatus(stream: Readable, isOwnNetwork: boolean): Status {
   return status;
 }
 
-/**
- * Waits for the first process of a pid namespace. It exits (or stays a zombie that is not reaped) only after all other
- * processes of the namespace.
- */
+/** Waits for the first process of a pid namespace, which exits or is a zombie only after all others. */
 async function waitUntilGone(pid: number): Promise<void> {
   for (let attempt = 0; processStartTime(pid) !== null; attempt += 1) {
     if (attempt > 2000) throw new SandboxError(`process ${pid} of the sandbox does not exit`);

@@ -191,10 +191,7 @@ const ioctlBody = [
   result(ALLOW),
 ];
 
-/**
- * Allows internet sockets (the network namespace limits them), routing queries, and unix sockets if they are allowed;
- * nothing else.
- */
+/** Allows only internet sockets (the network namespace limits them), routing queries and allowed unix sockets. */
 function socketBody(unixSockets: boolean): Instruction[] {
   const families = [FAMILY.inet, FAMILY.inet6, ...(unixSockets ? [FAMILY.unix] : [])];
   return [

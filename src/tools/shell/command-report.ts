@@ -16,10 +16,7 @@ import type { ShellContext } from './shell-context.ts';
 /** Maximum number of listed changes. A longer list usually comes from a build and would not help. */
 const MAX_DROPPED = 100;
 
-/**
- * The fields of a result that list the dropped changes; empty if there are none. Outputs that git ignores and caches of
- * tools cause no warning, and each is named once.
- */
+/** The field that lists the dropped changes, if any. Paths that git ignores and caches are named once, silently. */
 export function droppedChangesField(all: readonly DroppedChange[]): { readonly [key: string]: Json } {
   const output = ({ path, why, isOutput }: DroppedChange) =>
     isOutput ? path : why.startsWith(DELETED_REASON_PREFIX) ? null : toolCacheFolderOf(path);
@@ -74,9 +71,7 @@ export function makeCommandReport(
 /** Messages of failed name resolution or a missing network; some programs print them and exit with 0. */
 const NO_NETWORK = /name resolution|could not resolve host|network is unreachable|EAI_AGAIN|ENETUNREACH/i;
 
-/**
- * The remedy if the command was blocked from the network (kernel counter) and then failed or printed a network error.
- */
+/** The remedy if the kernel blocked the command from the network, and it failed or printed a network error. */
 function networkRemedy({ call }: ShellContext, result: CommandResult): { [key: string]: Json } {
   const { exit, networkTries = 0, stdout, stderr } = result;
   if (networkTries === 0 || (exit === 0 && !NO_NETWORK.test(`${stdout}\n${stderr}`))) return {};

@@ -28,10 +28,7 @@ const TOOL: ToolSpec = {
   limits: { seconds: 600, outputBytes: 1 << 20 },
 };
 
-/**
- * Runs each configured test command in the sandbox and outside of it, where the repository's code runs as the operator.
- * Only an operator may request that.
- */
+/** Runs each test command in the sandbox and, as the operator, outside of it. Only an operator may request that. */
 export async function compareTests(
   sandbox: Sandbox,
   { root, config }: Pick<CallEnvelope, 'root' | 'config'>,

@@ -5,10 +5,7 @@ import { lstatIfAny, withOpenFile } from '../../base/files.ts';
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 const MAX_BYTES = 32 << 20;
 
-/**
- * Reads a text that a command wrote in `folder`, which is not trusted: only a regular file is read, and no link is
- * followed. Null if the file does not exist or is too large.
- */
+/** Reads a regular file, through no link, that a command wrote in `folder`. Null if it is missing or too large. */
 export function readWrittenFile(folder: string, path: string): string | null {
   const segments = normalize(path)
     .split('/')

@@ -51,10 +51,7 @@ export function fillServerSettings(server: UpstreamServer, env: Env): FilledServ
 /** Shorter values (`1`, `true`) are not treated as secrets, because they occur everywhere. */
 const SHORTEST_SECRET = 6;
 
-/**
- * A value as programs write it: plain, in an address, in JSON (also with `\/`), in hexadecimal, and in base64 at any
- * position.
- */
+/** A value as programs write it: plain, in an address, JSON (also `\/`), hexadecimal, base64 at any position. */
 function encodings(value: string): string[] {
   const bytes = Buffer.from(value);
   const base64 = [0, 1, 2].flatMap((offset) => {

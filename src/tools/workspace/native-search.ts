@@ -10,10 +10,7 @@ import { isStop, outOfScopeStop, type ToolStop } from './tool-stop.ts';
 /** Time limit in seconds for finding masked files before another program searches. */
 const SECONDS = 3;
 
-/**
- * The refusal of a search that another program would run: the program ignores masks, and the searched area contains a
- * masked file. Null if the program may search.
- */
+/** The refusal of another program's search: it ignores masks, and the area has a masked file. Null if allowed. */
 export async function refuseNativeSearch(call: ToolCall, anchors: Anchors): Promise<ToolRefusal | null> {
   const stop = await judgeSearch(call, anchors);
   return stop?.stop.status === 'refused' ? stop.stop : null;

@@ -71,10 +71,7 @@ function stateOf({ path }: Anchor): { readonly id: string; readonly modified: bi
   return { id: `${dev}:${ino}`, modified: mtimeNs };
 }
 
-/**
- * Removes temporary files left by hopgate processes that were killed during a replacement. Reads the folder only if
- * another process has changed it since this one wrote in it.
- */
+/** Removes temporary files of killed hopgate processes, if another process changed the folder since the last write. */
 function removeLeftovers(folder: Anchor): void {
   const { id, modified } = stateOf(folder);
   if (lastStates.get(id) === modified) return;

@@ -17,9 +17,7 @@ const MAX_LOG = 24_000;
 /** The household in this process, for peripherals whose config names no server. */
 export interface LocalWorld {
   readonly open: (settings: Fields) => WorldEnvironment;
-  /**
-   * The name of a game for a request in words; null if no house has such a task. `seed` chooses one of several games.
-   */
+  /** The game for a request in words; null if no house has such a task. `seed` chooses one of several. */
   readonly gameFor: (words: string, seed: number) => string | null;
 }
 

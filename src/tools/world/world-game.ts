@@ -66,10 +66,7 @@ export class WorldGame {
     return turn && { game: turn.game, log: [...this.#log], turn, identity: identityOfTurn(turn) };
   }
 
-  /**
-   * Continues a saved game. The world's present state is compared with the saved one first; only a world without a game
-   * is reset. @throws WorldError `unreachable`
-   */
+  /** Continues a saved game after comparing the world's state; resets only a world without one. @throws WorldError */
   async resume(saved: SavedWorldGame): Promise<Resumption> {
     this.#turn = null;
     const present = await this.#world.state();

@@ -21,9 +21,7 @@ export const TASK_TOOL_NAME = 'whistle';
 /** The polling interval for a task that hopgate suggests to clients, in milliseconds. */
 const POLL_MS = 250;
 
-/**
- * The version of MCP whose tasks a client uses: a part of the protocol in 2025-11-25, an extension since 2026-07-28.
- */
+/** The version of MCP whose tasks a client uses: a part of it in 2025-11-25, an extension since 2026-07-28. */
 type TaskForm = '2025' | '2026';
 
 export const TASK_CAPABILITIES: ServerCapabilities = {

@@ -32,10 +32,7 @@ export interface CommandCgroup {
 const MOUNT = '/sys/fs/cgroup';
 const PREFIX = 'hopgate-';
 
-/**
- * The name contains the pid, so that groups left by a killed process are recognised, and a random part, because pids
- * are reused and threads share one.
- */
+/** Contains the pid, to recognise groups of killed processes, and random text, because pids are reused. */
 const newName = (): string => `${PREFIX}${process.pid}-${randomUUID()}`;
 
 /** Creates a test group to find the usable cgroups; null if none can be created. */

@@ -52,8 +52,5 @@ export function findCoversThatWereRead(
 
 const isOfGit = (path: string): boolean => path.split('/').includes('.git');
 
-/**
- * True if the overlay keeps the folder's mode. If not, writing in it copies the folder up with a new mode, which would
- * be reported as a change.
- */
+/** True if the overlay keeps the folder's mode; else a copied-up folder would be reported as a change. */
 const keepsMode = (folder: string): boolean => process.getuid!() === 0 || (lstatSync(folder).mode & 0o700) === 0o700;

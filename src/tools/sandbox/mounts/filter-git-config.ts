@@ -1,7 +1,4 @@
-/**
- * Allowed values of the settings that git needs to read a repository: its format, and how files are compared. No value
- * names a program or a path.
- */
+/** Allowed values of the settings that git needs to read a repository. None names a program or a path. */
 const KEPT: { readonly [section: string]: { readonly [key: string]: RegExp } } = {
   core: {
     repositoryformatversion: /^[01]$/,

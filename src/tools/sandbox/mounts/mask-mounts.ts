@@ -67,10 +67,7 @@ function maskedIndexes(root: string, scan: TreeScan): { readonly path: string; r
   return [...new Map(indexes.map((index) => [index.path, index])).values()];
 }
 
-/**
- * The text of a masked file in a sandbox: empty, or for a git configuration the settings without credentials, because
- * git needs these.
- */
+/** The text of a masked file in a sandbox: empty, or git's settings without credentials, which git needs. */
 const coverText = (path: string): string =>
   /\/config(?:\.worktree)?$/.test(path) ? removeGitCredentials(readTextOrEmpty(path)) : '';
 

@@ -8,10 +8,7 @@ import { runAtProcessExit } from '../at-exit.ts';
 /** Names of these folders include the pid namespace, because a pid of another namespace means nothing here. */
 const PREFIX = `hopgate-sandbox-${/\d+/.exec(readLinkOrNull('/proc/self/ns/pid') ?? '')?.[0] ?? '0'}-`;
 
-/**
- * Options for removing a folder. It is retried, because a launcher that was killed a moment ago may still add its pipes
- * to a folder during the removal.
- */
+/** Options for removing a folder. A launcher that was just killed may still add its pipes, so it is retried. */
 const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 20 };
 
 /**

@@ -49,10 +49,7 @@ export function makeReadOnlyLayout(request: TreeLayoutRequest): SandboxLayout {
   return isLayered ? base : { ...base, unixSockets: false };
 }
 
-/**
- * The magic numbers of local file systems: ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS. Others, such as network file
- * systems, may not work as the lower layer of an overlay.
- */
+/** Magic numbers of ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS; others may fail as the lower layer of an overlay. */
 const UNDER_OVERLAYS = [0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0xf2f52010, 0x2fc12fc1];
 
 /** True if an overlay shows all of a folder: its file system is local, and no other is mounted inside. */

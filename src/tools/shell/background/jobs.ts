@@ -79,10 +79,7 @@ export class BackgroundJob {
     return this.#unread.total > 0;
   }
 
-  /**
-   * The output since the last call; only its head and tail if it is longer than the cap. After the command has ended,
-   * each further call returns the last output again.
-   */
+  /** The output since the last call, cut in the middle at the cap; after the end, the last output again. */
   takeUnread(): CutText {
     const output = this.peekUnread();
     this.#unread = new BoundedOutput(this.#cap);

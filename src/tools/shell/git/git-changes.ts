@@ -102,10 +102,7 @@ function newStash(before: Refs, after: Refs): string | null {
   return 'it left changes in a stash, which no later command would find. Take them out in the same command line (git stash pop), or do without the stash';
 }
 
-/**
- * The reason to discard the changes of files: HEAD is at another commit now. Null if the command only committed, which
- * changes no file.
- */
+/** The reason to discard changes: HEAD is at another commit. Null if the command only committed. */
 function movedHead(was: RepositoryFolders, now: RepositoryFolders, before: Refs, after: Refs): string | null {
   if (commitOf(before) === commitOf(after)) return null;
   const steps = newLogLines(was, now);

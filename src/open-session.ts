@@ -94,7 +94,6 @@ export const idsWithSession = (session: string): IdGenerator => ({
 
 /**
  * Opens a session: one agent, one repository, one spec set, from start to close.
- *
  * @throws TypeError for an unknown option; SpecError when specs or hopgate.yaml have problems; StoreError
  *   `session-not-found` for an unknown `session`; `agent-mismatch` as a plain Error when the session belongs to another
  *   agent.

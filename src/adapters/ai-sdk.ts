@@ -53,7 +53,6 @@ export interface AiSdkSettings {
  *
  * A refusal is a tool result that the model reads as an error, with its remedy. An error that the session throws ends
  * the run.
- *
  * @param options.by the name recorded for approvals through `toolApproval`
  * @example
  * const agent = new ToolLoopAgent({ model, ...(await aiSdk(agentSession(session))) });

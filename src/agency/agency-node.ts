@@ -78,7 +78,6 @@ export class AgencyNode {
   /**
    * Runs an agent once for each key. A request with the same key joins the running run, or gets the reply of the ended
    * one. Never throws for a refused or failed run.
-   *
    * @param addContext called once before the agent starts, if the request names a session
    */
   async run(

@@ -16,11 +16,7 @@ export interface AgentDriver {
   readonly name: string;
   /** The switches (files, shell, network) that this driver cannot set as the envelope demands. */
   readonly unenforceable: (tools: AgencySwitches) => readonly AgencySwitch[];
-  /**
-   * Starts the agent once and returns its text.
-   *
-   * @throws AgentFailed if the agent ended without an answer
-   */
+  /** Starts the agent once and returns its text. @throws AgentFailed if the agent ended without an answer */
   readonly run: (task: AgentTask) => Promise<string>;
 }
 

@@ -13,7 +13,6 @@ const DEFAULT_TIMEOUT_MS = 600_000;
 /**
  * Runs an agent of this node for one turn. If the answer does not have the form of the peripheral's response, a second
  * turn contains the error.
- *
  * @param cancel aborted if the run is cancelled or its node closes
  * @throws RunFailure
  */

@@ -38,7 +38,6 @@ export type RunRequest = z.output<typeof RunRequest>;
 
 /**
  * The prompt of a run.
- *
  * @throws RunFailure `missing-inputs` with all their names, `unknown-inputs`, `context-unavailable`
  */
 export function renderPrompt(spec: AgencyPeripheral, request: RunRequest): string {

@@ -12,7 +12,6 @@ const MAX_ALTERNATIVES = 64;
  *
  * A match always takes time proportional to pattern × path. Libraries compile globs to regular expressions, which
  * backtrack, and both patterns and paths come from untrusted repositories.
- *
  * @throws Error with {@link globProblem} as its message
  */
 export const compileGlob = (pattern: string): Glob => compileGlobAlternatives(expandGlob(pattern));

@@ -19,7 +19,6 @@ export class UnreadableFile extends Error {
  * Reads a file of an untrusted repository, in which `hopgate.yaml -> /dev/zero` never ends, a FIFO waits endlessly for
  * a writer, and a file of 100 GB fills the memory. Only a regular file within the size limit is read; a file that grows
  * meanwhile is refused too.
- *
  * @param within if given, a link is followed to files in this folder only (absolute, real)
  * @throws UnreadableFile; the file system's own error if the file does not exist or permission is denied
  */

@@ -14,7 +14,6 @@ export const noSessionsError = (root: string): CliError =>
 
 /**
  * Opens the evidence of a repository for `use`, as {@link withEvidence} does.
- *
  * @throws CliError `unknown-session` if no session has been opened yet
  */
 export async function withExistingSessions<T>(

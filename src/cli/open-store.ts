@@ -8,7 +8,6 @@ import { CliError, type Io } from './io.ts';
 /**
  * Opens a root's evidence for `use`, and closes it afterwards. Returns `none` if no session has been opened yet.
  * Reading also works on a state folder that this process cannot write.
- *
  * @param access `write` if `use` changes the evidence
  */
 export async function withEvidence<T>(
@@ -43,7 +42,6 @@ export async function useAndCloseStore<T>(store: EvidenceStore, use: (store: Evi
 
 /**
  * Finds the session with this id, name or id prefix.
- *
  * @throws CliError `unknown-session` with the nearest id, or `ambiguous-session` with the candidates.
  */
 export function findSession(sessions: readonly SessionSummary[], id: string): SessionSummary {

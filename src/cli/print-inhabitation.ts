@@ -15,7 +15,6 @@ import { printTable } from './table.ts';
 /**
  * Judges demands P-1 to P-6 of a session by a transcript: the named file, else the recorded transcript, else an empty
  * one.
- *
  * @throws CliError `unreadable` if the named transcript cannot be read; `no-pin` if the pinned specs of the session are
  *   missing or changed.
  */

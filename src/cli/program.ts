@@ -7,7 +7,6 @@ import { type Io, usageError } from './io.ts';
 
 /**
  * Creates hopgate's command line for one {@link Io}; parse it with {@link runCli}.
- *
  * @param named the commands whose options are needed (default: all); the others have only a name and a summary
  */
 export async function createCliProgram(io: Io, named?: readonly string[]): Promise<CliCommand> {

@@ -97,7 +97,6 @@ interface StatusLineRequest {
 
 /**
  * Answers the program that prints a status line. Never throws: if it fails, nothing is printed.
- *
  * @param read returns the status of a session
  */
 export async function answerStatusLine(

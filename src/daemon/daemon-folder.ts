@@ -29,7 +29,6 @@ export function daemonFolder(env: Env): string {
 
 /**
  * Creates a folder that is closed to other users (0700) and returns its path.
- *
  * @throws Error if it is a link, not a folder, or owned by another user.
  */
 export function ensurePrivateDir(folder: string): string {

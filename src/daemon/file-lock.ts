@@ -9,7 +9,6 @@ const queues = new Map<string, Promise<unknown>>();
 /**
  * Runs `work` under an exclusive lock between callers of this and other processes. The lock is SQLite's lock of an
  * empty database, so the kernel frees it when its holder dies.
- *
  * @param deadline epoch milliseconds; throws an Error if the lock is not free by then
  */
 export function withFileLock<T>(lockFile: string, deadline: number, work: () => Promise<T>): Promise<T> {

@@ -12,7 +12,6 @@ const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
  * The name of hopgate's MCP server in client programs. It is random, because client programs distinguish servers only
  * by name, and any repository can define a server. It is generated once for this user and stored in the state folder,
  * which no sandbox mounts. It has no two underscores in a row, because these separate a server from its tool.
- *
  * @throws Error if the file contains no such name
  */
 export function mcpServerName(env: Env): string {

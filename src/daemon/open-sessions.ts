@@ -65,7 +65,6 @@ export class OpenSessions {
 
   /**
    * Calls `work` with a session whose lease is held; one caller at a time.
-   *
    * @param what describes the work in the error of callers that wait for it
    * @param deadline epoch milliseconds. @throws SessionBusyError if other work has not finished by then
    */

@@ -35,7 +35,6 @@ const INTERRUPTED_ANSWER: AgentAnswer = {
 /**
  * The session of the client program that started this process, over this user's daemon. The client's hooks use the same
  * session. If the daemon dies, it is started again, and the session is opened by its id.
- *
  * @throws Error if the session does not exist, or no daemon can be started
  */
 export async function remoteAgentSession(options: RemoteOptions): Promise<AgentSession> {

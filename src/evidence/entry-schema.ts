@@ -177,7 +177,6 @@ export function findDraftProblems(value: unknown): readonly DraftProblem[] {
 /**
  * A copy of a draft's body, with the keys of its objects in canonical order. The caller's later mutations cannot change
  * it.
- *
  * @throws EntryError with every problem if `value` is not a valid draft.
  */
 export function copyDraftBody(value: unknown): Json {

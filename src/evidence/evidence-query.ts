@@ -109,10 +109,7 @@ const querySchema = lazySchema((z) => {
 
 const millis = (text: string | undefined): number | null => (text === undefined ? null : Date.parse(text));
 
-/**
- * Validates an untrusted query. An unknown field is a problem.
- * @throws QueryError with every problem
- */
+/** Validates an untrusted query. An unknown field is a problem. @throws QueryError with every problem */
 export function validateQuery(query: unknown): ValidatedQuery {
   const parsed = querySchema().safeParse(query);
   if (!parsed.success)

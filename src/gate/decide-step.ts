@@ -211,7 +211,6 @@ function usage(tool: ToolSpec): string {
 /**
  * The parts of an install that a person approves: the commands that may run, with their hosts and whether scripts run,
  * and the lock files. Null if the configuration asks for no approval.
- *
  * @param locks the sha256 of each lock file
  */
 function installToApprove({ install = [] }: ProjectConfig, args: CallArguments, locks: Fields): Fields | null {

@@ -45,7 +45,6 @@ export function answerRequest(
 
 /**
  * Answers a request that nobody has answered. The first answer counts, from any terminal, page or program.
- *
  * @returns the new answer, or the earlier answer, which stays valid; null if the request no longer waits
  */
 export function answerIfUnanswered(

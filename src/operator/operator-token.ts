@@ -21,7 +21,6 @@ const TOKEN = /^hopgate-(?:operator|auditor|agent)-[0-9a-f]{64}$/;
 /**
  * The operator's token of a state folder; created if missing (0600). Every process that can read it can answer for the
  * operator.
- *
  * @throws TokenError as {@link readToken}
  */
 export const ensureOperatorToken = (stateDir: string): string =>
@@ -51,7 +50,6 @@ export function operatorTokenOrNull(stateDir: string): string | null {
 
 /**
  * Reads a token.
- *
  * @throws TokenError `token-missing`; `token-unsafe`: a link, not a regular file, owned by another user, or readable by
  *   others; `token-malformed`.
  */

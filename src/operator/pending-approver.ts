@@ -54,7 +54,6 @@ export function pendingApprover(options: PendingOptions): Approver {
 /**
  * Asks a person in this process, and lets the operator answer elsewhere meanwhile (`hopgate approve`, a page). The
  * first answer counts and ends the other question.
- *
  * @param here asks the person; its signal ends the question. True approves
  */
 export function askHereOrElsewhere(

@@ -34,7 +34,6 @@ export const specsFolder = (root: string, config: ProjectConfig): string =>
 
 /**
  * Opens a repository: the part of its hopgate.yaml that the operator trusts, and its spec set.
- *
  * @throws SpecError: hopgate.yaml or the specs have problems. ProjectError `specs-changed`: the repository's own spec
  *   folder differs from the trusted one.
  */

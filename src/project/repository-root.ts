@@ -20,7 +20,6 @@ export function realRepositoryRoot(root: string, cwd = process.cwd()): string {
  * The repository of a folder: the nearest folder with a hopgate.yaml, from the folder itself up to the root of its git
  * working tree. If there is none, or outside of git, the folder itself. So the operator's configuration applies in
  * every folder of the repository.
- *
  * @param folder absolute real path
  */
 export const repositoryOfFolder = (folder: string): string => findConfiguredFolder(folder) ?? folder;

@@ -11,7 +11,6 @@ import { realRepositoryRoot } from './repository-root.ts';
  * The folder of hopgate's state of a repository: evidence, approvals, keys, trust. Named by the root's real path and
  * never inside the root: `$XDG_STATE_HOME/hopgate/<first 16 hex digits of its sha256>`. Only computes the name; see
  * {@link ensureStateDir}.
- *
  * @throws ProjectError `state-dir-inside-root`: the folder would be inside the root, where an agent could write it.
  */
 export function stateDir(root: string, env: Env): string {
@@ -27,7 +26,6 @@ export function stateDir(root: string, env: Env): string {
 
 /**
  * {@link stateDir}, created if missing, and closed to other users (0700).
- *
  * @throws ProjectError `state-dir-unwritable`; `state-dir-unsafe`: it is a link, not a folder, or owned by another
  *   user. `state-dir-inside-root` as for {@link stateDir}.
  */

@@ -6,7 +6,6 @@ import { gitRootOf } from './repository-root.ts';
 /**
  * Returns the folder at the same relative path in the other work trees of the git repository. The repository and the
  * work tree must name each other, so a downloaded folder cannot claim to be one of them.
- *
  * @param root absolute real path
  */
 export function otherWorkTrees(root: string): readonly string[] {

@@ -122,7 +122,6 @@ export class EvidenceOfAllRepositories {
 
   /**
    * The root, the store and the state folder of a session that hopgate recorded.
-   *
    * @throws ApiError `unknown-session`, `erased`, `foreign-session`
    */
   async ownSession(

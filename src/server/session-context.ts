@@ -23,7 +23,6 @@ const ENTRY_CHARACTERS = 1_000;
  * context of that session. If the session's peripheral has `delegates`, its gate judges and records a run by its agent.
  * Without `delegates`, the session's agent may only run agents that have no tools: a run must not do what the session's
  * gate forbids.
- *
  * @param run the key of the run
  * @throws ApiError `forbidden`
  */

@@ -111,7 +111,6 @@ export class SessionReaders {
 
   /**
    * Reads a session up to its newest entry.
-   *
    * @throws ApiError `unknown-session`, `erased`, `foreign-session`. FoldError if its evidence was altered
    */
   async read(sessionId: string): Promise<SessionReader> {

@@ -2,7 +2,6 @@ import type { EvidenceStore } from '../ports/evidence-store.ts';
 
 /**
  * Appends entries to a session that no {@link Session} writes, under a lease of its own.
- *
  * @throws StoreError `session-busy`
  */
 export async function appendDrafts(

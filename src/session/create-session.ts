@@ -39,7 +39,6 @@ export async function createSession(
 /**
  * Resumes an existing session under the spec and config that it is pinned to; its state is folded from its evidence.
  * Opening only reads: the first call takes the lease. Throws StoreError `session-not-found`.
- *
  * @param point the resume point, if the caller has already found it
  */
 export async function resumeSession(parts: Parts, sessionId: string, point?: ResumePoint): Promise<Session> {

@@ -231,7 +231,6 @@ export class Session {
    * Decides a call that another program will run, such as an agent's own Edit or Read. If an acting tool is allowed,
    * its intent is durable when this returns; `conclude` records the outcome. Any other call in between interrupts it,
    * except admitted calls that only observe.
-   *
    * @throws Error if the tool's backend cannot watch such a run (see {@link ToolBackend.native}).
    */
   admit(call: NativeCall): Promise<AdmitCallResult> {

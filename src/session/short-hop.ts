@@ -20,10 +20,7 @@ export interface ShortHop extends Omit<HopOptions, 'to' | 'by'> {
   readonly summary?: string;
 }
 
-/**
- * Converts a hop of either form to hop options.
- * @param fields the fruit fields of the peripheral being left
- */
+/** Converts a hop of either form to hop options. @param fields the fruit fields of the peripheral being left */
 export function hopOptionsOf(hop: HopOptions | ShortHop, fields: readonly string[]): HopOptions {
   if (!('hop' in hop)) return hop;
   const { hop: to, reason, exit, summary } = hop;

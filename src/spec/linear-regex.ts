@@ -8,7 +8,6 @@ const LINEAR_MATCHES = 'matches_in_linear_time';
 /**
  * Compiles a regular expression that is searched in time proportional to the text. JavaScript's own engine backtracks:
  * `(a+)+$` and an agent's argument could stop hopgate for hours. The first pattern loads the engine.
- *
  * @throws Error if it is not a regular expression of RE2, which has no lookahead, lookbehind or reference to a group
  */
 function linearRegex(pattern: string): RE2JS {

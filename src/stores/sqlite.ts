@@ -57,7 +57,6 @@ export interface SqliteStoreOptions {
  * Evidence store in one SQLite file (WAL, synchronous FULL): acknowledged entries survive a crash and a power cut.
  * Several processes may open the same file; a session's lease allows one of them to write it. All waiting appends of a
  * process share one transaction.
- *
  * @throws StoreError `store-failed` if the file cannot be opened: another program's, a newer schema's, no permission.
  * @example
  * const store = sqliteStore('/home/me/.local/state/hopgate/evidence.db');

@@ -5,7 +5,6 @@ import type { PlannedCase } from './plan/planned-case.ts';
 /**
  * The generated tests as plain vitest files, by file name: one file per group. Each test lists the moves of its path,
  * so that a diff shows the transitions that a change of the specs adds, removes or moves.
- *
  * @param specs the spec set that the files name, relative to the folder in which they run
  */
 export function emitTestFiles(cases: readonly PlannedCase[], specs: string): { readonly [file: string]: string } {

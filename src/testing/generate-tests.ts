@@ -58,7 +58,6 @@ export interface GeneratedTests {
  * and reframe, every rule that can refuse, every visit's limits; for a large spec set, long walks over every edge. Each
  * test runs a real session with canned tools, and compares every answer with a second judgement of the spec that does
  * not use the gate.
- *
  * @param specs a spec set, or the path of one; `default` for the shipped one
  */
 export async function generateTests(specs: SpecSet | string, options: TestSpecsOptions = {}): Promise<GeneratedTests> {

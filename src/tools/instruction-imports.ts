@@ -24,7 +24,6 @@ const MAX_IMPORTED = 4 << 20;
  * program shows the target of `@../.env` in an instruction file to the model, regardless of the masks, and follows
  * imports from there to other files. So no file may import a masked file, and no instruction file may import a file
  * outside the root.
- *
  * @param path root-relative
  */
 export function importProblemOfText(envelope: ImportContext, path: string, text: string): string | null {
@@ -82,7 +81,6 @@ interface ShownFile {
 /**
  * Finds a masked or outside file that a client program shows its model, because an existing instruction file imports it
  * or is a link to it; null if there is none.
- *
  * @param above only the folders above this root-relative path are searched; if it is left out, all folders
  */
 export function findInstructionProblem(

@@ -25,7 +25,6 @@ const MAX_BYTES = 1 << 20;
  * the commands that a skill embeds (`` !`command` ``) and the hooks of its head without hopgate, so such a skill is
  * refused. All files of this name are judged, because the client decides which one it loads. Skills without a file in
  * `.claude` (of plugins, or built in) cannot be judged.
- *
  * @param configFolder the folder of the user's own settings; default: `~/.claude`
  */
 export function skillProblem(

@@ -32,7 +32,6 @@ const VIEW_COMMANDS = splitWords('open goto scroll_up scroll_down search_dir sea
 /**
  * Maps an act of another program's agent to calls of hopgate's tools, by its name and its words. This estimate is for
  * replays only, because the gate never decides by the text of a command.
- *
  * @param folder the folder of relative paths; paths below it become relative to it
  * @param open the file that an editor command without a path changes
  */

@@ -59,7 +59,6 @@ const atif = looseObject({
 /**
  * Reads a trajectory of SWE-agent (`.traj`), mini-swe-agent (`.traj.json`) or in the Agent Trajectory Interchange
  * Format. Returns null if the value has another form.
- *
  * @param id names the run in the report
  */
 export function readTrajectory(id: string, value: unknown): Trajectory | null {

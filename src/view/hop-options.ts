@@ -11,7 +11,6 @@ import type { HopOption, UnmetHopRequirement } from './view-state.ts';
 /**
  * Every hop from the present peripheral (outside of one: every start that somebody can use), with the gate's decision.
  * The request is assumed to have a reason, and the fruit that was observed so far. The working tree is not read.
- *
  * @param passedBefore true if all tests have passed once
  */
 export function judgedHopOptions(context: GateContext, passedBefore: boolean): readonly HopOption[] {

@@ -40,7 +40,6 @@ const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(
 
 /**
  * One self-contained HTML file that replays the recording. Its policy allows this script alone, and no connection.
- *
  * @param script the text of the page's bundle
  */
 export function renderRecordingPage(recording: Recording, script: string): string {

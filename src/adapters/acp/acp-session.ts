@@ -82,7 +82,6 @@ export class AcpSession {
 
   /**
    * Hops to a peripheral that the person at the editor chose.
-   *
    * @param by `mode` if the editor itself set the mode; it then gets no `current_mode_update`
    */
   async hop(to: string, by: 'mode' | 'option'): Promise<void> {

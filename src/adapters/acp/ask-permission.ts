@@ -5,7 +5,6 @@ import { type ApprovalQuestionOptions, renderApprovalQuestion } from '../core/ap
 /**
  * Asks the person at the editor for an approval, as a permission request. Only the choice `allow` is a yes: a closed
  * window, a cancelled turn or an unknown choice is a no.
- *
  * @param signal ends the question, for example because the operator answered elsewhere
  */
 export async function askPermission(

@@ -45,7 +45,6 @@ interface AcpOptions {
   readonly server: string;
   /**
    * Opens a session of hopgate and its MCP server.
-   *
    * @param editor where to ask for approvals
    * @param session the id of a session to continue; without it, a new session is opened
    */

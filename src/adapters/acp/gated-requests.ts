@@ -124,7 +124,6 @@ export async function callToolOrThrow(session: AgentSession, name: string, input
  * Answers a permission request of the inner agent: yes for a call of hopgate's MCP server, which decides it again, and
  * no for every other tool. A name must be the whole title or the whole tool name: a part of a title can be text of a
  * model.
- *
  * @param server the name of hopgate's MCP server, a name that no repository can guess
  */
 export function answerPermissionRequest(request: RequestPermissionRequest, server: string): RequestPermissionResponse {

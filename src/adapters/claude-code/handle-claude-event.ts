@@ -24,7 +24,6 @@ import type { StoredNativeCall } from './stored-native-call.ts';
 /**
  * Answers one hook event of Claude Code: the output and the exit code of the hook process. Never throws: an error
  * becomes a refusal with its reason.
- *
  * @param raw the JSON of the hook's standard input
  * @param env `HOPGATE_ROOT` names the repository if `HOPGATE_SESSION` is set too; otherwise it is the repository of
  *   `CLAUDE_PROJECT_DIR`, or of the event's `cwd`

@@ -38,7 +38,6 @@ export const recordHookEvent = async (
 /**
  * Appends the agent's new messages to its transcript. They come from Claude Code's transcript file, after the last
  * offset that was read, and from the event, which carries the last message.
- *
  * @returns the notes to store
  */
 export function recordAgentMessages({ host, record, event }: HookEventContext): ConversationRecord['notes'] {

@@ -35,7 +35,6 @@ export const NO_REPLY: HookReply = { kind: 'nothing' };
 /**
  * Renders a reply. A refusal is exit 2 with its reason on standard error, which the client obeys even if it cannot read
  * hopgate's JSON. Any other reply is one JSON document.
- *
  * @param notice shown to the person at the client; a refusal has no room for it
  */
 export function renderHookReply(reply: HookReply, notice: string | null): HookAnswer {

@@ -68,7 +68,6 @@ function openCalls(
 
 /**
  * Adds a warning for the operator to the notes of the conversation's record.
- *
  * @param unshown true to show the warning to the user with the next reply that can carry a message
  */
 export function addHookWarning(

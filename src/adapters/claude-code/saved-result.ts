@@ -6,7 +6,6 @@ import { textOf } from '../../base/json.ts';
  * True if a call of Claude Code reads a tool result of its own conversation. Claude Code saves a result that is too
  * long for its model in a file next to the transcript, and the model reads the parts that it needs. The model was
  * entitled to the whole result, so the call needs no decision.
- *
  * @param transcript the path of the conversation's transcript file, also that of a sub-agent
  */
 export function isReadOfSavedResult(

@@ -38,7 +38,6 @@ interface CodexQuestion {
 /**
  * Asks Codex, through its app server, which hooks it would run here and for the hash of each. Only Codex knows how it
  * computes the hashes.
- *
  * @throws Error if the program does not start, or does not list its hooks: it is too old, or its configuration is
  *   broken
  */

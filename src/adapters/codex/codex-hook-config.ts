@@ -25,7 +25,6 @@ export type CodexHooks = { readonly [event in CodexEvent]: readonly HookGroup[] 
 
 /**
  * The hooks in the form of Codex's configuration: `hooks` in hooks.json and in config.toml.
- *
  * @param command a shell command line
  */
 export const codexHooks = (command: string): CodexHooks => ({

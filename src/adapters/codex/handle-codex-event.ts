@@ -24,7 +24,6 @@ const refuse = (reason: string): HookAnswer => ({ exit: 2, stdout: '', stderr: `
 
 /**
  * Answers one hook event of Codex. Never throws: an error becomes exit 2 with the reason.
- *
  * @param event the parsed JSON of the hook's standard input
  * @param env the hook's environment: `HOPGATE_ROOT` names the repository, `HOPGATE_CODEX_SANDBOX` the sandbox mode that
  *   Codex was started with

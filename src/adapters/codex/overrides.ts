@@ -41,7 +41,6 @@ export const toOverrideArguments = (overrides: readonly Override[]): readonly st
 /**
  * A permission profile for Codex's own sandbox, with the peripheral's limits. Readable are the root without the masked
  * files, and the files that programs need to run. Writable are only the folders of the scope. There is no network.
- *
  * @param isInteractive true if a person sits at the screen; they are asked only the questions of hopgate's MCP server
  */
 export function sandboxOverrides(
@@ -103,7 +102,6 @@ export type McpServer =
 /**
  * Configures hopgate's MCP server. Its calls need no approval by Codex, because hopgate decides each, and its list of
  * tools follows every hop.
- *
  * @param name the name of the server, whose tools are `mcp__<name>__<tool>`; with hooks, a name that no other
  *   configuration knows
  */
@@ -137,7 +135,6 @@ export function hookOverrides(hooks: CodexHooks): readonly Override[] {
 /**
  * Marks hooks as trusted: Codex runs a hook only if its state contains the hash of the hook. Also enables the
  * hooks, because a profile (`codex --profile`) may have disabled them.
- *
  * @param off keys of the hooks to disable
  */
 export function trustOverride(hashes: { readonly [key: string]: string }, off: readonly string[] = []): Override {

@@ -10,7 +10,6 @@ const INNER: ReadonlySet<string> = new Set(['sleep', 'curr_time', 'request_user_
 /**
  * Reads a hook's `tool_name`. The namespace is removed only if the rest names a tool of Codex, so that no other tool
  * is taken for one. A hopgate tool is spelled as in the spec; an `inner` tool has no effect on the world.
- *
  * @param tools the tool ids of the spec set
  */
 export function parseCodexToolName(

@@ -5,7 +5,6 @@ import { joinList } from './language/format-words.ts';
 
 /**
  * The text of a refusal for a model: the problem, the remedy, the exact next call, and the calls available now.
- *
  * @param first the arguments of the first hop on the suggested path; null if no path is suggested
  */
 export function describeRefusal(denial: Denial, first: { readonly [field: string]: Json } | null): string {

@@ -54,7 +54,6 @@ export interface HookContext {
   /**
    * Reports a masked file that the client would show its model through an instruction file of the repository; null if
    * there is none.
-   *
    * @param near a root-relative path; only its folders are searched
    */
   instructionProblem(

@@ -77,11 +77,7 @@ export class ApprovalQuestions {
     );
   }
 
-  /**
-   * Asks for a yes to this call.
-   *
-   * @param hash the hash of the shown content
-   */
+  /** Asks for a yes to this call. @param hash the hash of the shown content */
   askYes(call: AgentCall, message: string, hash: string, isAgain: boolean, grants = false): InputRequiredResult {
     this.#sweep();
     const requestState = randomUUID();

@@ -10,7 +10,6 @@ const DENIAL_KEY = 'hopgate/denial';
  * Converts an answer to the result of `tools/call`. A refusal is a result with its remedy, never a protocol error.
  * Clients show their model the structured content instead of the text (Codex even for an error), so it is included only
  * if the text says nothing more.
- *
  * @param openTools the tools, if they have changed; null otherwise. Some clients show a list that is one request old,
  *   or never update it
  * @param part the first part of a text that is too long for one answer

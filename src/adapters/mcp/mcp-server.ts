@@ -9,7 +9,6 @@ import { ServerWithTasks, serveTasks, TASK_CAPABILITIES } from './tasks/task-pro
 
 /**
  * Makes a server for one connection, or for one stateless request.
- *
  * @param greets true if the client may ask for the server's introduction, which then includes the agent's situation
  */
 export async function makeMcpServer(host: McpHost, servedClient: ServedClient, greets = true): Promise<Server> {

@@ -48,7 +48,6 @@ export interface ReviewDocumentServer {
 /**
  * Serves a shared yjs document over the protocol of y-websocket. Each update is on disk before another replica gets it,
  * so a killed server continues with the same document.
- *
  * @throws Error with the system's code if it cannot listen
  */
 export async function serveReviewDocument(options: DocumentServerOptions): Promise<ReviewDocumentServer> {

@@ -30,7 +30,6 @@ export type RefusalsByTool = ReadonlyMap<string, ReadonlySet<string>>;
  * Proposes changes of a spec set for problems that at least `minReviews` reviews report: a longer time limit, or one
  * more tool that only observes. A refused tool that acts is left to the author, because refusing it may be the purpose
  * of the spec. Pure.
- *
  * @param refusedIn where each tool was refused, because reviews do not say it; for other tools, the peripherals that
  *   all reviews with the problem visited
  */

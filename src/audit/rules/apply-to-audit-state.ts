@@ -37,7 +37,6 @@ type EntryChange = Pick<Entry, 'sessionId' | 'peripheral' | 'tags'>;
 
 /**
  * Applies an entry to a state. It changes `state` itself, so that a log of any length needs little memory.
- *
  * @param body null if it cannot be read; `erased` if it was erased, so that only the entry's head is known
  * @param at epoch milliseconds
  */

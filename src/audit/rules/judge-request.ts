@@ -17,7 +17,6 @@ export const SESSION_CLOSED_PROBLEM = makeRuleProblem(
  * The rules of the pinned spec that a request breaks in a state: the second judgement. It uses only the spec and the
  * evidence, and no function of the gate, so that one mistake is not made twice. The problems are in the order of the
  * spec's rules: the gate must refuse with the code of the first one. Pure.
- *
  * @param now epoch milliseconds of the request; by default, the time of the last entry
  * @returns an empty list if the spec allows the request
  * @example findRuleProblems(state, { kind: 'stop' }) // [{ code: 'no-peripheral', … }] outside of a peripheral

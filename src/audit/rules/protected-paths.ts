@@ -91,7 +91,6 @@ function copiedFrom(name: string): readonly string[] {
 
 /**
  * True for a file in which git keeps the tokens of its remotes.
- *
  * @param names the path's names, as {@link asRead} returns them
  */
 function holdsGitCredentials(names: readonly string[]): boolean {

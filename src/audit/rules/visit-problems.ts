@@ -116,7 +116,6 @@ export function hopProblems(state: AuditState, request: RequestOfKind<'hop'>): r
 
 /**
  * Checks that the exit opens the target, and that the target's entry admits hops from the source.
- *
  * @returns the exit of the hop; undefined if there is none
  */
 function addEdgeProblems(

@@ -62,7 +62,6 @@ export class ApprovalAudit {
    * Compares an approval with the action that used it. The approval's view may have no title that the entries lack. Two
    * titles are exceptions: the next start shows the context of a hop (see {@link checkContext}), and only the gate
    * compares the lock files of an install with the tree.
-   *
    * @param id the approval that the entry names; null if it names none
    * @param at epoch milliseconds
    * @returns the approval; null if the entry names none, or another one than the recorded approval

@@ -51,7 +51,6 @@ function tagsFor(state: AuditState, peripheral: string | null, body: Body): read
 
 /**
  * Checks the head of an entry: place, mode, claim, subject, tags, type, author and the entry that it replies to.
- *
  * @param parent the id of the entry that it must reply to; null if it must reply to none
  */
 export function checkEntryHead(

@@ -7,7 +7,6 @@ const sha256 = (text: string): string => hash('sha256', text);
 /**
  * Checks one link of a chain on the stored bytes. It trusts that `entry` matches these bytes, as a store guarantees;
  * use `verifyChain` for entries from elsewhere.
- *
  * @returns null if the entry follows `last` and nothing was changed
  */
 export function checkChainLink(last: ChainHead, { entry, head, body }: StoredEntry): readonly ChainProblem[] | null {

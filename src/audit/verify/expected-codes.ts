@@ -17,7 +17,6 @@ const OF_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-
  * The codes with which the spec refuses a recorded request; empty if it allows the request. null if the recorded code
  * is one of them, or if facts outside of the evidence decided the refusal: a tool, a missing backend, the sandbox, the
  * approver, the working tree, or the parent session.
- *
  * @param at epoch milliseconds of the entry
  */
 export function expectedRefusalCodes(state: AuditState, body: DenialBody, at: number): readonly string[] | null {

@@ -21,7 +21,6 @@ interface InnerAgent {
  * Starts the ACP agent in a mount namespace. The repository, its git folder and hopgate's state are empty there, so
  * that the agent's own tools cannot reach them. The agent keeps the rest of the machine and the network, because it
  * must log in and reach its model.
- *
  * @throws CliError `no-agent`, `no-sandbox`
  */
 export async function startInnerAgent(io: Io, { root, command, unsafeNoSandbox }: InnerAgent): Promise<ChildProcess> {

@@ -20,7 +20,6 @@ export const splitAtCommas = (word: string): readonly string[] =>
 /**
  * Checks that `--approve` names something that can be approved: a destination, a mode, a tool whose calls need an
  * approval, or `all`.
- *
  * @throws CliError `usage`
  */
 export function checkApproveOption(names: readonly string[], { peripherals, modeGate, tools }: SpecSet): void {

@@ -23,7 +23,6 @@ export const findPendingRequestsOf = (io: Io, root: string): readonly PendingIte
 
 /**
  * Finds a request by its id: in the given repository, or in all of them if `root` is undefined.
- *
  * @throws CliError `unknown-request` with the nearest id; `ambiguous-request` if two repositories use the id.
  */
 export function findPendingRequest(io: Io, id: string, root: string | undefined): PendingItem {

@@ -17,7 +17,6 @@ const STEERING = [
 
 /**
  * The environment of Claude Code in a hopgate session.
- *
  * @param rules true if its command line has rules that deny or ask
  */
 export const claudeEnvironment = (env: Io['env'], session: string, root: string, rules = false): Io['env'] => ({

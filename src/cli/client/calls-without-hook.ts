@@ -19,7 +19,6 @@ import type { Io } from '../io.ts';
 /**
  * The calls of a session that Claude Code's or Codex's own transcript contains and that no hook reported: they bypassed
  * the session. Empty if the client has deleted its transcript.
- *
  * @param recorded the transcript that the hooks recorded
  */
 export function findCallsWithoutHook(

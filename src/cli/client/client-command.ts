@@ -21,7 +21,6 @@ export interface ClientCommand {
 /**
  * Parses hopgate's own options, which come first. From the first other word on, everything belongs to the client
  * program, with or without a `--`.
- *
  * @param name the name of the client program, and of the option that names another program
  * @param switches further options, without a value
  * @throws CliError `usage`

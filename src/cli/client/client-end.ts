@@ -44,7 +44,6 @@ export const mainConversationIdOf = ({ conversations }: Pick<ClientRun, 'convers
 
 /**
  * True if the user quit before the first conversation began: hooks then had nothing to report.
- *
  * @param transcripts the folder tree in which the client records its conversations
  */
 export const didUserQuitAtOnce = ({ isScript, conversations, begun }: ClientEnd, transcripts: string): boolean =>
@@ -63,7 +62,6 @@ function wroteSince(folder: string, since: string): boolean {
 
 /**
  * Prints the end of the session on stderr.
- *
  * @param missingHooks warnings about events that the hooks should have reported
  * @param next the command that continues the client's conversation: its name and its arguments
  * @param more further lines

@@ -12,7 +12,6 @@ import { findContinuedSessionId } from './continued-session.ts';
 
 /**
  * Opens the session for a client program, and records the operator's approvals in advance.
- *
  * @throws CliError if the options do not fit the session, or if another program uses it
  */
 export async function openClientSession(
@@ -45,7 +44,6 @@ export async function openClientSession(
 
 /**
  * Refuses a second approval that is separated by a space: the client program would take it for its prompt.
- *
  * @throws CliError `usage`
  */
 function checkList(

@@ -14,7 +14,6 @@ interface ClientCommandTexts {
 
 /**
  * Registers a command that starts a client program in a session.
- *
  * @param run receives the words after the command unchanged: commander would parse the program's own options as
  *   hopgate's
  */

@@ -7,7 +7,6 @@ const LATE_INTERRUPT = 2_000;
 /**
  * Runs a client program until it ends, and returns its exit code. The program owns the terminal meanwhile, so an
  * interrupt is left to the program.
- *
  * @param name the option that names another program: `claude` or `codex`
  */
 export function runClientProgram(

@@ -58,7 +58,6 @@ export const makeCodexArguments = ({
 /**
  * Asks Codex for the hashes of hopgate's hooks, and returns the setting by which Codex trusts them. It depends on no
  * session: the caller can ask while it opens the session, because Codex takes several hundred milliseconds to answer.
- *
  * @throws CliError `codex-failed`, `codex-too-old`, `hooks-off`
  */
 export async function askCodexHookTrust({ codex, root, env, hooks }: HookedCodex): Promise<Override> {

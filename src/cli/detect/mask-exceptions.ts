@@ -13,7 +13,6 @@ const MAX_EXCEPTIONS = 20;
 /**
  * Finds files that the default masks hide without need: git tracks them, and their text shows no secret. These are an
  * .npmrc without an account, public keys and certificates, and settings of tests (`__tests__/env/.env`).
- *
  * @param tracked the root-relative paths that git tracks
  */
 export function findFilesToUnmask(tree: ProjectFileReader, tracked: readonly string[]): readonly string[] {

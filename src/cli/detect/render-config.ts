@@ -26,7 +26,6 @@ interface QuoteStyle {
 
 /**
  * Writes one key of hopgate.yaml: lists of words on one line if they fit, everything else in block style.
- *
  * @param reasons a comment above each item of the value, in order
  */
 function renderKey(style: QuoteStyle, key: string, value: unknown, reasons: readonly string[] = []): string {

@@ -11,7 +11,6 @@ type ListSessions = (root: string) => Promise<readonly Completion[]>;
 /**
  * Completes the last of the words that follow the program's name. An empty list means that the shell should complete
  * file names.
- *
  * @param program the program, in which the named command must be loaded
  * @example await completeWords(program, ['graph', '--format', 's'], sessions) // svg, stately
  */

@@ -23,7 +23,6 @@ export interface Bridge {
 /**
  * Starts the bridge on the loopback interface. All messages are stored, so that a late watcher sees the whole history.
  * Requests from pages of other origins, and for host names that merely resolve to this machine, are refused.
- *
  * @param port 0 takes any free one
  * @param inspector the address of the page to show, if not Stately's
  * @throws CliError `port-in-use`

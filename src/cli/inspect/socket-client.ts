@@ -6,7 +6,6 @@ import type { Send } from './stately-inspector.ts';
 /**
  * Connects to a receiver by its address. If the connection breaks later, `onLost` is called once, and no further
  * message is sent.
- *
  * @throws CliError `bad-address` (usage) or `inspector-unreachable`
  */
 export async function connectToInspector(

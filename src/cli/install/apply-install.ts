@@ -29,7 +29,6 @@ export const withoutEqualChanges = (changes: readonly FileChange[]): readonly Fi
 /**
  * Writes the planned changes; each file is replaced as a whole. If a file has changed since it was read, nothing is
  * written. If a file cannot be written, all files are restored.
- *
  * @param keep a folder to keep, even if it becomes empty
  * @throws CliError `changed-meanwhile`, `unwritable`
  */

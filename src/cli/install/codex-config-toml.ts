@@ -26,7 +26,6 @@ const MARK = '# hopgate';
 /**
  * Appends hopgate's block to config.toml, and enables its features. Comments, order and every other value stay the
  * same: the parsed new text without hopgate's values is compared with the parsed old text.
- *
  * @throws CliError `malformed` if the file cannot be parsed; `taken` if it has a table of this name that hopgate did
  *   not write, or if no feature can be added to it
  */

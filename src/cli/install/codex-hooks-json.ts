@@ -13,7 +13,6 @@ interface InstalledHooks {
 
 /**
  * Adds hopgate's hooks to hooks.json, after all others.
- *
  * @param text the current text of the file; null if it does not exist
  * @throws CliError `malformed` if Codex would not accept the file
  */

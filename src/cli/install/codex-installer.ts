@@ -30,7 +30,6 @@ export const codexInstaller: Installer = { client: 'codex', install: planInstall
 /**
  * Plans the changes of `hopgate install codex`: hooks.json and config.toml of the user or of the repository. The trust
  * that Codex requires for hooks is always in the user's config.toml, because Codex reads it only there.
- *
  * @throws CliError `malformed` or `taken` if no change is possible without a loss
  */
 async function planInstall(target: InstallTarget): Promise<InstallPlan> {

@@ -17,7 +17,6 @@ export function setJsonKey(text: string | null, path: string, key: string, value
 
 /**
  * Parses a settings file that must be a JSON object.
- *
  * @throws CliError `bad-json` if the file is not a JSON object, which its client could not read either; the file is not
  *   changed.
  */

@@ -8,7 +8,6 @@ type Groups = { readonly [event: string]: readonly unknown[] };
 /**
  * Replaces hopgate's hooks in a settings file by `guard`, and keeps all other hooks. If nothing has to change, the text
  * stays the same, byte for byte.
- *
  * @throws CliError `bad-json`
  */
 export function replaceHopgateHooks(text: string | null, path: string, guard: Groups): string | null {

@@ -32,7 +32,6 @@ export function readOriginalCopies({ io }: InstallTarget, folder: string): Origi
 /**
  * The change that stores copies for an installation. A file gets no copy if it was changed since the last
  * installation, or if it contained hopgate's parts before the first installation.
- *
  * @param isPlain true if a file, by its path, contains nothing that hopgate wrote
  */
 export function changeThatStoresCopies(

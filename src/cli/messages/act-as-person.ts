@@ -21,7 +21,6 @@ const NAME = /^[a-z][a-z0-9-]*$/;
 
 /**
  * Opens the inboxes of a repository for a person. The caller must be able to read the operator's token.
- *
  * @throws CliError `invalid-name`, `no-sessions`
  */
 export async function withPersonInboxes<T>(

@@ -26,7 +26,6 @@ export async function withProgressLine<T>(io: Io, what: string, work: () => Prom
 /**
  * Shows a call that takes more than two seconds: at a terminal its output line by line above a line with the time,
  * elsewhere a note every half minute. Everything goes to stderr.
- *
  * @param pace the time before the first line and the interval of its updates, in milliseconds
  */
 export function showCallProgress(io: Io, what: string, pace = io.isTty ? TERMINAL : NO_TERMINAL): CallWithProgress {

@@ -21,7 +21,6 @@ type Result = Awaited<
 
 /**
  * Runs one line of the shell. Returns true if the shell must end.
- *
  * @param onCall called with a tool's call when it begins, and with null when it has ended
  */
 export async function runLine(

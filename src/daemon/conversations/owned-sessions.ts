@@ -163,7 +163,6 @@ export class OwnedSessions {
 
   /**
    * Records that this program works in a session, and the destinations and modes that the operator approved in advance.
-   *
    * @throws SessionBusyError if another program has claimed the session and still runs
    */
   async claim(root: string, sessionId: string, { approve }: Pick<SessionOwner, 'approve'>): Promise<void> {

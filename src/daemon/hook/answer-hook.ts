@@ -21,7 +21,6 @@ const faultAnswer = (why: string): HookAnswer => ({
 /**
  * Answers one hook event. Never throws. An unreadable event, a failed handler, an invalid answer and a missed deadline
  * are refusals, so that no fault allows a call.
- *
  * @param deadlineMs time limit of the handler
  */
 export async function answerHook(

@@ -32,11 +32,7 @@ interface DaemonRequest {
 export const daemonSocketPath = (env: Env): string => join(daemonFolder(env), 'socket');
 export const daemonTokenPath = (env: Env): string => join(daemonFolder(env), 'token');
 
-/**
- * Sends a request to this user's daemon.
- *
- * @throws NoDaemonError if none answers
- */
+/** Sends a request to this user's daemon. @throws NoDaemonError if none answers */
 export async function askDaemon(
   path: string,
   { env, pid = process.pid, signal, body, onPart }: DaemonRequest,

@@ -24,7 +24,6 @@ interface Launcher {
 /**
  * The command line for a client program's settings. Even if the program that it starts is missing, killed or crashes,
  * it exits with 0 and the complete answer, or with 2 and a reason on standard error, before the client's own timeout.
- *
  * @param client `claude-code`, `codex`
  */
 export function hookCommand(client: string, env: Env): string {

@@ -11,7 +11,6 @@ import { reviewTextOfRefusal, reviewTextOfTimeLimit } from './review-problems.ts
 /**
  * Builds a post-action review from a session's evidence since its last review. The agent's own words are added to the
  * facts and never replace them. Pure: the same entries give the same review.
- *
  * @param entries all entries of the session, in order
  * @param stated the agent's own words: `what-went-well`, `what-could-improve`, `suggestions`, `prediction-errors`,
  *   `questions`

@@ -64,7 +64,6 @@ function splitArgument(argument: string, text: string): { readonly words: readon
 /**
  * Judges the words of a git command by their text: sub-command, options, whether the scope ships, remote, branch and
  * paths. The backend judges what only the repository knows: commits, the branch of HEAD, links.
- *
  * @returns the parsed command if the scope grants it
  */
 export function judgeGitCommand(

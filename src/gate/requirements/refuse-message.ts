@@ -9,7 +9,6 @@ interface MessageRefusal {
 /**
  * Decides whether a session may get a message that asks for an effect: the mode of the recipient decides, whoever
  * sends. The clock only coordinates. A message never changes the mode. Pure.
- *
  * @param asked.isAway true if the recipient is a session of another machine
  * @returns null if the message may be delivered
  */

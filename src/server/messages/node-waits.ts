@@ -82,7 +82,6 @@ function tokensBehind(open: readonly BlockedSender[], address: string): Map<stri
 
 /**
  * The waits in the mail of a node as rows of this machine.
- *
  * @param ourWaits the waits of this machine
  * @param targets the recipients by the id of a delivered whistle that waits for its answer
  */

@@ -40,7 +40,6 @@ export async function readMessageWithReceipts(messages: MessageStore, message: M
 /**
  * Checks a person's message, and finds the repository that has its recipient. For a recipient on another machine, it is
  * the first repository that accepts the message.
- *
  * @throws ApiError `invalid-request`
  */
 export async function checkPersonDraft(

@@ -19,7 +19,6 @@ export class NewEntryNotifier {
   /**
    * Resolves when an entry arrives after this call, after `ms`, or when the signal is aborted. Call it before you read
    * the store, so that no entry is missed.
-   *
    * @param session null for all sessions
    */
   changed(session: string | null, ms: number, signal: AbortSignal): Promise<void> {

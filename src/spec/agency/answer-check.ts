@@ -8,7 +8,6 @@ type AnswerCheck = (answer: Json) => string | null;
 /**
  * Compiles the JSON Schema of an answer. Each call creates a compiler, because a compiler refuses a second schema with
  * the same `$id`.
- *
  * @throws Error if it is not a JSON Schema of the draft 2020-12
  */
 export function compileAnswerCheck(schema: Fields): AnswerCheck {

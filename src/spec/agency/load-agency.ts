@@ -16,7 +16,6 @@ import { findPlaceholders, hasHopgateHeading } from './prompt-template.ts';
 /**
  * Loads an agency folder: `peripherals.edn` or `peripherals.yaml`, and `agents.edn` or `agents.yaml`. Either may be
  * missing. Paths in it are relative to the folder.
- *
  * @throws SpecError with every problem of both files
  */
 export function loadAgency(folder: string): AgencySpec {

@@ -6,7 +6,6 @@ import type { SpecProblem } from './spec-problem.ts';
 /**
  * Reports the names in a scenario that its spec set lacks, and the codes that no denial has. In a step that expects a
  * denial, only the code is checked. A scenario for another spec set is not checked. Pure.
- *
  * @param codes the codes that a denial may have
  */
 export function checkScenario(

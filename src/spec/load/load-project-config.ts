@@ -11,7 +11,6 @@ export { DEFAULT_PROJECT_CONFIG, parseProjectConfig } from '../resolve/parse-pro
 
 /**
  * Loads `hopgate.yaml` from a repository's root.
- *
  * @returns `hash` is sha256 (hex) of the file's bytes; without a file the defaults, `found: false` and null
  * @throws {@link SpecError} with all problems of the file
  */

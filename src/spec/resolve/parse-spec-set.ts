@@ -23,7 +23,6 @@ export type ParsedSpecs<Name extends string, Value> =
 /**
  * Turns the texts of a spec set into the trusted value, or reports all problems of all files at once. Pure: reads
  * nothing.
- *
  * @param sources the files of the set; their names decide their kind (`gate.yaml`, `peripherals/edit.yaml`, `all.edn`)
  * @param catalogue `tools.yaml` and `scopes.yaml` to fall back on, entry by entry; `loadSpecs` gives the shipped ones
  * @example

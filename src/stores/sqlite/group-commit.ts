@@ -71,7 +71,6 @@ export class GroupCommit {
    * Runs `work` in the next transaction. If a job of the batch throws, all are rolled back and run a second time, each
    * under its own savepoint. If `work` throws a StoreError then, its writes are rolled back, `onRefusal` may write in
    * the same transaction instead, and the promise rejects with the error.
-   *
    * @param work receives true in its second run, whose error is final
    * @param durable false if the write may be lost in a power cut (other processes see it at once); its commit then
    *   waits for the disk only if another job of the batch does

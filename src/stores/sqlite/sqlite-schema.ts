@@ -159,7 +159,6 @@ export function openDatabase(file: string, busyMs: number): Database {
  * Opens the file without writing to it or its folder. SQLite reads a write-ahead log only with shared memory next to
  * the file. If that is missing, or if the schema is older, a private copy is opened and brought up to date instead.
  * `close` removes the copy.
- *
  * @throws StoreError `store-failed` as {@link openDatabase}
  */
 export function openReadOnly(file: string, busyMs: number): { readonly db: Database; readonly close: () => void } {

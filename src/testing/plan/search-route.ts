@@ -15,7 +15,6 @@ export function searchModelRoute<State, Move extends { readonly name: string }>(
 
 /**
  * Does the same as {@link searchModelRoute}, where `goalIn` returns the first accepted move of a state.
- *
  * @param spent keys of states from which no such move can be reached; a complete search without a result adds the
  *   states that it visited. Only for a `goalIn` that never accepts a move that it refused before.
  */

@@ -25,7 +25,6 @@ interface IndexRow {
 /**
  * A hash of the paths, modes and objects in git's index, without the times and sizes that git stores to detect changes;
  * empty if there is no index.
- *
  * @param path the index, which is not trusted
  * @returns null for a format that this reader lacks, and for a damaged index
  */
@@ -50,7 +49,6 @@ const copies = new Map<string, { readonly stamp: string; readonly copy: Buffer |
 /**
  * A copy of an index in which git assumes covered files to be unchanged, so that it neither reports nor stages their
  * covers; null if none of them is tracked, or the index cannot be read.
- *
  * @param covered files and folders
  */
 export function indexAssumingUnchanged(path: string, covered: readonly string[]): Buffer | null {

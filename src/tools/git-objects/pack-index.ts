@@ -6,7 +6,6 @@ const FAN_OUT = 256 * 4;
 /**
  * Returns a test that is true for the names of the objects in a pack. It reads the pack's `.idx`: sorted names after a
  * fan-out table (gitformat-pack, both versions).
- *
  * @param path of the `.idx`
  * @param nameBytes length of a name: 20, or 32 with sha256
  */

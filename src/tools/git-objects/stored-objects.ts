@@ -20,7 +20,6 @@ const EXPECTED_FILE = /^(?:multi-pack-index.*|pack-[0-9a-f]+\.(?:pack|idx|rev|bi
 /**
  * Lists regular files only, because hopgate would copy or mount the target of a link, and may read more than a command.
  * Only the folder of packs may be a link, to a place that a command can see.
- *
  * @param objects absolute real path of a repository's `objects`
  * @param seen folders that a command can see
  */

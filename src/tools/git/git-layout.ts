@@ -24,7 +24,6 @@ const SEALED = ['config', 'config.worktree', 'hooks', 'info', 'modules', 'common
  * the git folder, and only `configure` its configuration; a `configure` call takes only the name of a branch from the
  * agent. Pushing sees no work tree, and only the format settings of the repository's configuration. Only pushing has a
  * network, if the remote needs one.
- *
  * @throws LayoutError as {@link makeBaseLayout}
  */
 export function gitLayout(

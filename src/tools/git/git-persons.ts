@@ -20,7 +20,6 @@ const REPOSITORY_VARIABLES = /^GIT_(?!AUTHOR_|COMMITTER_|CONFIG_(?:GLOBAL|SYSTEM
  * The author and the committer of the operator's commits: from `GIT_AUTHOR_*` and `GIT_COMMITTER_*`, the configuration
  * of the repository, the user and the system, with their includes, as git selects them. Git runs outside the sandbox,
  * because the user's configuration is not in it. It reads configuration only, so no program of the repository runs.
- *
  * @returns null if git knows no name or no address; git's own guess from user and host is not used, because such an
  * address is invalid
  */

@@ -230,7 +230,6 @@ function rejectionReason(stdout: string): string | null {
 /**
  * Records the remote's branch as the upstream of a branch, with values of hopgate.yaml only. Git's own `push -u` would
  * need the repository's configuration, which a push does not see.
- *
  * @returns true if both settings were written
  */
 async function setUpstream(session: GitSession, remote: string, branch: string): Promise<boolean> {

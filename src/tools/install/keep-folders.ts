@@ -11,7 +11,6 @@ import { walkPathBeneath } from '../workspace/walk-beneath.ts';
  * Replaces whole paths of the root by their state on the overlay, for large folders such as `node_modules`: files,
  * folders and links, without set-id bits and nested repositories. Each path is copied next to the tree and replaced by
  * a rename, so that its content is always either the old or the complete new one.
- *
  * @param paths root-relative, not nested
  */
 export async function keepOverlayPaths(

@@ -13,7 +13,6 @@ const IDLE_MS = 24 * 60 * 60 * 1000;
 /**
  * The mounts of `cache:` for a test run. A folder that test runs write belongs to the session: it starts empty and no
  * other session sees it, because files of one run influence the next. A read-only folder is the operator's.
- *
  * @throws LayoutError if a folder to read is too wide
  */
 export function testCacheMounts({ envelope: { root, config }, sessionId }: ToolCall): readonly SandboxMount[] {

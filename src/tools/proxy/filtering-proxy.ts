@@ -45,7 +45,6 @@ const HOP_BY_HOP = new Set(
  * proxy resolves each name once and connects to the checked addresses only. If the operator's environment names a
  * proxy, the connection goes through that proxy by name; the addresses that this machine finds for the name are checked
  * nonetheless.
- *
  * @param list `hosts` of the command's configuration
  * @param env the operator's environment, for its `https_proxy`, `http_proxy` and `no_proxy`
  * @param onInsistence called when a command has tried the same refused destination `PROXY_LIMITS.refusals` times

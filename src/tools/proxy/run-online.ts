@@ -20,7 +20,6 @@ interface OnlineRun {
 /**
  * Runs a configured command with its variables, its secrets and, if it has `hosts`, with hopgate's proxy as its only
  * network. Secrets are masked in the output and in the names of hosts.
- *
  * @param key the command's key in hopgate.yaml, for messages: `deploy.publish`
  */
 export async function runConfiguredCommand(

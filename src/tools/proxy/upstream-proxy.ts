@@ -15,7 +15,6 @@ export interface UpstreamProxy {
  * The proxy that the operator's environment names for a destination; null if it is reached directly. As curl does:
  * `https_proxy` for tunnels, `http_proxy` for plain HTTP, else `all_proxy`, in either case of letters; `no_proxy` lists
  * exceptions (`example.com` with its subdomains, `.example.com`, `10.0.0.5:8080`, `10.0.0.0/8`, `*`).
- *
  * @returns a problem if the variable names no HTTP proxy
  */
 export function findUpstreamProxy(
@@ -77,7 +76,6 @@ export const operatorProxyRemedy = (host: string): string =>
 
 /**
  * Opens a tunnel through the operator's proxy.
- *
  * @throws if the proxy cannot be reached or refuses; the message names neither its user nor its password
  */
 export function openProxyTunnel(via: UpstreamProxy, target: HostAndPort): Promise<Socket> {

@@ -113,7 +113,6 @@ done
  * The command line of a command shell, which starts one bubblewrap after the other. The arguments that confine the
  * command are fixed; bubblewrap reads the remaining ones from a file, so the command line reveals nothing about the
  * command. If hopgate is killed, the parent-death signal kills that shell, bubblewrap and everything in the sandbox.
- *
  * @param runAs the uid that bubblewrap runs as; only root can change it
  * @param folder holds the message with the command, and the pipes
  */
@@ -246,7 +245,6 @@ const tooLong = () =>
  * reach the shell in the sandbox as variables, so they are not parsed outside. The script comes last, so a truncated
  * message runs nothing. The script waits for our "go", so the command never starts if hopgate is killed before
  * bubblewrap has set its parent-death signal.
- *
  * @throws SandboxError if a word contains a NUL, or the words are too long (then the cause's code is `E2BIG`)
  */
 export function commandMessage(

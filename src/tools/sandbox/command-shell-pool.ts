@@ -11,7 +11,6 @@ import { asSandboxError } from './sandbox.ts';
 export interface CommandShells {
   /**
    * Calls `work` with a shell that no other command uses at the same time.
-   *
    * @throws SandboxError if no shell can be started, or its limits cannot be enforced
    */
   use<T>(layout: SandboxLayout, runAs: HostUser | null, work: (shell: CommandShell) => Promise<T>): Promise<T>;

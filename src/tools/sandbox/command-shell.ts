@@ -67,11 +67,7 @@ export class CommandShell {
     void this.#exited.then(() => this.#onLine(null));
   }
 
-  /**
-   * Settles once the limits are in force and the shell can run a command.
-   *
-   * @throws SandboxError if that fails
-   */
+  /** Settles once the limits are in force and the shell can run a command. @throws SandboxError if that fails */
   async ready(): Promise<void> {
     try {
       await this.#ready;

@@ -67,7 +67,6 @@ export const toolchainSecretMounts = (folder: string): SandboxMount[] => secretM
 
 /**
  * Mounts that cover the secrets in a folder and the folders below it, down to a depth.
- *
  * @param openToAll true if the folder is world-readable, so that a file in it that is not world-readable is a secret
  */
 export function secretMountsIn(top: string, depth: number, openToAll: boolean): SandboxMount[] {

@@ -9,7 +9,6 @@ export interface NetworkTryCounter {
 /**
  * The kernel's own counters of a sandbox's network namespace. An open file keeps the namespace, so the last value can
  * be read after the command has ended.
- *
  * @param pid a process of the sandbox, on the host
  */
 export function countNetworkTries(pid: number): NetworkTryCounter {

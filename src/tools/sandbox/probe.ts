@@ -31,7 +31,6 @@ export interface ProbeResult {
 
 /**
  * Really tries every known escape from every layout. For `hopgate doctor --probe`.
- *
  * @throws SandboxError if the sandbox is not available
  */
 export async function probeSandbox(sandbox: Sandbox): Promise<ProbeResult[]> {

@@ -105,7 +105,7 @@ function acceptFor(
   };
 }
 
-/** What bubblewrap reports: the sandbox's first process, and the command's exit code (null until it ends). */
+/** Bubblewrap's report: the sandbox's first process, and the command's exit code (null until it ends). */
 interface Status {
   childPid: number | null;
   exit: number | null;

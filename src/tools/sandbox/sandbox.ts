@@ -74,7 +74,6 @@ export class SandboxError extends Error {
 
 /**
  * Runs a preparation step and wraps its error in a SandboxError.
- *
  * @throws SandboxError for example if the disk has no space for temporary files
  */
 export function asSandboxError<T>(work: () => T): T {
@@ -91,7 +90,6 @@ export interface Sandbox {
   readonly availability: SandboxAvailability;
   /**
    * Runs `argv` (without a shell) in `layout`; settles when all of its processes have exited.
-   *
    * @throws SandboxError if the sandbox is not available or cannot be set up; the command did not run.
    */
   run(layout: SandboxLayout, argv: readonly string[], options: CommandOptions): Promise<CommandResult>;

@@ -56,7 +56,6 @@ const changesExecutable = ({ lower, upper }: FileChange): boolean => (((lower?.m
 
 /**
  * The changes of an overlay without masked files and without files that were written with the same content.
- *
  * @param alsoCounts true for a file that counts as changed although its content is the same
  */
 function realChanges(
@@ -86,7 +85,6 @@ const gitName = ({ kind, path }: OverlayChange): string => (kind === 'folder' ? 
 /**
  * Replaces dropped changes that git ignores by their topmost ignored folder, such as a build folder. That folder counts
  * as an output if the command wrote a file in it.
- *
  * @param changes all changes of the command
  */
 export async function groupIgnoredChanges(

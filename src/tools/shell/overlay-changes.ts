@@ -27,7 +27,6 @@ export type OverlayChange =
 /**
  * Lists the changes of the overlay, folder by folder; a deleted folder is listed once. A deletion is a path that the
  * merged tree no longer shows, so whiteouts and opaque folders need no separate code.
- *
  * @param descend true to enter a new folder; otherwise only the folder itself is listed
  */
 export function listOverlayChanges(

@@ -39,7 +39,6 @@ const TOOLS: { readonly [id: string]: (context: ShellContext) => Promise<ToolRep
  *
  * On a host that cannot contain commands every call is refused with `sandbox-unavailable`, unless the operator allowed
  * the tools anyway (`envelope.unsafeNoSandbox`): then results carry `unsandboxed: true` and effects are `unobserved`.
- *
  * @param env the operator's environment, in which commands find their programs and variables
  */
 export function shellBackend(sandbox: Sandbox, env = () => process.env): ToolBackend {

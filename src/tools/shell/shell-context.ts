@@ -150,7 +150,6 @@ export interface ScannedCallTree extends TreeLayoutRequest, CoveredFiles {
 
 /**
  * Finds what the layouts of a call depend on; searches its repositories for masked objects.
- *
  * @throws the call's reason if it is aborted meanwhile
  */
 export async function inspectCallTree({ call, sandbox, env, overlay }: ShellContext): Promise<ScannedCallTree> {

@@ -17,7 +17,6 @@ const MAX_SESSIONS = 100;
  * Stores the number of tests of a passing run. A session starts with the number of the last run before it. Within a
  * session the number to compare with never falls, so neither the session's second run nor a run of another session
  * hides lost tests.
- *
  * @param state hopgate's own folder, which no command sees
  * @returns the earlier number; null if unknown
  */

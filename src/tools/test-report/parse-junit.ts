@@ -62,7 +62,6 @@ function parse(xml: string): Node[] | ReportProblem {
 /**
  * Collects the cases in some nodes. A suite that failed outside of its cases (a hook, a file that does not load) has
  * its own failure element, or states more failures and errors than its cases show; each counts as a failure.
- *
  * @returns the number of failures and errors that these nodes explain
  */
 function collect(nodes: readonly Node[], group: string, cases: Case[], tally: TestTally): number {

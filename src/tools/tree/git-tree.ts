@@ -145,7 +145,6 @@ export function gitRunner(
 
 /**
  * The current tree. Masked files count as committed: no test sees them, and they are never shipped.
- *
  * @param committed changes that are taken back, so that their files are as in the last commit
  */
 export async function computeGitTree(
@@ -168,7 +167,6 @@ export type IsOwnChange = (path: string) => boolean;
 
 /**
  * Describes the content that would ship if the session's own changes were committed and pushed.
- *
  * @param apart the session's changes in repositories inside the root, of which git here sees nothing
  */
 export async function describeContentToShip(

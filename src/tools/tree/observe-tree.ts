@@ -20,7 +20,6 @@ import {
 
 /**
  * Observes the current working tree. Writes nothing into the repository.
- *
  * @param isOwnChange the paths that a commit of the session may include; omit it if the shipped content is not needed
  * @param by the agent that a commit would name, and the operator's environment
  */

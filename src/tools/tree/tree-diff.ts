@@ -36,7 +36,6 @@ const MAX_NEW = 200;
  * Compares the working tree with the last commit, for a person to read. It runs outside the sandbox, so it runs no
  * program that the repository's configuration names, and looks into no submodule. Neither the index nor .gitattributes
  * hides a text that would be committed.
- *
  * @param mask patterns of files whose content is left out
  */
 export async function diffOfWorkingTree(

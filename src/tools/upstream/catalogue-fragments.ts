@@ -6,7 +6,6 @@ import { removeControlCharacters } from './stderr-tail.ts';
 /**
  * Writes entries of tools.yaml for a server's tools. Roles, effects and purposes are guesses, each marked `CHECK` for
  * review. The server's own descriptions are comments, to be read before an agent sees them.
- *
  * @param prefix prefix of the ids; `files` gives `files-read-file`
  */
 export function writeCatalogueFragments(

@@ -22,10 +22,7 @@ class MissingVariable extends Error {
 /** Variables that only hold locations; their values are not secret. */
 const PLAIN = new Set(['HOME', 'PATH', 'PWD', 'USER', 'LOGNAME', 'SHELL', 'TMPDIR', 'LANG', 'TERM']);
 
-/**
- * Fills the environment's values into a server's settings.
- * @throws {@link MissingVariable}
- */
+/** Fills the environment's values into a server's settings. @throws {@link MissingVariable} */
 export function fillServerSettings(server: UpstreamServer, env: Env): FilledServerSettings {
   const secrets = new Map<string, string>();
   const fill = (text: string): string =>

@@ -73,10 +73,7 @@ export class UpstreamConnection {
     return this.#clean(text);
   }
 
-  /**
-   * Lists the server's tools by name.
-   * @throws UpstreamDownError
-   */
+  /** Lists the server's tools by name. @throws UpstreamDownError */
   async tools(): Promise<ReadonlyMap<string, ListedTool>> {
     const up = await this.#ready();
     if (up.stale) {

@@ -137,7 +137,6 @@ async function connectVia(
 
 /**
  * Sends the request and reads the answer.
- *
  * @param check returns the connection's address if it may not answer; null if it may
  */
 function receiveAnswer(

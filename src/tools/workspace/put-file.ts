@@ -24,7 +24,6 @@ interface PutResult {
 /**
  * Creates or replaces the file of the argument `path` with the result of `compose`. All steps use the held file or
  * folder, so the checked file is the written one.
- *
  * @param compose gets the present content (null for a new file) and the root-relative path
  */
 export function putFileOfArgument(

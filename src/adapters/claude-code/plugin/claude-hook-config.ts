@@ -32,7 +32,6 @@ type ClaudeHooks = { readonly [event in ClaudeEvent]: readonly { readonly hooks:
 /**
  * The hooks in the form of Claude Code's settings and plugins. The command line is short, because the model reads it
  * with every refusal. The path of the shell is absolute, because a repository's settings can change PATH.
- *
  * @param script the path of the file with {@link printHookScript}, as a word of the shell
  */
 export function makeClaudeHooks(script: string): ClaudeHooks {
@@ -47,7 +46,6 @@ export function makeClaudeHooks(script: string): ClaudeHooks {
  * The script around the hook. It lets a call through only if the hook's output is an explicit allow, because the client
  * takes empty or unreadable output for an allow, even with `onFailure`. For events at the end of a turn, it reports an
  * error but does not block.
- *
  * @param command the shell command line that answers a hook
  */
 export const printHookScript = (command: string): string => `# Written by hopgate; changes made here are lost.
@@ -85,7 +83,6 @@ export const isGuardHookCommand = (command: unknown): boolean =>
  * Hooks for a repository's own settings, in addition to the plugin in `.claude/skills`. If Claude Code starts in a
  * folder below the root of the working tree, it reads those settings but not the plugin. No hook would decide then, so
  * these hooks refuse everything.
- *
  * @param script the path of the file with {@link GUARD_SCRIPT}, as a word of the shell
  */
 export function makeGuardHooks(script: string): {

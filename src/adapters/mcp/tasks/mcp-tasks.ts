@@ -53,7 +53,6 @@ export class McpTasks {
 
   /**
    * Adds a task.
-   *
    * @param seconds the deadline of the whistle
    * @param requestedTtl how long the client wants the result to be kept, in milliseconds from now
    * @param abort ends the wait

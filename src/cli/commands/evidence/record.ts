@@ -33,7 +33,6 @@ async function record(io: Io, ids: readonly string[], options: Options): Promise
 
 /**
  * Writes the recording of sessions of a repository to a file, whose absolute path it returns.
- *
  * @throws CliError `page-not-built`, `no-pin`, `no-sessions`
  */
 export async function writeRecording(io: Io, root: string, ids: readonly string[], out: string) {

@@ -168,7 +168,6 @@ interface VerifyOutput extends SessionVerification {
 
 /**
  * Verifies only the chain of a session without a pin, because there are no specs to compare its steps with.
- *
  * @param why the reason why a session of hopgate has no pin; null for a session of another program
  */
 async function verifyChainOnly(

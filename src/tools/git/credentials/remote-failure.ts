@@ -26,7 +26,6 @@ export const lastStderrLine = (stderr: string): string => stderr.trim().split('\
 
 /**
  * Translates an error of git or ssh into a remedy; null if the operator's configuration cannot fix it.
- *
  * @param stderr without secrets
  * @param shown where the presented credential is configured; null if none was presented
  * @param via the operator's proxy as `host:port`; null if git connects directly

@@ -8,7 +8,6 @@ const INTERVAL_MS = 200;
  * Limits the memory of a sandbox if no cgroup can: if its processes together use more, the largest one is killed, as in
  * a cgroup. A kernel limit for each process would also count reserved addresses, of which sanitizers need terabytes,
  * and would not apply to all processes together.
- *
  * @param firstProcessId returns the id of the sandbox's first process; null until it has started
  * @returns a function that ends the watch
  */

@@ -53,7 +53,6 @@ const NAMES_IN_GIT: { readonly [name: string]: Names } = { objects: 'objects', r
 /**
  * The start of a cached search, for a folder that may contain thousands of folders that rarely change: `node_modules`,
  * and git's folders of objects and refs. Null for any other folder.
- *
  * @param inGit the folder lies in a git folder
  */
 export function folderToSearchCached(path: string, name: string, inGit: boolean): CachedFolder | null {
@@ -67,7 +66,6 @@ const listingsByMasks = new WeakMap<readonly string[], Map<string, Listing>>();
 
 /**
  * The masked paths and the repositories in a cached folder. A folder inside is read again only if its state differs.
- *
  * @param masks identifies the patterns of `masked`
  */
 export function searchMaskedPaths(

@@ -12,7 +12,6 @@ const MAX_COVERS = 100;
 
 /**
  * The empty covers of masked files for which a read is detected. Those outside of `node_modules` come first.
- *
  * @param root absolute path of the repository
  */
 export function chooseWatchedCovers(root: string, covers: readonly MaskLayerFile[]): readonly string[] {
@@ -26,7 +25,6 @@ export function chooseWatchedCovers(root: string, covers: readonly MaskLayerFile
 /**
  * Maps each cover to true if a command read it, by its access time. Covers that the command wrote or moved are left
  * out. An open without a read does not count.
- *
  * @param upper the upper folder of the command's overlay; no link in it is followed
  */
 export function findCoversThatWereRead(

@@ -90,7 +90,6 @@ export interface BaseLayoutRequest {
 /**
  * A layout with the system's programs and the toolchains, without the repository. See {@link addMountsToLayout}.
  * Commands start in the root, so mount the root or set `chdir`.
- *
  * @throws LayoutError if the root is not a real absolute folder, or if the root or a toolchain is so wide that it
  *   contains the system.
  */

@@ -96,7 +96,6 @@ const indexMounts = (root: string, scan: TreeScan): SandboxMount[] =>
 
 /**
  * Mounts the repository of a linked work tree or submodule as an overlay, in which git may write.
- *
  * @param bytes maximum size of what a command writes
  * @param objects mounts that cover the objects of masked files
  */

@@ -14,7 +14,6 @@ export const isNonUtf8Name = (parent: string, name: string): boolean =>
 
 /**
  * Refuses a masked path if a name in it is not valid UTF-8: no mount can hide it from a command.
- *
  * @param folder root-relative
  * @throws LayoutError if there is such a path
  */

@@ -10,7 +10,6 @@ export const isPathTooLong = (path: string): boolean => Buffer.byteLength(path) 
 
 /**
  * The entries of a folder; empty if it cannot be listed.
- *
  * @throws LayoutError if its path is longer than the system allows
  */
 export function readFolder(path: string): Dirent[] {

@@ -42,7 +42,6 @@ const MAX_ENTRIES = 400_000;
 /**
  * Finds the masked and the protected paths of a repository. In `node_modules` and in git's folders of objects and refs,
  * only masked paths and repositories are searched, and unchanged folders are not read again.
- *
  * @throws LayoutError if the tree is too large to walk, because masked files that are not found would not be covered.
  */
 export function scanTree(root: string, masks: readonly string[], maxEntries = MAX_ENTRIES): TreeScan {

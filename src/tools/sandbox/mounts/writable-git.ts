@@ -60,7 +60,6 @@ export const gitFoldersBelow = (
  * Makes the git folders of a repository writable in an overlay. All that a command writes there is discarded with the
  * overlay. Masked objects stay hidden: git writes new objects to a folder in memory, and reads existing ones from a
  * copy without the masked ones at {@link objectsMount}.
- *
  * @param top the folder that the overlay shows; the git folders are in it
  * @param objects mounts that hide the masked files among the git objects
  * @param at index of the repository among those that are opened in one sandbox

@@ -35,7 +35,6 @@ const STASH = 'refs/stash';
  * Compares a repository with its state in the overlay after a command. Files are read as text; git does not run,
  * because the command may have written its configuration and hooks. The result only selects messages and protects the
  * agent's own work: the overlay's git folders never reach the repository.
- *
  * @param top the folder that the overlay shows
  * @returns null if no message is needed
  */

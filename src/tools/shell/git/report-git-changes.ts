@@ -63,7 +63,6 @@ function nextStep(lost: readonly string[]): string {
 
 /**
  * The report of a command that changed the overlay of `.git`.
- *
  * @param kept `files` if the command's changes of files are kept
  */
 export function reportGitChanges(

@@ -10,10 +10,7 @@ interface SearchLimits {
   readonly objects?: number;
 }
 
-/**
- * Searches for a win, breadth first. It plays every admissible command that names only things of the task. Returns a
- * shortest plan of such commands; null if the search finds none within its limits.
- */
+/** Searches breadth first, by commands on the task's things only. Returns a shortest plan; null at the limits. */
 export function searchPlan(
   house: House,
   { nodes = 20_000, objects: most = 2 }: SearchLimits = {},

@@ -243,10 +243,7 @@ async function renderWithWarning(at: HookEventContext, reply: HookReply): Promis
   return renderHookReply(reply, `hopgate: ${unshown}`);
 }
 
-/**
- * The reply after an error in a handler: a refusal. If a Stop hook has already kept the agent from stopping, it is only
- * a message, because an agent that can never stop would run forever.
- */
+/** The reply after an error: a refusal, but only a message if a Stop hook already kept the agent from stopping. */
 function answerAfterError(event: ClaudeHookEvent, error: unknown): HookAnswer {
   const why = errorText(error);
   if (event.fields['stop_hook_active'] === true)

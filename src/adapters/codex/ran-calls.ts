@@ -1,10 +1,7 @@
 import { fieldsOf, textOf } from '../../base/json.ts';
 import { type LoggedClientCall, readClientLog } from '../core/client-log.ts';
 
-/**
- * The calls that ran in a conversation, by Codex's own log of it. A call that a hook refused leaves no such item. A
- * missing file, and items in an unknown form, yield nothing.
- */
+/** The calls that ran, by Codex's own log, which has no item for a refused call. Unknown items yield nothing. */
 export function readCallsInCodexLog(file: string): readonly LoggedClientCall[] {
   return readClientLog(file).entries.flatMap(({ timestamp, type, payload }) => {
     const event = fieldsOf(payload);

@@ -14,10 +14,7 @@ export interface LoggedClientCall {
   readonly at: string;
 }
 
-/**
- * Reads the file from a byte offset; `end` is the offset after the last complete line. A missing file, and lines that
- * are not JSON, yield no entries.
- */
+/** Reads the JSON lines from a byte offset; other lines and a missing file give none. `end`: after the last line. */
 export function readClientLog(file: string, from = 0): { readonly entries: readonly Fields[]; readonly end: number } {
   const bytes = bytesFrom(file, from);
   const whole = bytes.subarray(0, bytes.lastIndexOf(LINE_BREAK) + 1);

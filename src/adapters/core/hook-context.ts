@@ -79,10 +79,7 @@ export interface HookContext {
   revokeCommand(command: string): Promise<boolean>;
   /** Adds events to the transcript of the conversation's session. Appends lines to a file, and never throws. */
   recordTranscript(record: ConversationRecord, ...items: readonly RecordedTranscriptItem[]): void;
-  /**
-   * Announces that a sub-agent is about to call one of hopgate's own tools over its parent's connection. The next such
-   * call belongs to this conversation and uses its session.
-   */
+  /** A sub-agent will call a tool of hopgate over its parent's connection. The next such call uses its session. */
   expectSubAgentCall(record: ConversationRecord, call: { readonly tool: string; readonly args: Json }): void;
 }
 

@@ -2,10 +2,7 @@ import { HOW_TO_ANSWER_NOTE, renderMessages } from '../../messages/render-messag
 import type { Message } from '../../ports/message-store.ts';
 import type { Session } from '../../session/session.ts';
 
-/**
- * By session: the messages that this process has shown to the agent and that are not acknowledged. A new process does
- * not know them, so it shows the messages again, with the same ids.
- */
+/** By session: shown messages that are not acknowledged. A new process shows them again, with the same ids. */
 const shownIds = new Map<string, Set<string>>();
 
 /** {@link takeNewMessages} as text; null if there are none. */

@@ -20,10 +20,7 @@ export const makeTurnBeginNote = async (session: Session): Promise<ConversationR
   [TURN]: (await session.evidence()).length,
 });
 
-/**
- * The work that is worth a review: something that this turn changed. null if there is none, if the session has been
- * reviewed (PAR) or is closed, or if it is in a peripheral that reflects.
- */
+/** A change of this turn, worth a review; null if there is none, or the session is reviewed, closed or reflecting. */
 export async function findUnreviewedWork(
   session: Session,
   notes: ConversationRecord['notes'],

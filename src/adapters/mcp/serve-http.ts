@@ -28,10 +28,7 @@ export interface HttpServing {
   close(): Promise<void>;
 }
 
-/**
- * Serves a session over Streamable HTTP, in both versions of the protocol. Clients of 2025 keep a connection under an
- * id of their own; clients of 2026-07-28 send stateless requests.
- */
+/** Serves a session over Streamable HTTP: with connections for clients of 2025, stateless for those of 2026-07-28. */
 export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): Promise<HttpServing> {
   const { address = '127.0.0.1', port = 0, token = randomUUID().replaceAll('-', ''), allowHosts = [] } = options;
   const guard: RequestGuardOptions = {

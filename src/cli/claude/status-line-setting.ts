@@ -23,10 +23,7 @@ export const isHopgateStatusLine = (stated: unknown, env: Io['env']): boolean =>
 const isStatusLine = (stated: unknown): stated is StatusLine =>
   isObject(stated) && (stated as Partial<StatusLine>).type === 'command' && typeof stated['command'] === 'string';
 
-/**
- * The setting that prints hopgate's status line, followed by the output of the user's own command. That command is one
- * word of the new command, byte for byte; its other settings are kept.
- */
+/** The setting that prints hopgate's status line, then that of the user's command, one word of the new command. */
 export function addHopgateStatusLine(own: unknown, env: Io['env']): StatusLine {
   if (isHopgateStatusLine(own, env)) return own as StatusLine;
   if (!isStatusLine(own) || own.command.trim() === '')

@@ -26,10 +26,7 @@ export function findContinuedSessionId(
   return record?.sessionId ?? null;
 }
 
-/**
- * The id of the newest transcript in the folder of this transcript; null if the folder does not exist. Claude Code
- * names a transcript by the id, Codex by the time and the id.
- */
+/** The id of the newest transcript next to this one, from its name (Codex: the time and the id); null without one. */
 function lastIn(transcript: string | undefined): string | null {
   if (transcript === undefined) return null;
   const folder = dirname(transcript);

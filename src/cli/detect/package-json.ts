@@ -134,10 +134,7 @@ export function detectPackageDeploys(tree: ProjectFileReader): readonly Detected
     }));
 }
 
-/**
- * The words of a command line that a shell would run as exactly these words: one command, nothing quoted, expanded,
- * joined or redirected. null for every other command line.
- */
+/** The words that a shell would run as one command, nothing quoted, expanded, joined or redirected; else null. */
 export function splitUnquotedWords(line: string): readonly string[] | null {
   const words = line.trim().split(/\s+/);
   return words.every((word) => /^[\w./:@%+,=-]+$/.test(word)) && !/^\w+=/.test(words[0]!) ? words : null;

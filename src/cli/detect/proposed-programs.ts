@@ -86,10 +86,7 @@ export function proposePrograms(
 /** A folder for `cache`: one that test runs share, or one of the operator's, relative to the home folder. */
 export type ProposedCache = string | { readonly read: string };
 
-/**
- * Per ecosystem: `sign`, a file that proves downloaded modules are used; `folders`, where they are stored; `unless`, a
- * file that proves they are vendored or replaced.
- */
+/** `sign`: a file that proves modules are used; `folders`: their places; `unless`: a file that proves them vendored. */
 const EXTERNAL: readonly {
   readonly sign: readonly [file: string, RegExp];
   readonly unless?: readonly [file: string, RegExp];

@@ -102,10 +102,7 @@ export class Conversations {
     });
   }
 
-  /**
-   * The session for an MCP server: the session that the environment names; otherwise the session of the same client
-   * program's hooks; otherwise a new one, which those hooks then use.
-   */
+  /** The session for an MCP server: the environment's, else that of its client's hooks, else a new one for both. */
   async attach(root: string, agent: string, caller: CallingProcess): Promise<string> {
     const files = this.#owned.files(root);
     return withFileLock(files.lock, this.#owned.deadline(), async () => {

@@ -230,10 +230,7 @@ async function putWaits(
   for (const { messages } of boxes) await messages.putWaits(node, rows);
 }
 
-/**
- * Ends the waits of this machine that are part of a circle. A whistle that closes a circle is refused on arrival, so
- * only circles that two machines closed at the same moment are left.
- */
+/** Ends this machine's waits in a circle. Only circles that two machines closed at the same moment reach this point. */
 async function endCircles(boxes: readonly NodeInbox[], node: string): Promise<void> {
   const now = Date.now();
   let rows = await waitsOf(boxes, now);

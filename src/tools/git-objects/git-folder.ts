@@ -48,10 +48,7 @@ export function foldersWithGitHead({ gitDir, commonDir }: Pick<GitFolder, 'gitDi
   return [...new Set([commonDir, gitDir, ...linked])];
 }
 
-/**
- * Possible work trees of a repository in the tree: none, the folder around it, the path of a submodule, the one in its
- * configuration, or a folder whose `.git` file names it.
- */
+/** Possible work trees: none, the folder around it, a submodule's, the configured one, or one whose `.git` names it. */
 function prefixesOf(root: string, gitDir: string, named: readonly string[]): string[] {
   const path = relative(root, gitDir);
   const [outer, module] = /^(.*?)\/modules\/(.*)$/.exec(gitDir)?.slice(1) ?? [];

@@ -11,10 +11,7 @@ export interface VirtualEnv {
   readonly isOutside: boolean;
 }
 
-/**
- * The repository's virtual environment, as if activated: its `.venv`, or the one that Pipenv or Poetry keeps in the
- * home folder. Null if there is none, or if the operator has activated one.
- */
+/** The repository's virtual environment: `.venv`, or Pipenv's or Poetry's. Null without one, or if one is active. */
 export function findVirtualEnv(root: string, env: Env): VirtualEnv | null {
   if (env['VIRTUAL_ENV']) return null;
   const own = join(root, '.venv');

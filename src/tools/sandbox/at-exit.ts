@@ -1,9 +1,6 @@
 const tasks = new Set<() => void>();
 
-/**
- * Runs a task when the process exits. The newest task runs first, so that shells are killed before their folder is
- * removed. All tasks share a single listener; an error that a task throws is ignored.
- */
+/** Runs a task when the process exits, the newest first, so that shells end before their folder. Errors are ignored. */
 export function runAtProcessExit(task: () => void): void {
   if (tasks.size === 0) process.once('exit', runAll);
   tasks.add(task);

@@ -204,10 +204,7 @@ function readFifo(path: string): Socket {
   return new Socket({ fd, readable: true, writable: false });
 }
 
-/**
- * Opens the writing end of a command's stdin. It is a pipe, so that a password never lies in a file. It is opened for
- * reading and writing, so that opening does not block.
- */
+/** Opens a command's stdin: a pipe, so that no file has a password, and read-write, so that opening does not block. */
 function writeFifo(path: string): Socket {
   const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
   return new Socket({ fd, readable: false, writable: true }).on('error', () => {});

@@ -105,10 +105,7 @@ const lastNames = (path: string, count: number): string => path.split('/').slice
 /** Maximum number of masked files in a result. */
 const MAX_NAMED = 10;
 
-/**
- * Without a network, package managers give up at their first failure instead of after minutes, and pnpm runs as it is
- * instead of fetching the version that package.json names.
- */
+/** Without a network, package managers fail at once instead of after minutes, and pnpm fetches no other version. */
 export const layoutPartsWithoutNetwork = ({ env, mounts }: SandboxLayout): Pick<SandboxLayout, 'env' | 'mounts'> => ({
   env: { ...NO_RETRIES, ...env },
   mounts: [...mounts, PNPM_SETTINGS],

@@ -234,10 +234,7 @@ function replacedBy(mine: readonly TreeChange[], staged: readonly TreeChange[]):
   return Object.fromEntries(others.map(({ path, now }) => [path, now?.blob ?? null]));
 }
 
-/**
- * Returns a test: true for a path that some peripheral may change. If no peripheral may change files, it is true for
- * all paths. Masked and protected paths never ship.
- */
+/** Tests if some peripheral may change a path, or if none may change any. Masked and protected paths never ship. */
 export function makeShippableTest({ config }: Pick<CallEnvelope, 'config'>): IsOwnChange {
   const masked = compileMasks(config.mask);
   const scopes = Object.values(config.scopes).filter((write) => write.length > 0);

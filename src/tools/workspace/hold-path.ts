@@ -14,10 +14,7 @@ export type HeldPath = ExistingPath | PathToCreate;
 /** Checks a root-relative path as written or with links resolved; null if the envelope allows it. */
 type PathCheck = (segments: readonly string[]) => { readonly message: string; readonly remedy: string } | null;
 
-/**
- * Holds the object that a call's argument names, if the envelope allows it. Both the written path and the real path
- * must be allowed, so a link adds no rights. The caller must close it.
- */
+/** Holds what a call's argument names, if both the written and the real path are allowed. The caller must close it. */
 export function holdPathArgument(
   call: ToolCall,
   argument: string,

@@ -3,10 +3,7 @@ import { MAX_PATH_BYTES, URL_START_PATTERN } from '../../spec/policy/limits.ts';
 import type { Json } from '../../spec/types.ts';
 import { invalidArgumentStop, outOfScopeStop, type ToolStop } from './tool-stop.ts';
 
-/**
- * Parses an agent's path into segments under the root. The path may be relative to the root or absolute inside it. `.`
- * and `..` are resolved lexically. Does not access the disk.
- */
+/** Parses a path, relative or inside the root, into segments under it. Resolves `.` and `..` without the disk. */
 export function parsePathArgument(
   root: string,
   argument: string,

@@ -19,10 +19,7 @@ export interface SearchRoot {
   close(): void;
 }
 
-/**
- * Holds the start of a search (`path`, default the root). ripgrep works by names, so every result is looked up again
- * under the root before it is accepted: see `hold`.
- */
+/** Holds the start of a search (`path`, default the root). ripgrep works by names, so `hold` checks every result. */
 export function holdSearchRoot(call: ToolCall, anchors: Anchors): SearchRoot | ToolStop {
   const { root, scope } = call.envelope;
   if (scope.read === 'none')

@@ -25,10 +25,7 @@ export interface TranscriptFile extends TranscriptSink {
   add(...items: readonly RecordedTranscriptItem[]): void;
 }
 
-/**
- * Writes a transcript to a private file (0600), one item per line. It continues after the items of other writers,
- * because several processes may answer the hooks of one conversation.
- */
+/** Appends a transcript to a private file (0600), one item per line, after the items of other processes. */
 export function transcriptTo(file: string, { clock = Date, onError }: TranscriptFileOptions = {}): TranscriptFile {
   let end: End = { items: 0, bytes: 0 };
   let missing = 0;

@@ -11,10 +11,7 @@ const SECONDS = 60;
 /** Variables that forbid prompts, because a helper has no terminal and no window. */
 const UNATTENDED = { GIT_TERMINAL_PROMPT: '0', GCM_INTERACTIVE: 'never', GIT_ASKPASS: 'true', SSH_ASKPASS: 'true' };
 
-/**
- * Runs a program of the operator, with git's protocol for credential helpers, to get the user name and the password. It
- * runs as hopgate's user, outside the sandbox and outside the repository.
- */
+/** Asks a program of the operator, by git's protocol for credential helpers, outside the sandbox and repository. */
 export async function askCredentialHelper(
   command: readonly string[],
   { url }: NetworkTarget,

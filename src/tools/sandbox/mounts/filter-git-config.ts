@@ -45,10 +45,7 @@ function keptSection(
   return { name: sub === undefined ? kind : `${kind} "${sub}"`, keys: table[kind]! };
 }
 
-/**
- * Returns only the format settings of a repository's configuration. They replace the whole configuration in a sandbox
- * in which its addresses and programs must have no effect.
- */
+/** Returns only the format settings, for sandboxes in which a repository's addresses and programs have no effect. */
 export const keepGitFormatSettings = (config: string): string => keptSettings(config, false);
 
 /** Returns the configuration that commands see: format settings, and remotes and branches without secrets. */

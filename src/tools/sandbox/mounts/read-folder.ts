@@ -19,10 +19,7 @@ export function readFolder(path: string): Dirent[] {
   return valueOr(() => readdirSync(path, { withFileTypes: true }), [], ['EACCES', 'ENOENT', 'ENOTDIR', 'ELOOP']);
 }
 
-/**
- * True if the folder exists and hopgate may not list it. A command may still know names in it, or change its
- * permissions in an overlay, so masks could not be enforced there.
- */
+/** True if hopgate may not list an existing folder. Masks cannot hold there: a command may know names in it. */
 export function isUnlistableFolder(path: string): boolean {
   try {
     accessSync(path, constants.R_OK);

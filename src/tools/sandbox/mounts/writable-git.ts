@@ -11,10 +11,7 @@ const objectsMount = (at: number): string => `/var/git-objects${at === 0 ? '' : 
 /** Maximum size in bytes of the git objects that a command may write to memory. */
 const OBJECTS_BYTES = 256 << 20;
 
-/**
- * Files of a git folder that name programs, other repositories or patterns. They are read-only even where git may write
- * its folder to memory, so that a command that changes them fails at once.
- */
+/** Git's files that name programs, repositories or patterns: read-only even in memory, so that a change fails at once. */
 const SEALED = ['hooks', 'info', 'modules', 'commondir', 'gitdir'];
 
 /** The two folders of a repository: its own part (HEAD, index), and the part that linked work trees share. */

@@ -8,10 +8,7 @@ import type { OverlayChange } from '../overlay-changes.ts';
 import type { ScannedCallTree } from '../shell-context.ts';
 import { findGitChanges, GIT_CONFIG_CHANGED_PHRASE, type GitChanges } from './git-changes.ts';
 
-/**
- * The changes that a command made in the repository's git folder. They are in the overlay of the root, or in a second
- * overlay if the git folder lies outside. Null if no message is needed.
- */
+/** A command's changes of the git folder, in the root's overlay or one of its own. Null if no message is needed. */
 export function findGitChangesOfRoot(
   root: string,
   { outer: [outer], gitFiles }: ScannedCallTree['scan'],

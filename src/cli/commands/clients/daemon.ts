@@ -8,7 +8,7 @@ import type { CliCommand } from '../../cli-command.ts';
 import { askDaemonStatus, stopDaemon } from '../../daemon-status.ts';
 import { type Io, print, printJson, printRemark } from '../../io.ts';
 import { onTerminationSignal } from '../../on-signal.ts';
-import { checkTelemetryOption, telemetryOption } from '../../shared-options.ts';
+import { checkTelemetryOption, telemetryOption, wholeNumberParser } from '../../shared-options.ts';
 
 export function configureCommand(command: CliCommand, io: Io): void {
   command
@@ -22,10 +22,10 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .description(
       'Runs the daemon in the foreground, and replaces the programs that client programs run for their hooks.',
     )
-    .option('--idle-minutes <n>', 'end after this many minutes without a request', '15')
+    .option('--idle-minutes <n>', 'end after this many minutes without a request', wholeNumberParser(525_600, 1), 15)
     .addOption(telemetryOption())
-    .action((options: { readonly idleMinutes: string; readonly telemetry?: boolean | 'contents' }) =>
-      start(io, Number(options.idleMinutes), options.telemetry),
+    .action((options: { readonly idleMinutes: number; readonly telemetry?: boolean | 'contents' }) =>
+      start(io, options.idleMinutes, options.telemetry),
     );
   command
     .command('status')
@@ -40,7 +40,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
 async function start(io: Io, idleMinutes: number, spans: boolean | 'contents' | undefined): Promise<void> {
   const telemetry = await checkTelemetryOption(spans);
   const { serveDaemon } = await import('../../../daemon/serve-daemon.ts');
-  const daemon = await serveDaemon({ env: io.env, telemetry, ...(idleMinutes > 0 ? { idleMinutes } : {}), waitMs: 0 });
+  const daemon = await serveDaemon({ env: io.env, telemetry, idleMinutes, waitMs: 0 });
   if (!daemon) {
     const found = await askDaemonStatus(io);
     printRemark(io, (found && otherInstallation(found.entry)) ?? 'a daemon is running already');

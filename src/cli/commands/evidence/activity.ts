@@ -12,7 +12,7 @@ import { withExistingSessions } from '../../choose-sessions.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, print, printJson, printRemark, printResult, readNamedFile } from '../../io.ts';
 import { findSession, withCreatedEvidence } from '../../open-store.ts';
-import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { type RootOption, resolveRootOption, rootOption, wholeNumberParser } from '../../shared-options.ts';
 import { formatTable } from '../../table.ts';
 
 interface Options extends RootOption {
@@ -30,7 +30,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     )
     .argument('<session>', 'the id of the session, or its first characters; with --import the whole id')
     .addOption(rootOption())
-    .option('--limit <n>', 'the number of events, 1 to 1000', Number, 20)
+    .option('--limit <n>', 'the number of events, 1 to 1000', wholeNumberParser(1000, 1), 20)
     .option('--after <cursor>', 'the next page: the cursor that the last page printed')
     .option('--entries', 'list entries instead of events')
     .option('--edn', 'print EDN, one form per line')

@@ -58,14 +58,15 @@ async function replayAll(io: Io, ids: readonly string[], options: Options): Prom
       'no-specs',
     );
   const specs = options.specs === undefined ? null : await loadSpecs(resolveSpecsOption(io, options.specs));
-  const config =
-    options.config === undefined ? null : (await loadProjectConfig(resolve(io.cwd, options.config))).config;
+  const stated = options.config === undefined ? null : await loadProjectConfig(resolve(io.cwd, options.config));
+  if (stated?.found === false)
+    throw usageError(`there is no hopgate.yaml in ${options.config}`, 'Name its folder with --config DIR.');
   const replayed = await withEvidence<readonly SessionReplay[]>(root, io.env, [], async (store) => {
     const all: SessionReplay[] = [];
     for (const session of await chooseSessions(store, ids)) {
       const pin = await readPinOrThrow(store, session);
       const entries = store.entries(session.sessionId);
-      const other = { specs: specs ?? pin.specs, config: config ?? pin.config };
+      const other = { specs: specs ?? pin.specs, config: stated?.config ?? pin.config };
       all.push(await replayDecisions(pin, other, session.sessionId, entries, (hash) => store.getBlob(hash)));
     }
     return all;

@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { toShellWord } from '../../src/base/text.ts';
@@ -80,6 +82,18 @@ describe('a line typed into the shell', () => {
       'status',
     );
     expect(unknown.out).toMatch(/mode-not-allowed: .*dance[\s\S]*peripheral +explore/);
+  });
+
+  it('writes a hop or a reset that a remedy names as a command of the shell', async () => {
+    const { out } = await typed('mode diagnose', 'start explore', 'hop nowhere');
+    expect(out).toContain('→ Write hop edit --exit found-target. Possible now: hop edit --exit found-target | ');
+    const here = machine({ ...FILES, 'hopgate.yaml': 'specs: own\n' });
+    cpSync('specs', join(here.root, 'own'), { recursive: true });
+    const gate = join(here.root, 'own/gate.yaml');
+    writeFileSync(gate, readFileSync(gate, 'utf8').replace(/ {2}- \{ from: execute, to: discuss.*\n/, ''));
+    await here.run('trust', '--yes');
+    const stuck = await here.feed('mode diagnose\nmode execute\nmode discuss\n', 'shell', '--yes');
+    expect(stuck.out).toContain('→ Type mode discuss --reset.');
   });
 
   it('names all requirements of deploy from the start, and names a missing message at the last hop', async () => {

@@ -190,9 +190,10 @@ const asShellCommands = (text: string): string =>
     .replaceAll(/with fruit: \{"([\w-]+)": "…"\}/g, 'with --fruit.$1 "…"')
     .replaceAll(/hop to ([\w-]+) with exit ([\w-]+)/g, 'hop $1 --exit $2')
     .replaceAll(
-      /([Ll])et the operator reset the mode to ([\w-]+)/g,
-      (_, l, to) => `${l === 'L' ? 'T' : 't'}ype mode ${to} --reset`,
+      /([Aa])sk the operator to reset the mode to ([\w-]+)/g,
+      (_, a, to) => `${a === 'A' ? 'T' : 't'}ype mode ${to} --reset`,
     )
+    .replaceAll(/([Ww])rite \{"to":"([\w-]+)","exit":"([\w-]+)","reason":"…"\}/g, '$1rite hop $2 --exit $3')
     .replaceAll(/(?:([Cc])all )?mode\((\{[^{}]*\})\)/g, (_, c: string | undefined, call: string) => {
       const { to, summary } = JSON.parse(call) as { readonly to: string; readonly summary?: string };
       return `${c === undefined ? '' : c === 'C' ? 'Type ' : 'type '}mode ${to}${summary === undefined ? '' : ' --summary "…"'}`;

@@ -37,5 +37,5 @@ async function hop(io: Io, id: string, to: string, { exit, reason, ...options }:
   if (!answer.ok) io.exitCode = 1;
   if (io.json) printJson(io, { session, ...answer, evidence: answer.evidence.map(({ id: entry }) => entry) });
   else if (answer.ok) print(io, `${chosen.agent} is in ${to} now.`);
-  else print(io, formatDenial(io, answer.denial, ''));
+  else print(io, formatDenial(io, answer.denial, '').replace(/Write \{.*?\}\. /, ''));
 }

@@ -231,11 +231,7 @@ function routeRefusal(id: string, { via }: RunRoutingData): RunFailure | null {
       'Correct the location of the agent in the registries of these nodes.',
     );
   if (via.length >= MAX_HOPS)
-    return new RunFailure(
-      'too-many-hops',
-      `the run passed ${MAX_HOPS} nodes`,
-      'Correct the url of the agent in the registry.',
-    );
+    return new RunFailure('too-many-hops', `the run passed ${MAX_HOPS} nodes`, 'Correct the url in the registry.');
   return null;
 }
 

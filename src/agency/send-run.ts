@@ -55,11 +55,7 @@ export function sendRunsOverHttp(url: string, token: string | null): SendRun {
 }
 
 export const agentUnreachableFailure = (reason: string): RunFailure =>
-  new RunFailure(
-    'agent-unreachable',
-    `the agent cannot be reached: ${reason}`,
-    'Send the run again with the same key.',
-  );
+  new RunFailure('agent-unreachable', `the agent cannot be reached: ${reason}`, 'Repeat the run with the same key.');
 
 /** Maximum number of requests to cancel a run on its node, and the time limit of each, in milliseconds. */
 const [CANCEL_TRIES, CANCEL_MS] = [5, 2_000];

@@ -10,9 +10,7 @@ const REMEDIES = {
     operator: 'Read what changed, then run "hopgate trust".',
   },
   'state-dir-inside-root': forBothReaders('Set XDG_STATE_HOME to a folder outside of the root.'),
-  'state-dir-unwritable': forBothReaders(
-    'Make the state folder writable, or set XDG_STATE_HOME to a folder of your own.',
-  ),
+  'state-dir-unwritable': forBothReaders('Make the state folder writable, or set XDG_STATE_HOME to your own folder.'),
   'state-dir-unsafe': forBothReaders('Move the state folder away, or set XDG_STATE_HOME to a folder of your own.'),
 } as const;
 

@@ -152,11 +152,7 @@ async function routeRequest(c: Context, route: HttpRoute, services: ServerServic
           'this address needs a token',
           'Send "Authorization: Bearer TOKEN"; "hopgate serve" prints where the tokens are.',
         )
-      : new ApiError(
-          'not-authenticated',
-          'the login of this page has ended',
-          'Run "hopgate serve --open" in a terminal.',
-        );
+      : new ApiError('not-authenticated', 'the login of this page has ended', 'Run "hopgate serve --open" again.');
   const path = parsePart(route.path, c.req.param(), 'path');
   checkAccess(route, who, path);
   const query = parsePart(route.query, c.req.query(), 'query');

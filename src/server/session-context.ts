@@ -128,11 +128,7 @@ async function filesOf(
         read.denial.remedy,
       );
     if (read.outcome === 'failed')
-      throw new RunFailure(
-        'context-refused',
-        `${path}: ${read.error?.message ?? 'it cannot be read'}`,
-        'Name another file.',
-      );
+      throw new RunFailure('context-refused', `${path}: ${read.error?.message ?? 'unreadable'}`, 'Name another file.');
     text += `${text === '' ? '' : '\n\n'}${path}:\n${String(fieldsOf(read.result)['text'] ?? '')}`;
     // Each server of the agency refuses a run with a larger context.
     if (text.length > MAX_CONTEXT_CHARS)

@@ -133,7 +133,7 @@ async function authenticate(message: PipelineMessage, { messages }: SocialServic
   else if (name === CLOCK || !/^[a-z][a-z0-9-]*$/.test(name))
     throw new StageFailure(
       'not-authenticated',
-      `"${name}" is not the name of a person`,
+      `"${name}" is not a person's name`,
       'Use lowercase letters, digits and "-".',
     );
   else {
@@ -148,11 +148,7 @@ async function mode(message: PipelineMessage): Promise<void> {
     throw new StageFailure('invalid-message', `the id "${id}" contains "@"`, 'Use letters, digits and "-" in the id.');
   const isText = typeof payload === 'string' && payload.trim() !== '';
   if (!isText && !isObject(payload))
-    throw new StageFailure(
-      'invalid-message',
-      'the payload is neither a text nor an object',
-      'Send a text or an object.',
-    );
+    throw new StageFailure('invalid-message', 'the payload is neither a text nor an object', 'Send one of them.');
   message.classified = classifyMessage(payload, TALK_PATTERNS);
 }
 
@@ -281,9 +277,5 @@ async function persist(message: PipelineMessage, services: SocialServices): Prom
     `dispatch-${id}`,
   );
   if (!(await readMessageRecord(services.store, 'outcome', id)))
-    throw new StageFailure(
-      'not-kept',
-      'the store did not keep the outcome',
-      'Check the disk, then resend the message.',
-    );
+    throw new StageFailure('not-kept', 'the store did not keep the outcome', 'Check the disk, then send it again.');
 }

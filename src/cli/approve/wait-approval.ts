@@ -20,10 +20,7 @@ export function createWaitingApprover(io: Io, root: string, waitSeconds = 0): Ap
     waitMs: waitSeconds * 1000,
     onPending: (id) => {
       if (waitSeconds > 0)
-        printRemark(
-          io,
-          `waiting up to ${waitSeconds} s for an approval; answer elsewhere with "hopgate approve ${id}"`,
-        );
+        printRemark(io, `waiting ${waitSeconds} s for an approval; answer elsewhere with "hopgate approve ${id}"`);
     },
   });
 }

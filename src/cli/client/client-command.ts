@@ -53,10 +53,7 @@ export function parseClientCommand(
   }
   if (words[at] === '--') at++;
   if (on.has('--observe') && values['--session'] !== undefined)
-    throw usageError(
-      '--observe needs a new session',
-      'Leave out --session, or --observe: a session keeps what it was opened with.',
-    );
+    throw usageError('--observe needs a new session', 'Leave out one of them: a session keeps how it was opened.');
   const own = {
     root: values['--root'] ?? '.',
     session: values['--session'] ?? null,

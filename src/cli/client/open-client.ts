@@ -95,9 +95,5 @@ async function clientSession(
   if (peripheral !== null) throw usageError('a continued session stays in its peripheral', 'Leave out --peripheral.');
   const found = await findSessionIn(io, root, session);
   if (!found.closed) return found.sessionId;
-  throw new CliError(
-    'session-closed',
-    `session ${found.sessionId} is closed`,
-    'Leave out --session to open a new one.',
-  );
+  throw new CliError('session-closed', `session ${found.sessionId} is closed`, 'Leave --session out for a new one.');
 }

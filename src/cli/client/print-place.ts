@@ -4,10 +4,7 @@ import { type Io, printRemark } from '../io.ts';
 
 /** Prints the session's state before the client program takes over the screen. */
 export const printSessionStart = (io: Io, sessionId: string, root: string, { mode, peripheral }: SessionStatus): void =>
-  printRemark(
-    io,
-    `session ${sessionId} in ${root}: ${mode ?? 'no mode gate'}, ${peripheral ?? 'outside of any peripheral'}`,
-  );
+  printRemark(io, `session ${sessionId} in ${root}: ${mode ?? 'no mode gate'}, ${peripheral ?? 'in no peripheral'}`);
 
 /** Summarises the steps and denials between two states of a session, and says where the session is now. */
 export const describeSessionProgress = (before: SessionStatus, after: SessionStatus): string =>

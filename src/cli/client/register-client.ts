@@ -30,14 +30,8 @@ export function registerClientCommand(
     .option('--root <dir>', 'the repository (default: the one that contains the current folder)')
     .option('--session <id>', 'continue this session')
     .option('--peripheral <id>', 'the first peripheral of a new session')
-    .option(
-      '--approve <names>',
-      'give these approvals: destinations (deploy), modes (execute), or all; comma-separated',
-    )
-    .option(
-      `--${name} <program>`,
-      `the ${title} to start (default: ${name.toUpperCase()}_BIN, else the one on the PATH)`,
-    );
+    .option('--approve <names>', 'give these approvals: destinations (deploy), modes (execute), all; comma-separated')
+    .option(`--${name} <program>`, `the ${title} to start (default: ${name.toUpperCase()}_BIN, else that on the PATH)`);
   for (const [flags, text] of texts.more ?? []) command.option(flags, text);
   command
     .allowUnknownOption()

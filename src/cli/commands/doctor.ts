@@ -22,10 +22,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     )
     .addOption(rootOption())
     .option('--probe', 'also try to escape from each sandbox layout in every known way')
-    .option(
-      '--tests',
-      'also run each test command outside and in the sandbox, and compare verdicts and numbers of tests',
-    )
+    .option('--tests', 'also run each test command outside and in the sandbox, and compare verdicts and counts')
     .examples('hopgate doctor', 'hopgate doctor --probe', 'hopgate doctor --tests', 'hopgate doctor --json')
     .action((options: Options) => doctor(io, options));
 }

@@ -79,7 +79,7 @@ async function trust(io: Io, options: Options): Promise<void> {
       throw new CliError(
         'not-trusted',
         `${file} stays untrusted`,
-        'Until it is trusted, it can only restrict what the specs allow.',
+        'Until then, it can only restrict what the specs allow.',
       );
   }
   // Records the hashes of the shown files. A file that changes later has another hash and is not trusted.

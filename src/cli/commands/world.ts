@@ -82,11 +82,7 @@ async function world(io: Io, options: Options): Promise<void> {
   const server = await serveWorld({ choice, port: options.port, host: options.host }).catch(
     (error: NodeJS.ErrnoException) => {
       const why = error.code === 'EADDRINUSE' ? 'it is in use' : error.message;
-      throw new CliError(
-        'cannot-listen',
-        `cannot listen on port ${options.port}: ${why}`,
-        'Choose another port with --port.',
-      );
+      throw new CliError('cannot-listen', `cannot listen on port ${options.port}: ${why}`, 'Choose another --port.');
     },
   );
   onTerminationSignal(() => void server.close());

@@ -145,9 +145,7 @@ async function trustOf(
     return null;
   }
   if (scope === 'project')
-    notes.push(
-      'Codex uses the hooks of a repository only if it trusts the repository; it asks when you start it there.',
-    );
+    notes.push('Codex uses the hooks of a repository only if it trusts it, and asks when you start it there.');
   const tables = Object.entries(hashes).map(([key, hash]) => {
     const event = key.split(':').at(-3) ?? '';
     return {

@@ -31,14 +31,14 @@ export async function withPersonInboxes<T>(
   if (!NAME.test(options.as))
     throw new CliError(
       'invalid-name',
-      `"${options.as}" is not the name of a person`,
+      `"${options.as}" is not a person's name`,
       'Use lowercase letters, digits and "-".',
     );
   const root = resolveRootOption(io, options);
   ensureOperatorToken(ensureStateDir(root, io.env));
   const none = new CliError(
     'no-sessions',
-    'there is no session in this repository yet',
+    'this repository has no session yet',
     'Start one, such as "hopgate claude".',
   );
   return withEvidence<T | null>(

@@ -60,11 +60,7 @@ const login = defineRoute('POST /v1/login', {
   run: async ({ body, services: { logins }, header }) => {
     const begun = logins.begin(body.code, loginCookie(header('cookie')));
     if (!begun)
-      throw new ApiError(
-        'login-failed',
-        'the code was used or has expired',
-        'Run "hopgate serve --open" again for a new one.',
-      );
+      throw new ApiError('login-failed', 'the code was used or has expired', 'Get a new one: "hopgate serve --open".');
     const cookie = `${LOGIN_COOKIE}=${begun.cookie}; Path=/; Max-Age=${LOGIN_COOKIE_SECONDS}; HttpOnly; SameSite=Strict`;
     return Response.json({ page: begun.page }, { headers: { 'Set-Cookie': cookie } });
   },

@@ -13,9 +13,7 @@ import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { InstantSchema, JsonFieldsSchema, NameSchema, PageLimitSchema } from '../schemas.ts';
 
-const ActivityEvent = JsonFieldsSchema.describe(
-  'An event of a MUSN activity log, with the keys `event/type`, `agent`, …',
-);
+const ActivityEvent = JsonFieldsSchema.describe('An event of a MUSN activity log: `event/type`, `agent`, …');
 
 const list = defineRoute('GET /v1/sessions/{session}/activity', {
   id: 'activity',

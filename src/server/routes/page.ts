@@ -32,11 +32,7 @@ const script = defineRoute('GET /page.js', {
   run: async () => {
     const text = readLiveViewScript();
     if (text === null)
-      throw new ApiError(
-        'not-found',
-        'this checkout has no built page',
-        'Run "npm run build", then load the page again.',
-      );
+      throw new ApiError('not-found', 'this checkout has no built page', 'Run "npm run build", then reload it.');
     return new Response(text, { headers: { 'Content-Type': 'text/javascript; charset=utf-8' } });
   },
 });

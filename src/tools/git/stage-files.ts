@@ -82,7 +82,7 @@ export async function stageFiles(
       else if (mayBe && file.path === path)
         return outOfScopeStop(
           'args',
-          `"${path}" was not changed by this session, so it does not ship with this session.`,
+          `"${path}" was not changed by this session, so it does not ship with it.`,
           NOT_OURS,
         );
       else if (file.path === path)
@@ -143,11 +143,7 @@ export async function unstageFiles(
       'Write {sub: "restore", args: ["--staged", …]}; to change a file, use edit.',
     );
   if (words.length === 0)
-    return invalidArgumentStop(
-      'args',
-      'git restore --staged needs paths.',
-      'Name files or folders; "." takes every staged file.',
-    );
+    return invalidArgumentStop('args', 'git restore --staged needs paths.', 'Name paths; "." takes every staged file.');
   const staged = await listStagedFiles(session);
   if (isStop(staged)) return staged;
   const isOwnChange = call.envelope.shipping?.isOwnChange ?? (() => true);

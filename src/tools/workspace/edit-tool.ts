@@ -20,7 +20,7 @@ export function runEditTool(call: ToolCall, anchors: Anchors): ToolReport | Tool
       return invalidArgumentStop(
         name,
         `"${name}" must be well-formed text.`,
-        'Give "old" exactly as it is in the file, and "new".',
+        'Give "old" as it is in the file, and "new".',
       );
   if (typeof all !== 'boolean')
     return invalidArgumentStop('all', '"all" must be true or false.', 'Leave it out to replace one place.');

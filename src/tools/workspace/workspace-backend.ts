@@ -61,7 +61,7 @@ async function attempt(tool: Tool, call: ToolCall, anchors: Anchors): Promise<To
       return outOfScopeStop(
         'path',
         `${error.message}, so nothing was done.`,
-        'Try again once nothing else changes it.',
+        'Try again when nothing else changes it.',
       );
     const failure = SYSTEM_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
     if (failure) return failedToolStop(...failure);

@@ -8,11 +8,7 @@ import { invalidArgumentStop, isStop, type ToolStop } from './tool-stop.ts';
 export function runWriteTool(call: ToolCall, anchors: Anchors): ToolReport | ToolStop {
   const { content } = call.args;
   if (typeof content !== 'string' || !content.isWellFormed())
-    return invalidArgumentStop(
-      'content',
-      '"content" must be well-formed text.',
-      'Give the whole new content as a string.',
-    );
+    return invalidArgumentStop('content', '"content" must be well-formed text.', 'Give the whole content as a string.');
   const bytes = Buffer.from(content);
   const put = putFileOfArgument(call, anchors, () => bytes);
   if (isStop(put)) return put;

@@ -45,10 +45,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
           .argParser(inputOf),
       )
       .option('--prompt <text>', "the user's own request")
-      .option(
-        '--session <id>',
-        'the session whose last turns and evidence are added, if the peripheral asks for context',
-      )
+      .option('--session <id>', 'the session whose last turns and evidence are added if the peripheral has context')
       .option(
         '--file <path>',
         'with --session: a file that this session reads for the agent; may be repeated',
@@ -57,11 +54,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
       )
       .option('--route <where>', 'overrides the location of the agent: local, or the url of a remote node')
       .option('--key <key>', 'the name of the run: the same key never starts the agent again')
-      .option(
-        '--wait <seconds>',
-        'how long to wait for the reply; the run continues after that',
-        numberParser(604_800),
-      );
+      .option('--wait <seconds>', 'how long to wait for the reply; then the run continues', numberParser(604_800));
   withRequest(command.command('run'))
     .description('Runs one agent. Exit code 1 if the run fails.')
     .argument('<agent>', 'the agent, by its name in the registry')

@@ -19,10 +19,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     )
     .option('--session <id>', 'continue this session')
     .option('--agent <id>', "the agent's id", 'mcp')
-    .option(
-      '--peripheral <id>',
-      'the first peripheral of a new session (default: the first one that has tools and admits a start)',
-    )
+    .option('--peripheral <id>', 'the first peripheral of a new session (default: one with tools that admits a start)')
     .option('--specs <dir>', 'the spec set of a new session')
     .addOption(approveOption())
     .addOption(waitApprovalOption())

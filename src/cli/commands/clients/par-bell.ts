@@ -40,7 +40,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .option('--par <id>', 'the name of the review; an interrupted review with this name continues', reviewName)
     .option(
       '--listen <host:port>',
-      'the address of the shared document (default: a free port of 127.0.0.1)',
+      'the address of the document (default: a free port of 127.0.0.1)',
       parseHostAndPortOption,
     )
     .addOption(agencyOption())

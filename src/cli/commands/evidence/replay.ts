@@ -26,10 +26,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
       '--specs <dir>',
       'the spec set that decides (default: the pinned one of each session; with --trajectories: the shipped one)',
     )
-    .option(
-      '--config <dir>',
-      'the folder of the hopgate.yaml that decides (default: the pinned config of each session)',
-    )
+    .option('--config <dir>', 'the folder of the hopgate.yaml that decides (default: the one pinned by each session)')
     .option(
       '--trajectories <dir>',
       'decide the runs in this folder instead of sessions: files of SWE-agent, mini-swe-agent or ATIF',

@@ -11,9 +11,7 @@ import { type RootOption, resolveRootOption, rootOption } from '../../shared-opt
 
 export function configureCommand(command: CliCommand, io: Io): void {
   command
-    .description(
-      "Lists the repository's sessions, newest first, without the archived ones. With --json, one session per line.",
-    )
+    .description("Lists the repository's sessions, newest first, without the archived ones. With --json, one per line.")
     .addOption(rootOption())
     .option('--all', 'also list the archived sessions')
     .examples('hopgate sessions', 'hopgate sessions --all --json')

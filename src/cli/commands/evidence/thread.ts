@@ -26,7 +26,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .addOption(rootOption())
     .option(
       '--stale-after <hours>',
-      'hours without an entry after which an open thread counts as stalled',
+      'hours without an entry until an open thread is stalled',
       numberParser(100_000),
       24,
     )

@@ -36,11 +36,7 @@ async function show(io: Io, messages: MessageStore, options: Options): Promise<v
   if (ack !== undefined) {
     const message = await messages.find(ack);
     if (message?.to !== `person:${options.as}`)
-      throw new CliError(
-        'unknown-message',
-        `"${ack}" is not in this inbox`,
-        'List the messages with "hopgate inbox --all".',
-      );
+      throw new CliError('unknown-message', `"${ack}" is not in this inbox`, 'List them with "hopgate inbox --all".');
     await messages.mark(ack, 'read');
     return;
   }

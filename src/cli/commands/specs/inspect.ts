@@ -18,12 +18,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
       "Shows a session's machines (mode gate, hop graph, visits) in the Stately inspector, from the first event to the last. A local bridge serves the page and the messages until Ctrl-C; with --url, the messages go to an existing receiver. Shows machine events and their facts, never arguments or results of a step. The page itself comes from stately.ai.",
     )
     .argument('[session]', 'the id of the session, or its first characters (default: the latest session)')
-    .option(
-      '--port <number>',
-      'the port of the bridge; 0 takes any free one',
-      wholeNumberParser(65_535),
-      INSPECTOR_PORT,
-    )
+    .option('--port <number>', 'the port of the bridge; 0: any free one', wholeNumberParser(65_535), INSPECTOR_PORT)
     .option('--url <address>', 'send to a receiver at this WebSocket address instead')
     .addOption(rootOption())
     .examples('hopgate inspect', 'hopgate inspect 01J --port 0', 'hopgate inspect --url ws://127.0.0.1:8080')

@@ -50,11 +50,7 @@ export function findPushTarget(
       `The repository has no remote "${remote}"; ask the operator to add it, or to correct git.remote in hopgate.yaml.`,
     );
   if (urls.length > 1)
-    return outOfScopeStop(
-      'args',
-      `the remote "${remote}" has several addresses`,
-      'Ask the operator to keep one address.',
-    );
+    return outOfScopeStop('args', `the remote "${remote}" has several addresses`, 'Ask the operator to keep one.');
   return judgeAddress(repository, url);
 }
 
@@ -99,7 +95,7 @@ function localTarget(repository: GitRepository, url: string): PushTarget | ToolS
     return outOfScopeStop(
       'args',
       `the remote ${url} lies inside the work tree`,
-      'Ask the operator to choose a remote elsewhere.',
+      'Ask the operator for another remote.',
     );
   return { kind: 'local', url: path, path };
 }

@@ -32,16 +32,8 @@ export const CLI_COMMANDS = [
   command('serve', 'serve all sessions over HTTP, with a live view', () => import('./commands/clients/serve.ts')),
   command('world', 'serve a text household, in which an agent can practise', () => import('./commands/world.ts')),
   command('agency', 'run agents once, here and on other machines', () => import('./commands/clients/agency.ts')),
-  command(
-    'par-bell',
-    'call several agents to one review in one document',
-    () => import('./commands/clients/par-bell.ts'),
-  ),
-  command(
-    'scorecard',
-    'judge scripted runs in the household by the six demands',
-    () => import('./commands/scorecard.ts'),
-  ),
+  command('par-bell', 'call agents to one review in one document', () => import('./commands/clients/par-bell.ts')),
+  command('scorecard', 'judge scripted runs in the house by six demands', () => import('./commands/scorecard.ts')),
   command('upstream', 'use the tools of other MCP servers', () => import('./commands/clients/upstream.ts')),
   command('init', 'write hopgate.yaml from the files of the repository', () => import('./commands/init.ts')),
   command('trust', 'trust the current hopgate.yaml', () => import('./commands/trust.ts')),

@@ -36,7 +36,7 @@ export async function handleCodexEvent(event: unknown, host: HookContext, env: E
     // If a second attempt to stop were refused, the agent would never stop.
     if (isStopping(event)) return NO_OUTPUT;
     return refuse(
-      `hopgate could not decide: ${(error as Error).message}. Until it can, nothing runs; see "hopgate doctor".`,
+      `hopgate could not decide: ${(error as Error).message}. Until then, nothing runs; see "hopgate doctor".`,
     );
   }
 }

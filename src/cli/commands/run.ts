@@ -152,7 +152,7 @@ export async function prepareScenarioRepository(
   if (project.narrowed)
     printRemark(
       io,
-      `hopgate.yaml is not trusted; left out: ${project.ignored.join(', ')}. Read it, then run "hopgate trust".`,
+      `hopgate.yaml is untrusted; left out: ${project.ignored.join(', ')}. Read it, then run "hopgate trust".`,
     );
   return { root: project.root, config: project.config, specs: project.specs, remote: null };
 }

@@ -76,11 +76,7 @@ async function trust(io: Io, options: Options): Promise<void> {
       output: io.stdout,
     });
     if (isCancel(answer) || !answer)
-      throw new CliError(
-        'not-trusted',
-        `${file} stays untrusted`,
-        'Until then, it can only restrict what the specs allow.',
-      );
+      throw new CliError('not-trusted', `${file} stays untrusted`, 'Until then, it can only restrict the specs.');
   }
   // Records the hashes of the shown files. A file that changes later has another hash and is not trusted.
   writeTrustRecord(next, io.env);

@@ -21,10 +21,7 @@ export function diagnoseCaches(root: string, config: ProjectConfig, io: Io): rea
   return isGradle && existsSync(join(home, '.gradle'))
     ? [
         ...diagnoses,
-        missing(
-          '~/.gradle',
-          'Gradle locks files in it, so it cannot be shared; let the build use modules in the repository.',
-        ),
+        missing('~/.gradle', 'Gradle locks files in it, so it cannot be shared; build with modules in the repository.'),
       ]
     : diagnoses;
 }

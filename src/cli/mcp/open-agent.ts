@@ -71,7 +71,7 @@ async function enterPeripheral(session: Session, requested: string | undefined, 
   if (isContinued && requested === undefined) return;
   if (isContinued && requested !== undefined && peripheral !== null && peripheral !== requested)
     throw usageError(
-      `the session is in ${peripheral}; only a hop leaves it`,
+      `the session is in ${peripheral}; only hops leave it`,
       'Leave out --peripheral.',
       'already-active',
     );

@@ -29,18 +29,10 @@ export async function withPersonInboxes<T>(
   use: (messages: MessageStore, store: EvidenceStore) => Promise<T>,
 ): Promise<T> {
   if (!NAME.test(options.as))
-    throw new CliError(
-      'invalid-name',
-      `"${options.as}" is not a person's name`,
-      'Use lowercase letters, digits and "-".',
-    );
+    throw new CliError('invalid-name', `"${options.as}" is not a person's name`, 'Use only letters, digits and "-".');
   const root = resolveRootOption(io, options);
   ensureOperatorToken(ensureStateDir(root, io.env));
-  const none = new CliError(
-    'no-sessions',
-    'this repository has no session yet',
-    'Start one, such as "hopgate claude".',
-  );
+  const none = new CliError('no-sessions', 'there is no session here yet', 'Start one, such as "hopgate claude".');
   return withEvidence<T | null>(
     root,
     io.env,

@@ -44,7 +44,7 @@ const Frame = z
     row: z.looseObject({ key: z.int(), seqs: z.array(z.int()), event: z.string(), what: z.string() }),
     takes: z.array(z.int()).optional().describe('Keys of rows that are parts of this one now.'),
     delta: JsonFieldsSchema.describe(
-      'The fields of the state that changed; in `backpack` and `files`, null removes a member.',
+      'The changed fields of the state; in `backpack` and `files`, null removes a member.',
     ),
   })
   .describe('The changes by one entry: its row, and the state after it.');

@@ -17,11 +17,7 @@ export async function psrSelectTool({ call, cycles, entries, library }: PatternC
   if (!pattern) {
     const near = searchPatterns(patterns, id.replaceAll(/[-/]/g, ' ')).slice(0, 3);
     const names = (near.length > 0 ? near.map((found) => found.pattern.id) : patterns.map((one) => one.id)).join(', ');
-    return invalidCall(
-      'pattern',
-      `there is no pattern "${id}"`,
-      `Search with psr-search; the known ids are: ${names || 'none'}.`,
-    );
+    return invalidCall('pattern', `there is no pattern "${id}"`, `Use psr-search; the known ids: ${names || 'none'}.`);
   }
   if (cycles.some((cycle) => cycle.open && cycle.pattern === id))
     return invalidCall(

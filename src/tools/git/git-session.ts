@@ -103,7 +103,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
     if (listed.stdout === null)
       return failedToolStop(
         'bad-repository',
-        'git cannot read the repository\'s configuration; check it with "git config --list".',
+        'git cannot read the repository\'s configuration; try "git config --list".',
       );
     config = parseGitConfig(listed.stdout);
   } catch (error) {

@@ -74,7 +74,7 @@ export async function stageFiles(
     if (beneath.length === 0 && path !== '' && lstatIfAny(join(session.rules.root, path)) === undefined)
       return failedToolStop(
         'no-such-path',
-        `There is no "${path}", and nothing inside it was deleted; see {sub: "status"}.`,
+        `There is no "${path}", and nothing in it was deleted; see {sub: "status"}.`,
       );
     for (const file of beneath) {
       const mayBe = inScope(file.path) && !file.path.endsWith('/') && isNameable(session, file);

@@ -17,11 +17,7 @@ export function runEditTool(call: ToolCall, anchors: Anchors): ToolReport | Tool
     ['new', newText],
   ] as const)
     if (typeof text !== 'string' || !text.isWellFormed())
-      return invalidArgumentStop(
-        name,
-        `"${name}" must be well-formed text.`,
-        'Give "old" as it is in the file, and "new".',
-      );
+      return invalidArgumentStop(name, `"${name}" must be well-formed text.`, 'Give "old" as in the file, and "new".');
   if (typeof all !== 'boolean')
     return invalidArgumentStop('all', '"all" must be true or false.', 'Leave it out to replace one place.');
   if (oldText === '')

@@ -111,11 +111,7 @@ export function refuseOtherDevice(root: string, held: HeldPath, anchors: Anchors
   const anchor = anchors.root(root);
   try {
     if (held.parent?.stat.dev === anchor.stat.dev) return null;
-    return outOfScopeStop(
-      'path',
-      `"${held.real.join('/')}" lies on another file system that is mounted there.`,
-      'Write elsewhere.',
-    );
+    return outOfScopeStop('path', `"${held.real.join('/')}" lies on another mounted file system.`, 'Write elsewhere.');
   } finally {
     anchor.close();
   }

@@ -58,11 +58,7 @@ async function attempt(tool: Tool, call: ToolCall, anchors: Anchors): Promise<To
     return await tool(call, anchors);
   } catch (error) {
     if (error instanceof AnchorMovedError)
-      return outOfScopeStop(
-        'path',
-        `${error.message}, so nothing was done.`,
-        'Try again when nothing else changes it.',
-      );
+      return outOfScopeStop('path', `${error.message}, so nothing was done.`, 'Try again once it is left alone.');
     const failure = SYSTEM_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
     if (failure) return failedToolStop(...failure);
     const stop = tooLongCommandStop(error, 'pattern', 'Look for a shorter text.');

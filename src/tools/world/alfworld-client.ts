@@ -41,10 +41,7 @@ export class AlfworldClient implements WorldEnvironment {
     const body = game === undefined ? (seed === undefined ? {} : { seed }) : { gamefile: game };
     const turn = await this.#call('reset', body);
     if (game !== undefined && turn.game !== game)
-      throw new WorldError(
-        'no-such-game',
-        `${this.name} cannot choose a game; it started ${turn.game ?? 'another one'}`,
-      );
+      throw new WorldError('no-such-game', `${this.name} can choose no game; it started ${turn.game ?? 'another one'}`);
     return turn;
   }
 

@@ -47,10 +47,7 @@ export function requestedTaskForm(server: Server, { params }: CallToolRequest, c
 
 /** @throws ProtocolError of 2025-11-25 for a task of a tool that cannot be one */
 export function throwTaskError(name: string): never {
-  throw new ProtocolError(
-    ProtocolErrorCode.MethodNotFound,
-    `${name} cannot be called as a task; only ${TASK_TOOL_NAME} can`,
-  );
+  throw new ProtocolError(ProtocolErrorCode.MethodNotFound, `${name} is not a task; only ${TASK_TOOL_NAME} can`);
 }
 
 /** The task answers of {@link ServerWithTasks}, keyed by the empty results that they replace. */

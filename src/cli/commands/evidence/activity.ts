@@ -88,11 +88,7 @@ async function importLog(io: Io, sessionId: string, file: string, options: Optio
   if (!plan.ok) {
     const lines = plan.problems.slice(0, 20).map(({ path, message }) => `${path === '' ? file : path}: ${message}`);
     const more = plan.problems.length > 20 ? [`and ${plan.problems.length - 20} more`] : [];
-    throw new CliError(
-      'invalid-import',
-      [...lines, ...more].join('\n'),
-      'Nothing was imported; correct these and try again.',
-    );
+    throw new CliError('invalid-import', [...lines, ...more].join('\n'), 'Nothing was imported; correct these first.');
   }
   await withCreatedEvidence(root, io.env, async (store) => {
     const added = await append(store, sessionId, plan);

@@ -73,9 +73,5 @@ function placeOf(specs: SpecSet, current: string | undefined): { readonly curren
   if (current === OUTSIDE_STATE) return { current: null };
   if (Object.hasOwn(specs.peripherals, current)) return { current };
   const names = Object.keys(specs.peripherals).join(', ');
-  throw usageError(
-    `there is no peripheral "${current}"`,
-    `Name one of ${names}, or ${OUTSIDE_STATE}.`,
-    'no-peripheral',
-  );
+  throw usageError(`there is no peripheral "${current}"`, `Name ${names} or ${OUTSIDE_STATE}.`, 'no-peripheral');
 }

@@ -111,9 +111,7 @@ function checkSecret(
   where: string,
 ): NonNullable<GitLogin['password']> | ToolStop {
   if (secret.password !== '' && !/[\0\r\n]/.test(`${secret.username}${secret.password}`)) return secret;
-  return noCredential(
-    `The secret of git.credential (${where}) is empty or not a single line of text; ask the operator to fix it.`,
-  );
+  return noCredential(`The secret of git.credential (${where}) is empty or not one line; ask the operator to fix it.`);
 }
 
 /** Only characters that neither a shell nor ssh interprets. */

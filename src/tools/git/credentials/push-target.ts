@@ -92,11 +92,7 @@ function localTarget(repository: GitRepository, url: string): PushTarget | ToolS
   }
   // A repository in a folder that agents write may contain hooks that they wrote.
   if (isPathWithin(repository.root, path) || isPathWithin(path, repository.root))
-    return outOfScopeStop(
-      'args',
-      `the remote ${url} lies inside the work tree`,
-      'Ask the operator for another remote.',
-    );
+    return outOfScopeStop('args', `the remote ${url} is inside the work tree`, 'Ask the operator for another remote.');
   return { kind: 'local', url: path, path };
 }
 

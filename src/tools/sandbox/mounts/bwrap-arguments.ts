@@ -98,9 +98,7 @@ function mountArguments(mount: SandboxMount, overlays: readonly OverlayMount[], 
       const real = realpathIfAny(source);
       if (optional && real !== source) return [];
       if (real !== null && real !== source)
-        throw new LayoutError(
-          `${source} leads through a link to ${real}, which is not mounted; replace the link by its target`,
-        );
+        throw new LayoutError(`${source} leads through a link to ${real}, which is not mounted; replace the link`);
       return [kind === 'writable' ? '--bind' : '--ro-bind', source, target];
     }
     case 'empty-file':

@@ -30,9 +30,7 @@ export function refuseMaskedNonUtf8(
       if (bytes === start && text !== name) continue;
       const inner = path === '' ? text : `${path}/${text}`;
       if (masked(inner))
-        throw new LayoutError(
-          `"${inner}" is masked but cannot be covered, because a name on its path is not UTF-8; rename it`,
-        );
+        throw new LayoutError(`"${inner}" is masked but cannot be covered: a name on its path is not UTF-8; rename it`);
       if (entry.isDirectory()) walk(Buffer.concat([bytes, SLASH, entry.name]), inner);
     }
   };

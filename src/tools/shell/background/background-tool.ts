@@ -56,10 +56,7 @@ async function startJob(context: ShellContext, jobs: SessionJobs): Promise<ToolR
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;
   if (!context.contained)
-    return failedToolStop(
-      'not-contained',
-      'A command in the background needs a sandbox. Run it with bash or bash-readonly.',
-    );
+    return failedToolStop('not-contained', 'A background command needs a sandbox. Run it with bash or bash-readonly.');
   const running = jobs.of(sessionId).filter(({ isRunning }) => isRunning);
   if (running.length >= MAX_JOBS_PER_SESSION) {
     const names = running.map(({ id, command }) => `${id} (${command})`).join(', ');

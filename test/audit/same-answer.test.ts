@@ -6,6 +6,7 @@ import { findFirstRuleProblem } from '../../src/audit/rules/judge-request.ts';
 import { sessionViewAfterEntry } from '../../src/cli/commands/specs/explain.ts';
 import { toBody } from '../../src/evidence/bodies.ts';
 import { decide } from '../../src/gate/decide.ts';
+import { SessionReader } from '../../src/server/session-reader.ts';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import { recordsIntent } from '../../src/spec/policy/tool-effects.ts';
@@ -356,6 +357,7 @@ async function judge({ specs, config, other, calls }: Situation, seen: { [answer
   const answers = Object.keys(specs.tools).map((id) => [id, () => ({})] as const);
   const { session, store } = await world({ specs, config, backend: scriptedBackend(Object.fromEntries(answers)) });
   await session.start('explore');
+  const reader = await SessionReader.open({ store, stateDir: '/nowhere' }, session.id);
   const state = initialAuditState({ specs, config });
   let next = 0;
   let changed = 0;
@@ -375,6 +377,7 @@ async function judge({ specs, config, other, calls }: Situation, seen: { [answer
     }
     const asked = { kind: 'step', ...call } as const;
     const view = sessionViewAfterEntry('/repo', 'explore', session.state.mode);
+    await reader.catchUp(store);
     const dryRun = (settings: ProjectConfig) => {
       const at = { ...view, files: [...state.files] };
       const decision = decide({ specs, config: settings, view: at, unsafeNoSandbox: false }, asked);
@@ -384,13 +387,15 @@ async function judge({ specs, config, other, calls }: Situation, seen: { [answer
       why: session.why(call)?.code ?? 'allow',
       audit: findFirstRuleProblem(state, asked)?.code ?? 'allow',
       explain: dryRun(config),
+      explainSession: reader.why(asked)?.code ?? 'allow',
     };
     const real = await session.step(call, { approver: approves ? yes : null });
     const code = real.ok ? 'allow' : real.denial.code;
     // The other judges answer without the approval.
     const answer = real.ok && real.evidence.some(({ tags }) => tags.includes('approval')) ? 'approval-required' : code;
     const setup = { call, config, here: specs.peripherals['explore'], tool: specs.tools[call.tool] };
-    expect({ ...answersNow, setup }).toEqual({ why: answer, audit: answer, explain: answer, setup });
+    const equal = { why: answer, audit: answer, explain: answer, explainSession: answer };
+    expect({ ...answersNow, setup }).toEqual({ ...equal, setup });
     expect(findFirstRuleProblem(state, { ...asked, approves })?.code ?? 'allow').toBe(code);
     const later = dryRun(other);
     if ((later === 'allow' || (later === 'approval-required' && real.ok)) !== real.ok) changed += 1;

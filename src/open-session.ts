@@ -57,7 +57,7 @@ export interface OpenOptions {
    * The environment that commands get, read again for each command. Default: the environment of this process. The state
    * folder and the trust always depend on the environment of this process.
    */
-  readonly env?: () => NodeJS.ProcessEnv;
+  readonly env?: () => { readonly [name: string]: string | undefined };
   /** True to run refused calls and only record the refusals, like `enforce: false`. Ignored with `session`. */
   readonly observe?: boolean;
   /** True to run shell tools without a sandbox if none is available. Every entry records that. */

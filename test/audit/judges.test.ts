@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { urlRefusalReason } from '../../src/audit/rules/audited-hosts.ts';
+import { isHostAllowed, urlRefusalReason } from '../../src/audit/rules/audited-hosts.ts';
 import { isWithinPaths, resolvePathInRoot } from '../../src/audit/rules/audited-path.ts';
 import { commandRefusalReason, matchTestCommand } from '../../src/audit/rules/commands/audited-command.ts';
 import { splitPlainCommand } from '../../src/audit/rules/commands/audited-words.ts';
@@ -146,4 +146,10 @@ describe('a command in the audit', () => {
   ])('does not count as deploy work: git %j', (args) =>
     expect(reason('deploy', 'bash-git', args, CONFIG)).toEqual(expect.any(String)),
   );
+});
+
+it('a connected host is allowed by a rule with a port or in brackets', () => {
+  expect(isHostAllowed('docs.example.com', ['*.example.com:8443'])).toBe(true);
+  expect(isHostAllowed('::1', ['[::1]:8080'])).toBe(true);
+  expect(isHostAllowed('::2', ['[::1]:8080'])).toBe(false);
 });

@@ -18,7 +18,7 @@ scopes: { edit: [src/, docs/, scripts/] }
 test: [{ run: [npm, test], report: tap }, { run: [make, check] }, { run: [pytest], report: { junit: out/junit.xml } }]
 deploy: { staging: ["./deploy.sh", staging] }
 git: { remote: origin, branch: main }
-web: { allow: [docs.example.com, "*.docs.example.com"] }
+web: { allow: [docs.example.com, "*.docs.example.com:8443"] }
 mask: [.env, .npmrc, .netrc, "**/*.pem"]
 toolchains: [/opt/node, ~/.cargo]
 `;
@@ -37,7 +37,7 @@ describe('parseProjectConfig', () => {
         ],
         deploy: { staging: { run: ['./deploy.sh', 'staging'], network: false } },
         git: { remote: 'origin', branch: 'main' },
-        web: { allow: ['docs.example.com', '*.docs.example.com'] },
+        web: { allow: ['docs.example.com', '*.docs.example.com:8443'] },
         mask: ['.env', '.npmrc', '.netrc', '**/*.pem'],
         toolchains: ['/opt/node', '~/.cargo'],
       },

@@ -56,10 +56,7 @@ const withoutBrackets = (host: string): string => host.replace(/^\[|\]$/g, '');
 export function isHostAllowed(host: string, allowed: readonly string[]): boolean {
   const labels = host.toLowerCase().replace(/\.$/, '').split('.');
   return allowed.some((rule) => {
-    const ruleLabels = rule
-      .toLowerCase()
-      .replace(/:[0-9]+$/, '')
-      .split('.');
+    const ruleLabels = withoutBrackets(rule.toLowerCase().replace(/:[0-9]+$/, '')).split('.');
     if (ruleLabels[0] !== '*')
       return ruleLabels.length === labels.length && ruleLabels.every((label, i) => label === labels[i]);
     const tail = ruleLabels.slice(1);

@@ -14,6 +14,7 @@ import {
   GitPersonSchema,
   GitRemoteSchema,
   HostListSchema,
+  HostSchema,
   MaskPatternSchema,
   ProgramNameSchema,
   RemoteUrlSchema,
@@ -22,7 +23,6 @@ import {
   SshLoginSchema,
   TextLineSchema,
   TimeoutMinutesSchema,
-  WebHostSchema,
 } from './project-values.ts';
 
 const Credential = z.strictObject({
@@ -166,7 +166,11 @@ export const ProjectFile = z
       }),
     ).describe('How commits are made, and where pushes go; no push if left out.'),
     web: optional(
-      z.strictObject({ allow: z.array(WebHostSchema).describe('Hosts; *.example.com for all subdomains.') }),
+      z.strictObject({
+        allow: z
+          .array(HostSchema)
+          .describe('Hosts; *.example.com for all subdomains; example.com:8443 for another port.'),
+      }),
     ).describe('The hosts that web-fetch may reach; none if left out.'),
     mask: optional(z.array(MaskPatternSchema).max(MAX_MASKS, `has more than ${MAX_MASKS} patterns`)).describe(
       'Files that no tool sees, instead of the default list; the word default includes that list. A pattern without / matches at any depth; !pattern makes an exception, and a list of exceptions alone keeps the default list.',

@@ -17,17 +17,11 @@ export const GitPersonSchema = z
 export const CommitTrailerSchema = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9-]*: [^\s\p{Cc}][^\p{Cc}]*$/u, 'is not a trailer: write Co-authored-by: Name <address>');
-export const WebHostSchema = z
-  .string()
-  .regex(
-    /^(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*$/,
-    'is not a host: write docs.example.com or *.example.com, without https:// and without a path',
-  );
-const Host = z
+export const HostSchema = z
   .string()
   .regex(
     /^(?:(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::[1-9]\d{0,4})?$/,
-    'is not a host: write registry.example.com, *.example.com, registry.example.com:8443, 10.0.0.5:22 or [::1]:8080',
+    'is not a host: write example.com, *.example.com, example.com:8443, 10.0.0.5:22 or [::1]:8080',
   );
 export const FolderPathSchema = z
   .string()
@@ -56,7 +50,7 @@ export const EnvTableSchema = optional(
 ).describe(
   'Additional environment variables: names to pass from hopgate’s own environment, or values; ${NAME} in a value is replaced by a variable of hopgate’s own.',
 );
-export const HostListSchema = optional(z.array(Host)).describe(
+export const HostListSchema = optional(z.array(HostSchema)).describe(
   'The only hosts that it reaches, through hopgate’s proxy: ports 80 and 443, or the stated one. Hosts of the local network are listed by address as well.',
 );
 export const SecretProgramsSchema = optional(z.record(EnvNameSchema, CommandWordsSchema)).describe(

@@ -186,7 +186,6 @@ export interface PeripheralSpec {
   readonly fruit: { readonly [field: string]: FruitField };
   /** By tool: requirements of its calls here, in addition to its own gates. Absent if there are none. */
   readonly calls?: { readonly [tool: string]: readonly ToolGate[] };
-  /** The gates on each destination. */
   readonly gates: { readonly [peripheral: string]: readonly GateRule[] };
   /** The peripherals in which sub-agents may start, in addition to this one. Absent: all work here. */
   readonly delegates?: readonly Delegate[];

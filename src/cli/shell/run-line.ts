@@ -189,10 +189,8 @@ const asShellCommands = (text: string): string =>
   text
     .replaceAll(/with fruit: \{"([\w-]+)": "…"\}/g, 'with --fruit.$1 "…"')
     .replaceAll(/hop to ([\w-]+) with exit ([\w-]+)/g, 'hop $1 --exit $2')
-    .replaceAll(
-      /([Aa])sk the operator to reset the mode to ([\w-]+)/g,
-      (_, a, to) => `${a === 'A' ? 'T' : 't'}ype mode ${to} --reset`,
-    )
+    .replaceAll(/Ask the operator to reset the mode to ([\w-]+)/g, 'Type mode $1 --reset')
+    .replaceAll(/ask the operator to reset the mode to ([\w-]+)/g, 'type mode $1 --reset')
     .replaceAll(/([Ww])rite \{"to":"([\w-]+)","exit":"([\w-]+)","reason":"…"\}/g, '$1rite hop $2 --exit $3')
     .replaceAll(/(?:([Cc])all )?mode\((\{[^{}]*\})\)/g, (_, c: string | undefined, call: string) => {
       const { to, summary } = JSON.parse(call) as { readonly to: string; readonly summary?: string };

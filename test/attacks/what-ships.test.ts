@@ -312,6 +312,7 @@ describe('a staged version, by the operator, of a file that the session changed'
     await test(session);
     const [asked] = await askedOf((meanwhile) => must(toDeploy(session, meanwhile)));
     expect(asked!.view).toMatchObject({ ships: { files: ['src/a.txt'], replaces: { 'src/a.txt': blob } } });
+    expect(await refused(bashGit(session, 'commit'))).toContain('Stage it again');
     expect(await must(bashGit(session, 'add', '-A'))).toMatchObject({ result: { replaced: { 'src/a.txt': blob } } });
     await must(bashGit(session, 'commit'));
     expect(git(here.root, 'show', 'HEAD:src/a.txt')).toBe('by one');

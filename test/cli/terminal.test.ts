@@ -8,6 +8,9 @@ const HIDDEN = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u{e0000}-\
 it('invisible characters are shown escaped', () => {
   expect(escapeInvisible(ODD)).toBe('a\\u{1b}[2Jb\\u{202e}c\\u{9b}1m\\u{e0041}');
   // A blank letter, and the variant of an emoji that is after a letter, would make two names look the same.
+  // Letters of another script in a Latin word are escaped; words of one script are not.
+  expect(escapeInvisible('src/\u0430uth ma\u0456n \u03a4est')).toBe('src/\\u{430}uth ma\\u{456}n \\u{3a4}est');
+  for (const text of ['тест api_рост', 'Δx 5μm', 'naïve Ωx', 'ΤΕΣΤ']) expect(escapeInvisible(text)).toBe(text);
   expect(escapeInvisible('a\u3164\ufe0f.js ⚠\ufe0f')).toBe('a\\u{3164}\\u{fe0f}.js ⚠\ufe0f');
   expect(excerpt('x'.repeat(1000), 5)).toBe('xxxx…');
   expect(excerpt('😀😀😀', 3)).toBe('😀😀😀');

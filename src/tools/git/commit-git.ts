@@ -146,7 +146,7 @@ function explainMismatch(
   const staged = new Map(now.mine.map((file) => [file.path, file]));
   const missing = ships.files.filter((path) => !staged.has(path));
   if (missing.length > 0)
-    return `Approved and not staged: ${printFirstPaths(missing)}. Stage all that was approved first: {sub: "add", args: ["-A"]}.`;
+    return `Approved and not staged: ${printFirstPaths(missing)}. Stage all that was approved first: {sub: "add", args: ["-A"]}. A file that it leaves out is marked assume-unchanged or skip-worktree: ask the operator to unmark it with git update-index.`;
   const others = [...staged.keys()].filter((path) => !ships.files.includes(path));
   if (others.length > 0)
     return `Staged and not approved: ${printFirstPaths(others)}. Take it out: {sub: "restore", args: ["--staged", …]}.`;
@@ -154,7 +154,7 @@ function explainMismatch(
     ({ path, now }) => changed && !(changed[path] ?? '-').endsWith(now?.blob ?? '-'),
   );
   const what = differ.length > 0 ? printFirstPaths(differ.map(({ path }) => path)) : 'A file';
-  return `${what} is not staged as it was tested and approved. ${APPROVE_AGAIN_REMEDY}`;
+  return `${what} is not staged as it was tested and approved. Stage it again: {sub: "add", args: ["-A"]}. If that does not help, it has changed since. ${APPROVE_AGAIN_REMEDY}`;
 }
 
 function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {

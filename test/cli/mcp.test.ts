@@ -176,7 +176,7 @@ describe('a session of hopgate mcp', () => {
     const refused = await here.run('mcp', '--peripheral', 'edit');
     expect(refused).toMatchObject({ code: 1, out: '' });
     expect(refused.err).toContain('edit does not admit this entry');
-    expect(await here.run('mcp', '--peripheral', 'edti', '--json')).toMatchObject({ code: 1, out: '' });
+    expect(await here.run('mcp', '--peripheral', 'edti', '--json')).toMatchObject({ code: 2, out: '' });
   });
 
   it('is not created under an unknown id', async () => {

@@ -1,6 +1,7 @@
 import { openProject } from '../../project/open-project.ts';
 import { sandboxOfProcess } from '../../tools/sandbox/detect-sandbox.ts';
-import { type ProbeResult, probeSandbox } from '../../tools/sandbox/probe.ts';
+import { probeSandbox } from '../../tools/sandbox/probe.ts';
+import type { ProbeResult } from '../../tools/sandbox/probe-result.ts';
 import type { CliCommand } from '../cli-command.ts';
 import { diagnoseTests } from '../doctor/diagnose-tests.ts';
 import type { Diagnosis } from '../doctor/diagnosis.ts';

@@ -1,13 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isPathWithin } from '../../base/paths.ts';
+import { readRegularFile } from '../../base/read-file.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import { gitLayout } from '../git/git-layout.ts';
 import { hideMaskedObjects } from '../git-objects/masked-objects.ts';
 import { makeFilteringProxy } from '../proxy/filtering-proxy.ts';
+import { shellBackend } from '../shell/shell-backend.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { scanTree } from './mounts/scan-tree.ts';
 import { makeEditLayout, makeExploreLayout, makeReadOnlyLayout, makeTestLayout } from './mounts/tool-layouts.ts';
@@ -18,16 +30,9 @@ import {
   PROBE_PROCESS_LIMIT,
   type ProbeTarget,
 } from './probe-attempts.ts';
+import type { ProbeResult } from './probe-result.ts';
+import { probeShipping } from './probe-shipping.ts';
 import { type Sandbox, SandboxError } from './sandbox.ts';
-
-export interface ProbeResult {
-  /** `explore`, `edit`, `test`, `deploy`, `deploy-hosts`, `deploy-online`, `git-commit`, … */
-  readonly layout: string;
-  readonly name: string;
-  readonly stopped: boolean;
-  /** The error that stopped the attempt, or the reason why it could not be made (which does not count as stopped). */
-  readonly detail: string;
-}
 
 /**
  * Really tries every known escape from every layout. For `hopgate doctor --probe`.
@@ -41,7 +46,8 @@ export async function probeSandbox(sandbox: Sandbox): Promise<ProbeResult[]> {
   try {
     const layouts = layoutsFor(target.root, sandbox.availability);
     const tried = layouts.map((layout) => tryAll(sandbox, layout, target));
-    return (await Promise.all([...tried, tryHostileRepositories(sandbox, folder)])).flat();
+    const others = [tryHostileRepositories, tryChanges, probeShipping].map((attempt) => attempt(sandbox, folder));
+    return (await Promise.all([...tried, ...others])).flat();
   } finally {
     target.close();
     rmSync(folder, { recursive: true, force: true });
@@ -169,6 +175,69 @@ async function tryHostileRepositories(sandbox: Sandbox, folder: string): Promise
     return { layout: 'hostile-repository', name, ...(await tryEscape(sandbox, layout, attempt, null)) };
   });
   return Promise.all(tries);
+}
+
+/** Some protected file names; the last is another spelling of one. */
+const PLANTED = ['.hg/hgrc', '.jj/repo', '.envrc', '.devcontainer.json', '.vscode/tasks.json', 'src/.BASHRC'];
+
+function errorMessage(work: () => unknown): string | null {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const DEEP = `i=0; while [ $i -lt 60 ]; do mkdir ${'d'.repeat(99)} && cd ${'d'.repeat(99)}; i=$((i+1)); done;`;
+
+/** Tests the application of a command's changes, which runs in hopgate itself, outside the sandbox. */
+async function tryChanges(sandbox: Sandbox, folder: string): Promise<ProbeResult[]> {
+  if (!sandbox.availability.ok || !sandbox.availability.overlay) return [];
+  const root = join(folder, 'changed');
+  mkdirSync(root);
+  const bash = async (command: string) => {
+    const tool = {
+      id: 'bash',
+      purpose: '',
+      effect: 'act',
+      parameters: [],
+      limits: { seconds: 60, outputBytes: 8192 },
+    } as const;
+    const scope = { read: 'root', write: ['.'], command: 'contained', url: 'none' } as const;
+    const envelope = {
+      root,
+      peripheral: 'edit',
+      scope,
+      readableFiles: null,
+      config: DEFAULT_PROJECT_CONFIG,
+      unsafeNoSandbox: false,
+    };
+    const call = { tool, args: { command }, envelope, sessionId: 'probe', signal: new AbortController().signal };
+    return (await shellBackend(sandbox).run(call)).outcome;
+  };
+  const result = (name: string, stopped: boolean, detail: string) => ({ layout: 'edit', name, stopped, detail });
+  await bash('truncate -s 64M holes');
+  const blocks = statSync(join(root, 'holes'), { throwIfNoEntry: false })?.blocks ?? null;
+  const deep = await bash(`${DEEP} echo done`).catch(() => null);
+  const isDone = JSON.stringify(deep).includes('done');
+  await bash(
+    `for name in ${PLANTED.join(' ')}; do mkdir -p "$(dirname $name)"; echo x > $name; done; echo x > allowed`,
+  );
+  const planted = PLANTED.filter((path) => existsSync(join(root, path)));
+  const wasTried = existsSync(join(root, 'allowed'));
+  symlinkSync('/dev/zero', join(root, 'endless'));
+  const endless = errorMessage(() => readRegularFile(join(root, 'endless'), 1 << 20));
+  return [
+    result('fill the disk by a sparse file', blocks !== null && blocks < 1000, `64 MiB take ${blocks} blocks`),
+    result(
+      'plant a file that controls programs',
+      wasTried && planted.length === 0,
+      wasTried ? planted.join(', ') || 'none of them is there' : 'it could not be tried',
+    ),
+    result('make hopgate read a device', wasTried && endless !== null, endless ?? 'it read one'),
+    result('break a call by deep folders', isDone, isDone ? 'the call has a result' : 'the call has none'),
+  ];
 }
 
 async function tryEscape<T extends ProbeTarget | null>(

@@ -57,10 +57,7 @@ function targetProblem(envelope: ImportContext, path: string, target: string, in
   return !instructs && real === null ? null : readProblem(envelope, [file, real ?? file]);
 }
 
-/**
- * The reason why no instruction file may show a file; null if it may. `imports` of hopgate.yaml allow the listed path,
- * not the target of a link at that path.
- */
+/** The reason why no instruction file may show a file; null if it may. `imports` allow a path, not a link's target. */
 function readProblem({ root, config: { mask, imports = [] } }: ImportContext, files: readonly string[]): string | null {
   const allowed = imports.map((path) => resolveTarget(root, '', path));
   const checked = files.filter((file) => !allowed.includes(file));

@@ -7,10 +7,7 @@ import { TASK_TOOL_NAME } from './tasks/task-protocol.ts';
 /** The controls that move the session. They have no outside effect, but must not run in parallel with other calls. */
 const MOVES = ['hop', 'mode'];
 
-/**
- * A tool in the form of MCP's `tools/list`. `readOnlyHint` must match the effect: Codex runs read-only tools without
- * asking, and Claude Code runs them in parallel.
- */
+/** A tool for MCP's `tools/list`. Clients run `readOnlyHint` tools unasked or in parallel, so it matches the effect. */
 export function toMcpTool(tool: AgentTool, name: string, specs: SpecSet | null): Tool {
   const { parameters = [] } = specs?.tools[tool.name] ?? {};
   const acts = recordsIntent({ effect: tool.effect, parameters });

@@ -101,10 +101,7 @@ const EXTERNAL: readonly {
   { sign: ['pom.xml', /<(?:dependency|plugin|parent|project)\b/], folders: ['.m2/repository', '.m2/wrapper'] },
 ];
 
-/**
- * The caches that make tests run without a network: downloaded modules of the operator that exist, and the build cache
- * of Go, without which each run compiles the standard library.
- */
+/** The caches that let tests run offline: the operator's existing modules, and Go's build cache, which saves time. */
 export function proposeCaches(tree: ProjectFileReader, home: string | undefined): readonly ProposedCache[] {
   const build: readonly ProposedCache[] = tree.read('go.mod') === null ? [] : ['~/.cache/go-build'];
   const has = ([file, text]: readonly [string, RegExp]) => text.test(tree.read(file) ?? '');

@@ -107,10 +107,7 @@ export class OwnedSessions {
     return owner;
   }
 
-  /**
-   * Opens a sub-agent's session. It uses the newest unused delegation to the peripheral that the sub-agent's type
-   * names. Without such a delegation, the parent's present envelope limits the sub-agent.
-   */
+  /** Opens a sub-agent's session by the newest unused delegation to its type, else limited by its parent's envelope. */
   async openSubAgent(
     files: ConversationFiles,
     { root, agentId, agentType }: ClientConversation,

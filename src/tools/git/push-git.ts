@@ -17,10 +17,7 @@ import { APPROVE_AGAIN_REMEDY, effectsOfMovedRef, makeGitReport } from './git-re
 import { findCommit, type GitSession } from './git-session.ts';
 import { currentBranch } from './repository.ts';
 
-/**
- * `git push`: one of the configured branches to the same branch of the configured remote, fast-forward only. Without a
- * name, or with `HEAD`, the checked-out branch is pushed if several are configured.
- */
+/** `git push`: a configured branch to its namesake at the remote, fast-forward; by default the checked-out one. */
 export async function runGitPush(
   session: GitSession,
   call: ToolCall,

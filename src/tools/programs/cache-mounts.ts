@@ -25,10 +25,7 @@ export function testCacheMounts({ envelope: { root, config }, sessionId }: ToolC
   });
 }
 
-/**
- * The writable folders of `cache:` in the home folder, for commands that are not test runs. They have other folders
- * than test runs, so that an agent's command cannot influence a test run.
- */
+/** The writable folders of `cache:` for commands. Test runs have others, which an agent's command cannot influence. */
 export function commandCacheMounts({ envelope: { root, config }, sessionId }: ToolCall): readonly SandboxMount[] {
   const folders = (config.cache ?? []).filter(({ folder, read }) => !read && folder.startsWith('~/'));
   if (folders.length === 0) return [];

@@ -223,10 +223,7 @@ function endToEndHeaders(headers: IncomingMessage['headers']): IncomingMessage['
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name) && !named.has(name)));
 }
 
-/**
- * The headers of a request. A body always gets a length or is chunked, whatever the method: otherwise the server would
- * read the body as the next request, with an unchecked Host header.
- */
+/** The headers of a request. A body has a length or is chunked, so that no server takes it for the next request. */
 function requestHeaders(request: IncomingMessage): http.OutgoingHttpHeaders {
   const headers = endToEndHeaders(request.headers);
   const { 'transfer-encoding': chunks, 'content-length': length } = request.headers;

@@ -11,10 +11,7 @@ const SYSTEM: ResolveName = async (host) =>
 /** An allowed host with its addresses, or the reason why no connection to it is allowed. */
 type ReachableHost = { readonly host: string; readonly addresses: readonly string[] } | { readonly problem: string };
 
-/**
- * Resolves each listed name once for a command. A name that is not listed is never resolved, so a command cannot send
- * data in names; a later answer for a name has no effect (DNS rebinding).
- */
+/** Resolves each listed name once (DNS rebinding), and no other name, so that a command cannot send data in names. */
 export class PinnedHostNames {
   readonly #list: readonly string[];
   readonly #resolve: ResolveName;

@@ -27,10 +27,7 @@ cat <&3
 /** Shorter lines of a key file are not treated as secrets: the first and the last line, and a short rest of the key. */
 const SHORTEST_LINE = 24;
 
-/**
- * The files with which ssh, and programs that use it (scp, rsync, git), go through the proxy; and the parts of the
- * configured key, which no output may show.
- */
+/** The files with which ssh, scp, rsync and git use the proxy, and the parts of the key that no output may show. */
 export function sshThroughProxy(
   ssh: CommandAccess['ssh'],
   { envelope: { root, config } }: Pick<ToolCall, 'envelope'>,

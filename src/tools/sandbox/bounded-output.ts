@@ -3,10 +3,7 @@ export interface CutText {
   readonly truncated: boolean;
 }
 
-/**
- * Keeps the head and the tail of a byte stream in at most about `capBytes` of memory, however long the stream is. Bytes
- * are counted before they are decoded, and the cut never splits a UTF-8 character.
- */
+/** Keeps the head and the tail of a stream in about `capBytes`; counts bytes, and never splits a UTF-8 character. */
 export class BoundedOutput {
   readonly #headBytes: number;
   readonly #tailBytes: number;

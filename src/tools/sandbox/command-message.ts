@@ -205,10 +205,7 @@ function limitScript({ openFiles, fileBytes, processes }: LayoutLimits, cpuSecon
 /** Below the kernel's maximum for a word (128 KiB) and a command line (2 MiB), with a reserve for hopgate's words. */
 const MAX_BYTES = { word: 131_000, packed: 96_000, line: 1_800_000 };
 
-/**
- * The words of a command as variables of the sandbox, and the shell text that reads them. Short words are quoted and
- * packed together, because bubblewrap limits the number of its arguments.
- */
+/** A command's words as variables, with the shell text that reads them; packed, because bubblewrap limits arguments. */
 function variablesOf(argv: readonly string[]): { readonly values: readonly string[]; readonly set: string } {
   const values: string[] = [];
   const set: string[] = [];

@@ -21,10 +21,7 @@ interface RunningCommand {
   readonly ended: Promise<number | null>;
 }
 
-/**
- * A shell in its own control group that runs commands one after the other. Its children are in the group from their
- * start; moving a process into a group takes longer than a short command.
- */
+/** A shell in its own control group, for one command after another: they are in the group from their start. */
 export class CommandShell {
   readonly folder: string;
   readonly process: ChildProcess;

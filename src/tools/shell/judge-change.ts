@@ -157,10 +157,7 @@ export function judgeChanges(
 export const mayFolderHoldWritePath = (envelope: CallEnvelope) => (folder: string) =>
   !isWriteProtected(folder) && mayHoldWritablePath(folder, envelope.scope.write);
 
-/**
- * The root-relative path that a relative link names; null if it leads out of the root or is the root, or if its text
- * does not show where it leads (`..` after a name, which may be a link itself).
- */
+/** The path under the root that a relative link names; null for the root, outside, or `..` after a name. */
 function linkTarget(path: string, target: string): string | null {
   if (posix.isAbsolute(target) || /[\u0000-\u001f\u007f\ufffd]/.test(target) || target.length > 1024) return null;
   if (!/^(?:\.{1,2}(?:\/|$))*(?:(?!\.{1,2}(?:\/|$))[^/]+(?:\/|$))*$/.test(target)) return null;

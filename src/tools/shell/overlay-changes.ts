@@ -18,10 +18,7 @@ export type OverlayChange =
     }
   /** A FIFO, socket or device. */
   | { readonly kind: 'special'; readonly path: string; readonly upper: Stats }
-  /**
-   * A change that can never be applied: a name that is not UTF-8; a file or folder that hopgate may not read or whose
-   * path is too long; changed permissions of an existing folder.
-   */
+  /** A change that is never applied: not UTF-8, unreadable, a too long path, or a folder's permissions. */
   | { readonly kind: 'unnameable' | 'unreadable' | 'too-deep' | 'permissions'; readonly path: string };
 
 /**

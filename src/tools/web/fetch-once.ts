@@ -51,10 +51,7 @@ interface Limits {
   readonly signal: AbortSignal;
 }
 
-/**
- * Gets one URL. Resolves the name once and connects only to a checked address (DNS rebinding). If the operator names a
- * proxy, that proxy resolves the name, so the name need not have an address here.
- */
+/** Gets one URL, from a checked address (DNS rebinding), or by the operator's proxy, which then resolves the name. */
 export async function fetchCheckedUrl(target: AllowedUrl, network: FetchNetwork, limits: Limits): Promise<FetchAnswer> {
   const kind = target.url.protocol === 'https:' ? 'https' : 'http';
   const via = findUpstreamProxy(network.env ?? {}, kind, target);

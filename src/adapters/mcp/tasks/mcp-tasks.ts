@@ -86,10 +86,7 @@ export class McpTasks {
     return this.#running.get(id)?.settled ?? this.#storedTask(id);
   }
 
-  /**
-   * Ends the wait of a task and returns the task at its end, which is not `cancelled` if the answer came first. The
-   * recipient continues its work, and a late answer arrives as a message.
-   */
+  /** Ends a task's wait and returns the task, not `cancelled` if the answer was first. A late answer is a message. */
   async cancel(id: string): Promise<McpTask | null> {
     const running = this.#running.get(id);
     if (!running) return this.find(id);

@@ -24,10 +24,7 @@ const NETWORK =
   /^(?<scheme>ssh|https):\/\/(?:(?<user>[^/@\s]*)@)?(?<rest>(?<host>[\w.-]+|\[[\da-f:.]+\])(?::\d+)?\/.*)$/is;
 const SCP_LIKE = /^(?:(?<user>[\w.-]+)@)?(?<host>[\w][\w.-]*):(?!:|\/\/)/;
 
-/**
- * Returns the only address that a push may go to: the one in hopgate.yaml, else that of the remote in the repository's
- * configuration. Returns a refusal if a push to it is not allowed.
- */
+/** The only address for a push: that of hopgate.yaml, else that of the configured remote; or a refusal. */
 export function findPushTarget(
   repository: GitRepository,
   { remote, url: stated }: Pick<GitConfig, 'remote' | 'url'>,

@@ -39,10 +39,7 @@ export function makeMaskOverlay(
   };
 }
 
-/**
- * Copies of the indexes of repositories whose work trees are in the root and that track covered files. In a copy, git
- * assumes these files to be unchanged.
- */
+/** Copies of the indexes that track covered files, for work trees in the root; git takes these files as unchanged. */
 function maskedIndexes(root: string, scan: TreeScan): { readonly path: string; readonly text: Buffer }[] {
   const covered = [...scan.maskedFiles, ...scan.maskedFolders];
   const [own] = scan.outer;
@@ -76,10 +73,7 @@ function coverMount(target: string): SandboxMount {
   return text === '' ? { kind: 'empty-file', target } : { kind: 'text-file', target, text };
 }
 
-/**
- * Mounts for the repository of a linked work tree or submodule. It is outside of the root, so it is mounted in
- * addition, read-only, without its credentials. Empty if the root contains its own repository.
- */
+/** Mounts for a repository outside of the root (of a linked work tree or submodule): read-only, no credentials. */
 export const mountsOfOuterGit = (root: string, scan: TreeScan): SandboxMount[] =>
   scan.outer.flatMap(({ folder, hits }): SandboxMount[] => [
     { kind: 'read-only', source: folder, target: folder },

@@ -11,10 +11,7 @@ const PREFIX = `hopgate-sandbox-${/\d+/.exec(readLinkOrNull('/proc/self/ns/pid')
 /** Options for removing a folder. A launcher that was just killed may still add its pipes, so it is retried. */
 const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 20 };
 
-/**
- * A fresh, world-readable folder. It is removed when the process exits, or by the next process if this one is killed.
- * Its path contains no comma or colon, so it can be used in mount options.
- */
+/** A fresh, world-readable folder until the process exits. Its path has no comma or colon, for mount options. */
 export function makeTempFolder(): string {
   const parent = /^[\w./-]+$/.test(tmpdir()) ? tmpdir() : '/tmp';
   removeStale(parent);
@@ -54,10 +51,7 @@ function removeStale(parent: string): void {
   }
 }
 
-/**
- * Kills launchers whose hopgate process was killed in the milliseconds before they had set their parent-death signal:
- * they would wait forever. Only their command lines contain the path of its folder.
- */
+/** Kills launchers that wait forever, because hopgate was killed just before they set their parent-death signal. */
 function killOrphans(folder: string): void {
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {

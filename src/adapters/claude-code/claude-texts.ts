@@ -43,6 +43,9 @@ export const refuseClaudeSkill = ({ skill }: { readonly skill: string }, why: st
 export const refuseClaudeSubAgent = (tool: string): string =>
   `hopgate: a sub-agent can neither hop nor change the mode nor start sub-agents (${tool}).\nWhat to do: stay within this envelope, and report to the agent that started you what else is needed.`;
 
+export const REFUSED_IN_OTHER_TREE =
+  'hopgate: you work in another working tree, where the limits of this session do not apply.\nWhat to do: report this to the agent that started you; it needs an agent whose definition has no isolation.';
+
 /** Explains how to call the peripheral's tools in Claude Code; appended to the prompt section. */
 export function explainClaudeTools(isSubAgent: boolean, ourName: ClaudeToolName): string {
   return [

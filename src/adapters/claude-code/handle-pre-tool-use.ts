@@ -1,4 +1,6 @@
+import { realpathIfAny } from '../../base/files.ts';
 import { textOf } from '../../base/json.ts';
+import { gitRootOf } from '../../project/repository-root.ts';
 import type { RefusedCall } from '../../session/call-results.ts';
 import type { Session } from '../../session/session.ts';
 import { BACKGROUND_TOOL_ID } from '../../spec/policy/closed-lists.ts';
@@ -19,6 +21,7 @@ import {
   describeClaudeRefusal,
   explainBackgroundCommand,
   RAN_IN_FOREGROUND_NOTE,
+  REFUSED_IN_OTHER_TREE,
   refuseClaudeSkill,
   refuseClaudeSubAgent,
   refuseClaudeTool,
@@ -38,16 +41,28 @@ const MAX_COMMAND = 600;
 
 /** PreToolUse: decides every call of every tool. */
 export async function handlePreToolUse(at: HookEventContext<ClaudeToolEvent>): Promise<HookReply> {
-  const action = await at.host.withSession(at.record, async (session) =>
-    claudeCallToAction(at.event, session, claudePluginServerName(at.host.server)),
-  );
-  const { reply, isMutating, items } = await decideAction(at, action);
+  const { reply, isMutating, items } = isInOtherTree(at) ? refuse(at, REFUSED_IN_OTHER_TREE) : await decide(at);
   at.host.recordTranscript(at.record, ...items);
   await recordHookEvent(
     at,
     reply.kind !== 'allow' ? HOOK_EVENT_NAMES.denied : isMutating ? HOOK_EVENT_NAMES.acting : HOOK_EVENT_NAMES.allowed,
   );
   return reply;
+}
+
+const decide = async (at: HookEventContext<ClaudeToolEvent>): Promise<Decided> =>
+  decideAction(
+    at,
+    await at.host.withSession(at.record, async (session) =>
+      claudeCallToAction(at.event, session, claudePluginServerName(at.host.server)),
+    ),
+  );
+
+/** True for a sub-agent whose definition has `isolation`: masks by path do not apply in its copy of the tree. */
+function isInOtherTree({ event, record }: HookEventContext): boolean {
+  const cwd = textOf(event.fields['cwd']);
+  if (event.agentId === null || cwd === null) return false;
+  return gitRootOf(realpathIfAny(cwd) ?? cwd) !== gitRootOf(record.conversation.root);
 }
 
 interface Decided {

@@ -261,6 +261,13 @@ describe('a sub-agent', () => {
     await world.sendEvent('SessionStart', { source: 'startup' });
     for (const isolation of ['worktree', 'remote'])
       expect((await world.call('Agent', { prompt: 'x', isolation })).verdict).toBe('blocked');
+    await world.lead('explore', 'diagnose');
+    world.write('.claude/worktrees/a1/.git', 'gitdir: x');
+    world.write('.claude/worktrees/a1/a.js', 'one\n');
+    const read = (cwd: string, fields: object) =>
+      world.call('Read', { file_path: world.path('.claude/worktrees/a1/a.js') }, { ...fields, cwd: world.path(cwd) });
+    expect((await read('.claude/worktrees/a1', child)).reason).toContain('another working tree');
+    expect((await read('src', child)).verdict).toBe('allowed');
   });
 });
 

@@ -1,3 +1,4 @@
+import { fieldsOf } from '../base/json.ts';
 import { errorText } from '../base/text.ts';
 import { toBody } from '../evidence/bodies.ts';
 import { type GrantView, grantEndReason } from '../gate/approvals/grant.ts';
@@ -29,6 +30,9 @@ export interface ListedGrants {
   readonly unreadable: readonly UnreadableGrants[];
 }
 
+/** The errors for a session that nobody can resume: it was imported, or its first entry was erased. */
+const NO_GRANTS: readonly unknown[] = ['session-not-found', 'foreign-session', 'erased'];
+
 /** The grants in the sessions of a repository, also those that have ended. One altered session hides no other one. */
 export async function listGrants(
   store: EvidenceStore,
@@ -45,7 +49,8 @@ export async function listGrants(
         grants.push({ stateDir, session, agent: view.agent, grant, over });
       }
     } catch (error) {
-      unreadable.push({ stateDir, session, grants: ids, problem: errorText(error) });
+      if (!NO_GRANTS.includes(fieldsOf(error)['code']))
+        unreadable.push({ stateDir, session, grants: ids, problem: errorText(error) });
     }
   return { grants: grants.sort((a, b) => b.grant.givenAt - a.grant.givenAt), unreadable };
 }

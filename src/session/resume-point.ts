@@ -53,6 +53,8 @@ async function openingOf(store: EvidenceStore, sessionId: string): Promise<Sessi
     if (entry.body === null)
       throw new StoreError('session-not-found', `session "${sessionId}" was erased, so it cannot be resumed`);
     if (body?.event === 'session-open' && entry.seq === 0 && isEntryIntact(stored)) return body;
+    if (body !== null && entry.seq === 0 && isEntryIntact(stored))
+      throw new StoreError('session-not-found', `session "${sessionId}" was imported, so it cannot be resumed`);
     throw new FoldError(
       `the first entry of session "${sessionId}" was changed, so it cannot be resumed; run "hopgate verify"`,
     );

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { transcriptPath } from '../../src/adapters/core/transcript/transcript-file.ts';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { readForms } from '../../src/evidence/musn/read-forms.ts';
+import { openSession } from '../../src/open-session.ts';
 import { approvalsFolder } from '../../src/operator/approvals-folder.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { ensureStateDir, evidenceFile } from '../../src/project/state-dir.ts';
@@ -102,6 +103,32 @@ describe('hopgate activity', () => {
       expect(forms(listed.out)).toHaveLength(4);
     },
   );
+
+  it('imports a session of hopgate as foreign evidence, which no command takes for altered evidence', async () => {
+    const [here, there] = [machine(), machine()];
+    const store = sqliteStore(join(ensureStateDir(here.root, here.env), 'evidence.db'));
+    const grant = { until: Date.now() + 60_000 };
+    const approver = { via: 'approver', approve: async () => ({ by: 'mary', grant }) } as const;
+    const session = await openSession({ root: here.root, agent: 'ann', store, approver });
+    const { id } = session;
+    const [from, to] = ['person:operator', `session:${id}`];
+    await store.messages!.send({
+      ...{ id: 'm-1', kind: 'bell', act: 'assert', from, author: 'operator', to, text: 'hello', ref: null },
+    });
+    await session.setMode({ to: 'diagnose' });
+    expect(await session.setMode({ to: 'execute', reason: 'the cause is known' })).toMatchObject({ ok: true });
+    await session.detach();
+    await store.close();
+    const { out } = await here.run('activity', id, '--entries', '--json');
+    put(there.root, { 'log.json': JSON.stringify(JSON.parse(out).entries) });
+    expect(await there.run('activity', id, '--import', 'log.json')).toMatchObject({ code: 0 });
+    expect(await there.run('verify', '--strict')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^foreign {2}\S+ {2}7 entries, /),
+    });
+    expect(await there.run('grants', '--all')).toMatchObject({ code: 0, out: 'No grant was given.\n', err: '' });
+    expect((await there.run('explain', '--session', id, '-t', 'read', 'a')).err).toContain('was imported');
+  });
 
   it('refuses a file that is no log, and an import into hopgate’s own session', async () => {
     const here = machine({

@@ -154,10 +154,10 @@ async function otherSession(store: EvidenceStore, sessionId: string): Promise<Pi
   return pinned === undefined || typeof pinned === 'string' ? null : { pinned, entries: store.entries(sessionId) };
 }
 
-/** True if hopgate opened the session. Evidence of other programs, and reviews, have no `session-open` entry. */
+/** True if hopgate opened the session. Imported evidence and reviews begin with another entry than `session-open`. */
 async function isOpened(store: EvidenceStore, sessionId: string): Promise<boolean> {
   for await (const { entry } of store.entries(sessionId))
-    if (toBody(entry.body)?.event === 'session-open' || entry.tags.includes('session-open')) return true;
+    return toBody(entry.body)?.event === 'session-open' || entry.tags.includes('session-open');
   return false;
 }
 

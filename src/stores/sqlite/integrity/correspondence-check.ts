@@ -29,6 +29,8 @@ const SESSION = 'session:';
 export class CorrespondenceCheck {
   readonly #sql: NamedStatements<keyof typeof SQL>;
   readonly #report: Report;
+  #session: string | null = null;
+  #isImported = false;
   /** The agent of each session, by the session's address. */
   readonly #agents = new Map<string, string>();
   /** Addresses of sessions with erased entries; the texts of their messages may be erased, too. */
@@ -49,11 +51,17 @@ export class CorrespondenceCheck {
     this.#report = report;
   }
 
-  /** Adds an entry of a session; call it in order of `seq`. */
+  /** Adds an entry of a session; call it session by session, in order of `seq`. */
   add(sessionId: string, seq: number, body: Json, erased: boolean): void {
     const address = `${SESSION}${sessionId}`;
-    if (erased) this.#erased.add(address);
     const recorded = toBody(body);
+    if (sessionId !== this.#session) {
+      this.#session = sessionId;
+      this.#isImported = seq === 0 && recorded !== null && recorded.event !== 'session-open';
+    }
+    // The messages of an imported session are in the inboxes of another store.
+    if (this.#isImported) return;
+    if (erased) this.#erased.add(address);
     if (recorded?.event === 'session-open') {
       this.#agents.set(address, recorded.agent);
       this.#receipts.set(address, { count: 0, nth: 0 });

@@ -43,7 +43,7 @@ function celTypeOf({ type }: Fields): string {
 }
 
 /** The environment of a rule. Facts of type `int` must be `bigint`; the backpack is an open map. */
-function factEnvironment({ fruit, peripherals, args }: FactScope): Environment {
+function factEnvironment(text: string, { fruit, peripherals, args }: FactScope): Environment {
   const environment = new Environment({
     unlistedVariablesAreDyn: false,
     limits: { maxAstNodes: MAX_CEL_RULE_NODES },
@@ -51,7 +51,8 @@ function factEnvironment({ fruit, peripherals, args }: FactScope): Environment {
   const all: { [fact: string]: { readonly [member: string]: string } } = {
     ...CEL_FACT_TYPES,
     fruit: Object.fromEntries(Object.entries(fruit).map(([field, type]) => [celName(field), celType(type)])),
-    visits: Object.fromEntries(peripherals.map((id) => [celName(id), 'int'])),
+    // Without this test, a rule per peripheral would cost the square of their number.
+    visits: Object.fromEntries((text.includes('visits') ? peripherals : []).map((id) => [celName(id), 'int'])),
     ...(args
       ? { args: Object.fromEntries(Object.entries(args).map(([name, schema]) => [celName(name), celTypeOf(schema)])) }
       : {}),
@@ -69,7 +70,7 @@ function factEnvironment({ fruit, peripherals, args }: FactScope): Environment {
  * // { message: 'unknown fact "fruit.test_cuont"', suggestion: 'did you mean "fruit.test_count"?' }
  */
 export function checkCelRule(text: string, scope: FactScope): { message: string; suggestion: string | null } | null {
-  const environment = factEnvironment(scope);
+  const environment = factEnvironment(text, scope);
   const checked = environment.check(text);
   if (checked.valid) {
     const message = constantRegexProblem(environment.parse(text).ast);

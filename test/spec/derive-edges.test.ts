@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { findDelegationEdge } from '../../src/spec/resolve/derive-edges.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 
@@ -107,4 +108,17 @@ it('a gate applies to every exit to its destination, whichever file names the ex
     ['a', 'c', [approval, when]],
     ['b', 'c', [approval, when]],
   ]);
+});
+
+it('the gates of a spec set are collected once for all starts of sub-agents', () => {
+  let listed = 0;
+  const none = { id: 'a', gates: {}, entry: { sources: [{ kind: 'from-any' }], conditions: [] } } as unknown;
+  const peripherals = new Proxy({ a: none } as SpecSet['peripherals'], {
+    ownKeys: (of) => {
+      listed += 1;
+      return Reflect.ownKeys(of);
+    },
+  });
+  for (let start = 0; start < 3; start++) expect(findDelegationEdge(peripherals, 'a', 'a')?.to).toBe('a');
+  expect(listed).toBe(1);
 });

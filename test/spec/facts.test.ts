@@ -48,4 +48,17 @@ describe('checkCelRule', () => {
   ])('refuses %s', (rule, message, suggestion) => {
     expect(checkCelRule(rule, scope)).toEqual({ message, suggestion });
   });
+
+  it('reads the names of the peripherals only for a rule about visits', () => {
+    let reads = 0;
+    const peripherals = new Proxy(['one'], {
+      get: (...of) => {
+        reads += 1;
+        return Reflect.get(...of);
+      },
+    });
+    expect(checkCelRule('visit.steps > 1', { fruit: {}, peripherals })).toBeNull();
+    expect(reads).toBe(0);
+    expect(checkCelRule('visits.one > 1', { fruit: {}, peripherals })).toBeNull();
+  });
 });

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { mapValues } from '../../base/map-values.ts';
 import { getOwn } from '../names.ts';
 import type { Edge, EntrySource, Exit, GateRule, PeripheralSpec } from '../types.ts';
@@ -96,11 +97,14 @@ export function findDelegationEdge(peripherals: Peripherals, from: string, to: s
 
 type GatesByTarget = ReadonlyMap<string, readonly PeripheralSpec[]>;
 
-function gatesByTarget(peripherals: Peripherals): GatesByTarget {
-  const sorted = Object.values(peripherals).sort((a, b) => compare(a.id, b.id));
-  const pairs = sorted.flatMap((spec) => Object.keys(spec.gates).map((to) => [to, spec] as const));
-  return new Map([...Map.groupBy(pairs, ([to]) => to)].map(([to, found]) => [to, found.map(([, spec]) => spec)]));
-}
+const gatesOfSets = new WeakMap<Peripherals, GatesByTarget>();
+
+const gatesByTarget = (peripherals: Peripherals): GatesByTarget =>
+  getOrInsert(gatesOfSets, peripherals, () => {
+    const sorted = Object.values(peripherals).sort((a, b) => compare(a.id, b.id));
+    const pairs = sorted.flatMap((spec) => Object.keys(spec.gates).map((to) => [to, spec] as const));
+    return new Map([...Map.groupBy(pairs, ([to]) => to)].map(([to, found]) => [to, found.map(([, spec]) => spec)]));
+  });
 
 /** A gate on a destination applies to every exit that opens it, whichever file defines the gate. */
 function gatesOn(to: string, source: PeripheralSpec, gatesTo: GatesByTarget): GateRule[] {

@@ -552,7 +552,7 @@ describe('the evidence of a release', () => {
       if (ships) ships.id = wrong;
     };
     expect((await verified(session, ofHop)).join('\n')).toMatch(
-      /approval: the ships under the approval is[\s\S]*shipped: committed was/,
+      /approval: "ships" of the approved act is[\s\S]*shipped: committed was/,
     );
   });
 
@@ -579,7 +579,7 @@ describe('the evidence of a release', () => {
         if (result?.['others'] !== undefined) change(result);
       });
     expect((await forge((result) => delete result['fewerTests'])).join()).toMatch(
-      /^approval: the findings under the approval is \{"src.a.txt":[^,]*\}$/,
+      /^approval: "findings" of the approved act is \{"src.a.txt":[^,]*\}$/,
     );
     expect((await forge((result) => delete result['others'])).join()).toContain(
       'condition: the report names the test commands ["sh more.sh"]',
@@ -594,7 +594,7 @@ describe('the evidence of a release', () => {
     const ofView = (body: { [name: string]: never }) => {
       delete (body['request'] as { view?: { findings?: string } } | undefined)?.view?.findings;
     };
-    expect((await verified(session, ofView)).join()).toContain('approval: the findings under the approval');
+    expect((await verified(session, ofView)).join()).toContain('approval: "findings" of the approved act');
   });
 
   it.runIf(isDeep)('is enough for another process to continue after the approval', async () => {

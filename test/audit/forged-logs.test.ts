@@ -99,7 +99,7 @@ const FORGED: readonly Forgery[] = [
   {
     name: 'an approval whose view shows what no entry shows',
     rule: 'approval',
-    says: 'the risk under the approval is nothing',
+    says: '"risk" of the approved act is nothing',
     make: (drafts) => {
       const index = find('approval', 1);
       const { record, request, ...rest } = body(LOG[index]!) as unknown as ApprovalBody;

@@ -17,7 +17,7 @@ export function checkDelegation(body: DelegationBody, { state, report, approvals
   if (!here) return;
   report.compare('delegation', 'the origin of the sub-agent', here.id, from, NEEDS_HISTORY);
   const listed = (agency ? here.agencies : here.delegates)?.find((each) => each.to === to);
-  if (listed) report.compare('delegation', `within, for ${to}`, listed.within, within, NEEDS_HISTORY);
+  if (listed) report.compare('delegation', `"within" of the sub-agent in ${to}`, listed.within, within, NEEDS_HISTORY);
   const target = agency ? undefined : getOwn(state.pinned.specs.peripherals, to);
   const expected = target && contextOfSubAgent(state, here, target).context;
   if (expected) report.compare('delegation', 'the context of the sub-agent', expected, context, NEEDS_HISTORY);

@@ -89,7 +89,7 @@ export class ApprovalAudit {
   }
 
   #compare(part: string, approved: Json | undefined, done: Json | undefined): void {
-    this.#report.compare('approval', `the ${part} under the approval`, approved, done, NEEDS_HISTORY);
+    this.#report.compare('approval', `"${part}" of the approved act`, approved, done, NEEDS_HISTORY);
   }
 
   /** The start after a hop must take the context that was approved with it. */

@@ -236,7 +236,7 @@ describe('the audit of a sub-agent', () => {
     const found = await broken(altered('delegation', { within: 'parent' }));
     expect(found).toEqual(
       expect.arrayContaining([
-        'delegation: the sub-agent was started within parent',
+        'delegation: "within" of the sub-agent in work is "parent"',
         expect.stringContaining('the sub-agent has more: tools write, bash; write: src/, docs/; command: contained'),
       ]),
     );

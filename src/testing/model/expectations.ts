@@ -48,7 +48,7 @@ export class ExpectedAnswers {
   }
 
   /** The difference between a dry run of a move and the demanded answer; null if they agree. */
-  async dryRunProblem(session: Session, { asked, wait }: Move, state: AuditState): Promise<StateDifference | null> {
+  async dryRunProblem(session: Session, { asked }: Move, state: AuditState): Promise<StateDifference | null> {
     if (asked.kind === 'step') {
       const expected =
         findFirstRuleProblem(state, { ...asked, approves: false }, this.#now())?.code ?? 'it would be allowed';
@@ -59,7 +59,7 @@ export class ExpectedAnswers {
         actual: actual ? `${actual.code}: ${actual.message}` : 'it would be allowed',
       };
     }
-    if (!('approves' in asked) || wait) return null;
+    if (!('approves' in asked)) return null;
     const needsApproval = this.#needsApproval(asked, state);
     const actual = await dryRunRequest(session, asked);
     if ((actual !== null) === needsApproval) return null;

@@ -98,9 +98,9 @@ export class ModelRun {
   async make(move: Move): Promise<JudgedMove> {
     this.#trace.push(move.name);
     this.#advanceClock(move);
+    if (move.wait) await this.#settle();
     const difference = await this.#expectations.dryRunProblem(this.session, move, this.#state);
     if (difference) this.#fail(move, difference.expected, difference.actual);
-    if (move.wait) await this.#settle();
     const before = this.#state;
     const expected = this.#expectations.refusal(move, this.#state);
     const denial = await this.#request(move);

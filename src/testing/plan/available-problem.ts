@@ -30,7 +30,7 @@ function expectedActions({ specs }: AuditedPin, { visit, visits, mode, closed }:
     peripheral: visit?.peripheral ?? null,
     mode,
     tools:
-      !spec || closed || visit?.expired
+      !visit || !spec || closed || visit.expired || visit.steps >= (spec.limits.steps ?? Infinity)
         ? []
         : spec.tools.filter((id) => allowed === null || allowed.includes(specs.tools[id]!.effect)),
     hops: closed

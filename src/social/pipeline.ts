@@ -134,7 +134,7 @@ async function authenticate(message: PipelineMessage, { messages }: SocialServic
     throw new StageFailure(
       'not-authenticated',
       `"${name}" is not a person's name`,
-      'Use only letters, digits and "-".',
+      'Use lowercase letters, digits and "-".',
     );
   else {
     await messages.addPerson(name);

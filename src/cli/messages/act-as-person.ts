@@ -29,7 +29,11 @@ export async function withPersonInboxes<T>(
   use: (messages: MessageStore, store: EvidenceStore) => Promise<T>,
 ): Promise<T> {
   if (!NAME.test(options.as))
-    throw new CliError('invalid-name', `"${options.as}" is not a person's name`, 'Use only letters, digits and "-".');
+    throw new CliError(
+      'invalid-name',
+      `"${options.as}" is not a person's name`,
+      'Use lowercase letters, digits and "-".',
+    );
   const root = resolveRootOption(io, options);
   ensureOperatorToken(ensureStateDir(root, io.env));
   const none = new CliError('no-sessions', 'there is no session here yet', 'Start one, such as "hopgate claude".');

@@ -38,7 +38,11 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .option('--title <text>', 'the title of the review (default: "Post-action review")')
     .option('--session <id>', 'the session under review (default: the review itself)')
     .option('--par <id>', 'the name of the review; an interrupted review with this name continues', reviewName)
-    .option('--listen <host:port>', 'the address of the document (default: a free port here)', parseHostAndPortOption)
+    .option(
+      '--listen <host:port>',
+      'the address of the document (default: a free port of 127.0.0.1)',
+      parseHostAndPortOption,
+    )
     .addOption(agencyOption())
     .addOption(rootOption())
     .examples(

@@ -5,7 +5,7 @@ import type { Edge, Mode, SpecSet } from '../spec/types.ts';
 import type { Available, WayLeg } from './denial.ts';
 import { requirementsOfEdge, startRequirements } from './requirements/edge-requirements.ts';
 import { describeRequirement, type Requirement } from './requirements/requirement.ts';
-import type { SessionView } from './session-view.ts';
+import { isTimeUp, type SessionView } from './session-view.ts';
 import { transferContext } from './transfer-context.ts';
 import { modeStepsAdmitting, operatorResetChanges, toModeStep } from './ways/way-modes.ts';
 
@@ -82,7 +82,7 @@ export function availableActions(specs: SpecSet, view: SessionView): Available {
   const peripheral = view.visit?.peripheral ?? null;
   const spec = peripheral === null ? undefined : specs.peripherals[peripheral];
   const isFull = !view.observeOnly && (view.visit?.steps ?? 0) >= (spec?.limits.steps ?? Infinity);
-  const idle = view.closed || isFull || view.visit?.status === 'expired';
+  const idle = view.closed || isFull || (!view.observeOnly && isTimeUp(view));
   return {
     peripheral,
     mode: view.mode,

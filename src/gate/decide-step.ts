@@ -16,6 +16,7 @@ import { evaluateRule } from './requirements/evaluate-rule.ts';
 import { collectCelFacts } from './requirements/requirement-facts.ts';
 import { isObserveOnly, observeOnlyContext } from './scope/observe-only.ts';
 import { scopeProblem } from './scope/scope-problem.ts';
+import { isTimeUp } from './session-view.ts';
 import { shortestWay } from './ways/shortest-way.ts';
 import { modeStepsToGoal } from './ways/way-modes.ts';
 import { wayToRunCommand } from './ways/way-to-command.ts';
@@ -198,8 +199,7 @@ function limitReached(
   if (!visit) return null;
   if (limits.steps !== null && visit.steps >= limits.steps)
     return { limit: 'steps', value: `${plural(limits.steps, 'step')}` };
-  const late = visit.status === 'expired' || (visit.deadline !== null && view.now >= visit.deadline);
-  return late ? { limit: 'minutes', value: `${plural(limits.minutes ?? 0, 'minute')}` } : null;
+  return isTimeUp(view) ? { limit: 'minutes', value: `${plural(limits.minutes ?? 0, 'minute')}` } : null;
 }
 
 /** The usage of a tool, from its catalogue entry: `read { path, offset?, limit? }`. */

@@ -71,3 +71,7 @@ export interface SessionView {
   /** True if the effects of a step were not observed, so that the changed files are not known. */
   readonly blind?: boolean;
 }
+
+/** True if the time of the visit is up: its end is recorded, or its deadline has passed. */
+export const isTimeUp = ({ visit, now }: SessionView): boolean =>
+  visit !== null && (visit.status === 'expired' || (visit.deadline !== null && now >= visit.deadline));

@@ -1,6 +1,6 @@
 import type { Fields } from '../base/json.ts';
 import { valueOfLazy } from '../base/lazy.ts';
-import type { SessionView } from '../gate/session-view.ts';
+import { isTimeUp, type SessionView } from '../gate/session-view.ts';
 import type { Mode } from '../spec/types.ts';
 
 /** The status of a session, for people and prompts. */
@@ -31,7 +31,7 @@ export const sessionStatusOf = (view: SessionView): SessionStatus => ({
   agent: view.agent,
   mode: view.mode,
   peripheral: view.visit?.peripheral ?? null,
-  visit: view.visit?.status ?? null,
+  visit: isTimeUp(view) && !view.observeOnly ? 'expired' : (view.visit?.status ?? null),
   closed: view.closed,
   steps: view.steps,
   denials: view.denials,

@@ -12,7 +12,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ['a tool has to be in the envelope', 'decide-step.ts', '!spec.tools.includes(tool.id)', 'false'],
   ['the mode allows the effect', 'decide-step.ts', 'if (mode && !allows(mode, tool.effect))', 'if (false)'],
   ['a visit has so many steps', 'decide-step.ts', 'visit.steps >= limits.steps', 'false'],
-  ['a visit has so many minutes', 'decide-step.ts', 'return late ?', 'return false && late ?'],
+  ['a visit has so many minutes', 'decide-step.ts', 'return isTimeUp(view) ?', 'return false && isTimeUp(view) ?'],
   ['arguments fit the catalogue', 'bind-arguments.ts', 'if (validate(value)) return null;', 'return null;'],
   [
     'no argument has an unknown name',
@@ -227,11 +227,11 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ],
   [
     'time is up at the deadline',
-    'decide-step.ts',
-    "visit.status === 'expired' || (visit.deadline !== null && view.now >= visit.deadline)",
+    'session-view.ts',
+    "visit.status === 'expired' || (visit.deadline !== null && now >= visit.deadline)",
     "visit.status === 'expired'",
   ],
-  ['time that is up stays up', 'decide-step.ts', "visit.status === 'expired' || ", ''],
+  ['time that is up stays up', 'session-view.ts', "visit.status === 'expired' || ", ''],
   [
     'a repository names its own paths',
     'decide-step.ts',

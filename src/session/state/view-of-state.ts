@@ -102,14 +102,10 @@ export function addUnrecorded(
   };
 }
 
-/**
- * The view that the next call is judged by: the end of the visit's time and the mode's timeout may be due, and the call
- * records them first.
- */
+/** The view that the next call is judged by: the mode's timeout may be due, and the call records it first. */
 export function viewOfNextCall({ specs }: Specs, { facts }: SessionState, view: SessionView): SessionView {
-  const mode = facts.pending ? view.mode : modeAfterIdleTime(specs.modeGate, view.mode, view.now - facts.lastAt);
-  const isOver = !view.observeOnly && (view.visit?.deadline ?? Infinity) <= view.now;
-  return { ...view, mode, visit: view.visit && isOver ? { ...view.visit, status: 'expired' } : view.visit };
+  if (facts.pending) return view;
+  return { ...view, mode: modeAfterIdleTime(specs.modeGate, view.mode, view.now - facts.lastAt) };
 }
 
 /** The mode of a session after a time without an entry, in milliseconds. */

@@ -47,12 +47,19 @@ export class ExpectedAnswers {
     return asked.kind === 'step' && this.#isServedByBackend(asked.tool) && REFUSED_BY_TOOLS.includes(code);
   }
 
-  /** The difference between a dry run of a move and the demanded answer; null if they agree. */
-  async dryRunProblem(session: Session, { asked }: Move, state: AuditState): Promise<StateDifference | null> {
+  /**
+   * The difference between a dry run of a move and the demanded answer; null if they agree.
+   * @param actual the denial of a dry run of a step; null if it would be allowed
+   */
+  async dryRunProblem(
+    session: Session,
+    { asked }: Move,
+    actual: Denial | null,
+    state: AuditState,
+  ): Promise<StateDifference | null> {
     if (asked.kind === 'step') {
       const expected =
         findFirstRuleProblem(state, { ...asked, approves: false }, this.#now())?.code ?? 'it would be allowed';
-      const actual = session.why(asked);
       if ((actual?.code ?? 'it would be allowed') === expected) return null;
       return {
         expected: `dry run: ${expected}`,
@@ -61,11 +68,11 @@ export class ExpectedAnswers {
     }
     if (!('approves' in asked)) return null;
     const needsApproval = this.#needsApproval(asked, state);
-    const actual = await dryRunRequest(session, asked);
-    if ((actual !== null) === needsApproval) return null;
+    const wanted = await dryRunRequest(session, asked);
+    if ((wanted !== null) === needsApproval) return null;
     return {
       expected: `dry run: the request needs ${needsApproval ? 'an' : 'no'} approval`,
-      actual: actual ? 'it needs one' : 'it needs none',
+      actual: wanted ? 'it needs one' : 'it needs none',
     };
   }
 

@@ -98,8 +98,10 @@ export class ModelRun {
   async make(move: Move): Promise<JudgedMove> {
     this.#trace.push(move.name);
     this.#advanceClock(move);
+    // Before the session records that a time is up: a dry run must know it.
+    const dryRun = move.asked.kind === 'step' ? this.session.why(move.asked) : null;
     if (move.wait) await this.#settle();
-    const difference = await this.#expectations.dryRunProblem(this.session, move, this.#state);
+    const difference = await this.#expectations.dryRunProblem(this.session, move, dryRun, this.#state);
     if (difference) this.#fail(move, difference.expected, difference.actual);
     const before = this.#state;
     const expected = this.#expectations.refusal(move, this.#state);

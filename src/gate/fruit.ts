@@ -8,14 +8,17 @@ type FruitProblem = { readonly field: string; readonly problem: string };
 export const describeFruitType = (type: FruitType): string =>
   typeof type === 'string' ? type : `one of ${type.join(', ')}`;
 
-export function isValueOfFruitType(value: Json, type: FruitType): boolean {
-  if (typeof type !== 'string') return typeof value === 'string' && type.includes(value);
-  if (type === 'string' || type === 'boolean') return typeof value === type;
-  if (type === 'integer') return Number.isSafeInteger(value);
-  if (type === 'number') return typeof value === 'number';
-  if (type === 'list') return Array.isArray(value);
-  return isObject(value);
-}
+const IS_OF_TYPE: { readonly [Type in Extract<FruitType, string>]: (value: Json) => boolean } = {
+  string: (value) => typeof value === 'string',
+  integer: Number.isSafeInteger,
+  number: (value) => typeof value === 'number',
+  boolean: (value) => typeof value === 'boolean',
+  list: Array.isArray,
+  object: isObject,
+};
+
+export const isValueOfFruitType = (value: Json, type: FruitType): boolean =>
+  typeof type === 'string' ? IS_OF_TYPE[type](value) : typeof value === 'string' && type.includes(value);
 
 /** The problem of a stated fruit field; null if none. An observed field may be stated only with its observed value. */
 function fieldProblem(spec: PeripheralSpec, field: string, value: Json, observed: Fruit): string | null {

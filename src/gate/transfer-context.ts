@@ -39,5 +39,6 @@ function sourceValue(
   if (source.kind === 'inherit') return field === 'session-id' ? view.sessionId : view.backpack[field];
   if (source.kind === 'fruit')
     return (getOwn(latest, source.peripheral) ?? getOwn(view.fruits, source.peripheral))?.[field];
+  source.kind satisfies 'session-log';
   return { session: view.sessionId };
 }

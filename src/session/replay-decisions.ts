@@ -284,7 +284,7 @@ function describeRequest(request: Request): string {
   if (request.kind === 'delegate') return `delegate to ${request.to}`;
   if (request.kind === 'hop') return `hop to ${request.to}${request.exit === undefined ? '' : ` (${request.exit})`}`;
   if (request.kind === 'mode') return `mode ${request.to}`;
-  return request.kind;
+  return request.kind satisfies 'stop' | 'close';
 }
 
 const shortText = (value: unknown): string => {

@@ -252,7 +252,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
     'specs.tools[id]',
   ],
   ['a stated value is one of its list', 'fruit.ts', "typeof value === 'string' && type.includes(value)", 'true'],
-  ['a stated number is one', 'fruit.ts', "return typeof value === 'number';", 'return true;'],
+  ['a stated number is one', 'fruit.ts', "number: (value) => typeof value === 'number'", 'number: () => true'],
   [
     'sub-agents start where the peripheral delegates',
     'decide-delegate.ts',

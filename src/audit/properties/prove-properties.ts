@@ -233,6 +233,7 @@ function atomHolds(atom: PropertyCondition, state: AbstractState, move: Abstract
   if (atom.kind === 'condition')
     return move.conditions.includes(atom.name) || (atom.name === 'tests-passed' && state.passed);
   if (atom.kind === 'result') return state.results[atom.peripheral] === atom.value;
+  atom.kind satisfies 'visited';
   return false;
 }
 
@@ -241,6 +242,7 @@ function atomName(atom: PropertyCondition): string {
   if (atom.kind === 'mode') return `mode ${atom.mode}`;
   if (atom.kind === 'condition') return atom.name;
   if (atom.kind === 'result') return `${atom.peripheral}.${atom.value}`;
+  atom.kind satisfies 'visited';
   return `a visit to ${atom.peripheral}`;
 }
 

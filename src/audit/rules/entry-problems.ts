@@ -46,6 +46,7 @@ function sourceApplies(source: EntrySource, judged: JudgedState): boolean {
   if (source.kind === 'from-any') return visit !== null;
   if (source.kind === 'user-request') return by === 'operator';
   if (source.kind === 'agent-request') return visit !== null && by === 'agent' && isAtNaturalClose(judged);
+  source.kind satisfies 'session-close';
   return hasHadVisit(state) && visit === null;
 }
 

@@ -37,6 +37,7 @@ function problemsOf(state: AuditState, request: AuditRequest, now: number): read
   if (request.kind === 'stop') return stopProblems(state, request);
   if (request.kind === 'mode') return modeProblems(state, request);
   if (request.kind === 'delegate') return delegateProblems(state, request);
+  request.kind satisfies 'close';
   if (!state.visit) return [];
   const message = `the session was closed in ${state.visit.peripheral}`;
   return [makeRuleProblem('already-active', 'conclusion-last', 'a visit ends with a stop', message)];

@@ -55,6 +55,7 @@ function builtInToolProblem(call: CommandCall, { argument, runs, runsIn, needs }
   if (runs === 'tests') return badArgumentOf(chooseTestCommand(config.test, value));
   if (runs === 'installs') return badArgumentOf(chooseInstallCommand(config.install ?? [], value));
   if (runs === 'deployments') return badArgumentOf(chooseDeployCommand(config.deploy, argument, value));
+  runs satisfies 'git';
   return gitProblem(readGitWords(value, args['args']), call);
 }
 

@@ -13,6 +13,7 @@ export async function sendRequest(session: Session, request: AuditRequest): Prom
   if (request.kind === 'stop') return session.stop('enough', request);
   if (request.kind === 'mode') return session.setMode(request);
   if (request.kind === 'delegate') return session.delegate(delegation(request));
+  request.kind satisfies 'close';
   return session.close();
 }
 

@@ -68,6 +68,7 @@ export function commandRefusalReason(call: AuditedCommand): RefusalReason | null
   if (listed.runs === 'tests') return testReason(value, config);
   if (listed.runs === 'installs') return installReason(value, config);
   if (listed.runs === 'deployments') return deployReason(value, config);
+  listed.runs satisfies 'git';
   return gitArgumentsRefusalReason(value, args['args'], { ...call, command });
 }
 

@@ -25,7 +25,10 @@ import type { SessionSpans } from './telemetry/index.ts';
 import { withPathChecks } from './tools/judge-paths.ts';
 
 export interface OpenOptions {
-  /** A loaded spec set or the path of one. Default: the one in the repository's hopgate.yaml, else the shipped one. */
+  /**
+   * A loaded spec set or the path of one. Default: the one in the repository's hopgate.yaml, else the shipped one. The
+   * session freezes it and the config, so that no backend can change by what later calls are judged.
+   */
   readonly specs?: SpecSet | string;
   /** The repository. Tools see only files inside it. */
   readonly root: string;

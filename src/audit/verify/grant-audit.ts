@@ -129,8 +129,10 @@ export class GrantAudit {
     if (kind === 'step' || kind === 'delegate') compare('call', bound['shown'], view);
     if (kind !== 'hop') return;
     const ships = view[APPROVAL_FIELD_TITLES.ships];
-    const placed = Object.fromEntries(BOUND_SHIPPING_FIELDS.map((name) => [name, fieldsOf(ships)[name] ?? null]));
-    compare('destination', bound['place'], ships === undefined ? undefined : placed);
+    const placed = BOUND_SHIPPING_FIELDS.map((name) => [name, fieldsOf(ships)[name] ?? null]);
+    const { committer } = fieldsOf(ships);
+    const place = { ...Object.fromEntries(placed), ...(committer ? { committer } : {}) };
+    compare('destination', bound['place'], ships === undefined ? undefined : place);
     const seen = fieldsOf(bound['findings']);
     for (const [path, finding] of Object.entries(fieldsOf(view[APPROVAL_FIELD_TITLES.findings])))
       compare(`finding in ${path}`, seen[path], finding);

@@ -71,8 +71,9 @@ export function approvalFieldsBound({ action, view }: Pick<ApprovalSubject, 'act
   if (action.kind === 'step' || action.kind === 'delegate') return { shown: { ...view } };
   const ships = view[APPROVAL_FIELD_TITLES.ships] as Fields | undefined;
   const place = BOUND_SHIPPING_FIELDS.map((name) => [name, ships?.[name] ?? null] as const);
+  const committer: Fields = ships?.['committer'] ? { committer: ships['committer'] } : {};
   return {
-    ...(ships ? { place: Object.fromEntries(place), commits: earlierCommits(ships) } : {}),
+    ...(ships ? { place: { ...Object.fromEntries(place), ...committer }, commits: earlierCommits(ships) } : {}),
     findings: view[APPROVAL_FIELD_TITLES.findings] ?? {},
     tests: view[APPROVAL_FIELD_TITLES.testFiles] ?? [],
   };
@@ -140,7 +141,8 @@ type Parts = GrantView['bound'];
 
 function differenceOf(approved: Parts, now: Parts): string | null {
   if (!isSame(approved['shown'] ?? null, now['shown'] ?? null)) return 'the grant is for a call with other arguments';
-  if (!isSame(approved['place'] ?? null, now['place'] ?? null)) return 'the push has another destination or author';
+  if (!isSame(approved['place'] ?? null, now['place'] ?? null))
+    return 'the push has another destination, author or committer';
   const seen = (approved['findings'] ?? {}) as Parts;
   const found = (now['findings'] ?? {}) as Parts;
   const unseen = Object.keys(found).find((path) => found[path] !== seen[path]);

@@ -44,6 +44,8 @@ export interface ShippedContent {
   readonly branches?: readonly string[];
   /** The author of the commit, as `Name <address>`; null if git knows none. Absent in older evidence. */
   readonly author?: string | null;
+  /** The committer in the same form, if it is another person than the author. */
+  readonly committer?: string | null;
   /** The line about the agent that the commit message gets. */
   readonly trailer?: string | null;
 }

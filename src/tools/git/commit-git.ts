@@ -6,7 +6,7 @@ import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { hasGitOperationUnderWay, indexInfoLine, readMergedCommits, type TreeChange } from '../tree/git-tree.ts';
 import { failedToolStop, isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { appendCommitTrailer, commitTrailerFor } from './commit-trailer.ts';
-import { type CommitPersons, commitPersonsOf, formatPerson, gitPersonVariables, readPerson } from './git-persons.ts';
+import { type CommitPersons, formatPerson, gitPersonVariables, personsOfCommit, readPerson } from './git-persons.ts';
 import { APPROVE_AGAIN_REMEDY, effectsOfMovedRef, makeGitReport, resultWithoutRun } from './git-report.ts';
 import { findCommit, type GitSession } from './git-session.ts';
 import { listStagedFiles } from './list-staged-files.ts';
@@ -184,18 +184,16 @@ async function committedPaths(
 const NO_AUTHOR =
   'Git knows no name and address for commits here. Ask the operator to run `git config --global user.name "NAME"` and `git config --global user.email ADDRESS`, or to set git.author in hopgate.yaml.';
 
-/** The author and the committer: the approved author, the configured one, or the person that git names. */
+/** The author and the committer: the approved ones, else those of the configuration or of git. */
 function chooseCommitters(
   { repository }: GitSession,
-  { envelope }: ToolCall,
+  { envelope: { config, shipping } }: ToolCall,
   operator: NodeJS.ProcessEnv,
 ): CommitPersons | null {
-  const configured = envelope.config.commits?.author;
-  const authorText = envelope.shipping?.tree?.ships?.author ?? configured ?? null;
-  const author = authorText === null ? null : readPerson(authorText);
-  const configuredPersons = configured === undefined ? commitPersonsOf(repository, operator) : null;
-  if (author === null) return configuredPersons;
-  return { author, committer: configuredPersons?.committer ?? author };
+  const { author, committer } = shipping?.tree?.ships ?? {};
+  const approved = readPerson(author ?? '');
+  if (approved === null) return personsOfCommit(config.commits, repository, operator);
+  return { author: approved, committer: readPerson(committer ?? '') ?? approved };
 }
 
 function trailerOf({ envelope: { config, shipping } }: ToolCall): string | null {

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { findProgram } from '../../base/process.ts';
+import type { CommitConfig } from '../../spec/types.ts';
 import type { GitRepository } from './repository.ts';
 
 interface CommitPerson {
@@ -32,6 +33,16 @@ export function commitPersonsOf(repository: GitRepository, operator: NodeJS.Proc
   const author = ident('AUTHOR');
   const committer = author && ident('COMMITTER');
   return author && committer && { author, committer };
+}
+
+/** The persons of a commit: the configured author as both, or those that git names; null if neither is known. */
+export function personsOfCommit(
+  commits: CommitConfig | undefined,
+  ...git: Parameters<typeof commitPersonsOf>
+): CommitPersons | null {
+  if (commits?.author === undefined) return commitPersonsOf(...git);
+  const author = readPerson(commits.author);
+  return author && { author, committer: author };
 }
 
 /** The output of git, run outside the sandbox in the operator's environment; empty if git fails or is missing. */

@@ -146,14 +146,16 @@ interface BranchTip {
   readonly tree: string;
   readonly parents: readonly string[];
   readonly author: string;
+  readonly committer: string;
   readonly message: string;
 }
 
 async function describeTip(session: GitSession, sha: string): Promise<BranchTip | ToolStop> {
-  const shown = await session.ask(['show', '-s', '--no-show-signature', '--format=%T%n%P%n%an <%ae>%n%B', sha]);
+  const format = '%T%n%P%n%an <%ae>%n%cn <%ce>%n%B';
+  const shown = await session.ask(['show', '-s', '--no-show-signature', `--format=${format}`, sha]);
   if (isStop(shown)) return shown;
-  const [tree = '', parents = '', author = '', ...message] = (shown.stdout ?? '').split('\n');
-  return { sha, tree, parents: parents.split(' '), author, message: message.join('\n') };
+  const [tree = '', parents = '', author = '', committer = '', ...message] = (shown.stdout ?? '').split('\n');
+  return { sha, tree, parents: parents.split(' '), author, committer, message: message.join('\n') };
 }
 
 /** Explains how the branch or the address of the remote differs from the approved one; null if none does. */
@@ -174,6 +176,7 @@ function explainMismatch(
     tip.parents.join(' ') === [head ?? '', ...(ships.merges ?? [])].join(' ') &&
     tip.tree === ships.id &&
     tip.author === (ships.author ?? tip.author) &&
+    tip.committer === (ships.committer ?? ships.author ?? tip.committer) &&
     (message === null || isSameCommitMessage(appendCommitTrailer(message, ships.trailer ?? null), tip.message));
   return isApproved
     ? null

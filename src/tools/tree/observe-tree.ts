@@ -1,7 +1,7 @@
 import type { ObservedTree } from '../../gate/scope/compare-trees.ts';
 import type { TreeObservationRequest } from '../../ports/tool-backend.ts';
 import { commitTrailerFor } from '../git/commit-trailer.ts';
-import { commitPersonsOf, formatPerson, readPerson } from '../git/git-persons.ts';
+import { formatPerson, personsOfCommit } from '../git/git-persons.ts';
 import { findInnerRepository } from '../git/inner-repository.ts';
 import { findRepository } from '../git/repository.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
@@ -54,9 +54,18 @@ export async function observeTree(
     );
     if ('problem' in ships) return ships;
     const { commits } = context.config;
-    const person = commits?.author ? readPerson(commits.author) : commitPersonsOf(repository, by.env)?.author;
-    const author = person ? formatPerson(person) : null;
-    return { ...treeStateOf(tree), ships: { ...ships, author, trailer: commitTrailerFor(commits, by.agent) } };
+    const persons = personsOfCommit(commits, repository, by.env);
+    const author = persons && formatPerson(persons.author);
+    const committer = persons && formatPerson(persons.committer);
+    return {
+      ...treeStateOf(tree),
+      ships: {
+        ...ships,
+        author,
+        ...(committer === author ? {} : { committer }),
+        trailer: commitTrailerFor(commits, by.agent),
+      },
+    };
   } catch (error) {
     if (!(error instanceof SandboxError || error instanceof LayoutError)) throw error;
     return { problem: error.message };

@@ -34,10 +34,7 @@ export interface AiSdkSettings {
   }) => Promise<{ model: LanguageModel; instructions: Instructions }>;
   /** Asks a person for the approvals. Leave it out if the session has its own approver. */
   readonly toolApproval: {
-    readonly [control: string]: (
-      input: unknown,
-      options: { readonly toolCallId: string },
-    ) => Promise<ToolApprovalStatus>;
+    readonly [tool: string]: (input: unknown, options: { readonly toolCallId: string }) => Promise<ToolApprovalStatus>;
   };
   /** The session's situation now; `prepareStep` keeps it up to date. */
   readonly instructions: string;
@@ -119,7 +116,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
     },
     toolApproval: Object.fromEntries(
       catalogue
-        .filter(({ kind }) => kind === 'control')
+        .filter(({ mayNeedApproval }) => mayNeedApproval)
         .map(({ name }) => [
           name,
           async (input: unknown, { toolCallId }: { readonly toolCallId: string }): Promise<ToolApprovalStatus> => {

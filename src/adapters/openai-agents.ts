@@ -86,7 +86,7 @@ export async function openAiAgents(
     return request ? { ...call, approved: { hash: request.hash, by } } : call;
   };
 
-  const toolOf = ({ name, description, inputSchema }: AgentTool): OpenAiAgents['tools'][number] => ({
+  const toolOf = ({ name, description, inputSchema, mayNeedApproval }: AgentTool): OpenAiAgents['tools'][number] => ({
     ...tool({
       name,
       description,
@@ -99,7 +99,7 @@ export async function openAiAgents(
         turns.set(runContext, { open, missing: answerMissing });
         return open.has(name);
       },
-      ...(interrupt && (name === 'hop' || name === 'mode')
+      ...(interrupt && mayNeedApproval
         ? { needsApproval: async (_, input, callId) => (await ask(callId ?? '', { name, input })) !== null }
         : {}),
       async execute(input, context, details) {

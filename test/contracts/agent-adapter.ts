@@ -3,8 +3,10 @@ import type { AgentSession } from '../../src/adapters/core/agent-session.ts';
 import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { toBody } from '../../src/evidence/bodies.ts';
 import type { Session } from '../../src/session/session.ts';
+import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import { CONTROLS } from '../../src/spec/policy/closed-lists.ts';
 import type { Json } from '../../src/spec/types.ts';
+import { fixtureSpecs } from '../fixture-specs.ts';
 import { type AgentWorld, agentWorld, type Start } from './agent-world.ts';
 
 /** A call as the scripted model makes it, by our names. A text as `input` is what the model wrote instead of JSON. */
@@ -221,6 +223,17 @@ export function describeAgentAdapter(
       expect(asked[0]).toContain('execute');
       expect(state.mode).toBe('execute');
       expect(at(1).results[0]).toMatch(/execute/);
+    });
+
+    it('asks a person for the approval of a tool’s call, and then runs the call', async (context) => {
+      const gates = [{ kind: 'approval', by: 'operator' }] as const;
+      const { edit } = fixtureSpecs.tools;
+      const specs = { ...fixtureSpecs, tools: { ...fixtureSpecs.tools, edit: { ...edit!, gates } } };
+      const world = await agentWorld('edit', { ...specs, hash: hashSpecs(specs) });
+      const { asked, lacks } = await playOn(world, [{ calls: [FIX] }, END], true);
+      if (lacks.approvals) return context.skip(lacks.approvals);
+      expect(asked).toEqual([expect.stringContaining('src/sum.js')]);
+      expect(world.read('src/sum.js')).toContain('a + b');
     });
 
     it('does not run what a person rejects, and tells the model', async (context) => {

@@ -68,7 +68,7 @@ const copyRepository = builtOnce((folder) => {
   git('push', '--quiet', '--set-upstream', 'origin', 'main');
 });
 
-export async function agentWorld(start: Start): Promise<AgentWorld> {
+export async function agentWorld(start: Start, specs = fixtureSpecs): Promise<AgentWorld> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-agent-')));
   copyRepository(folder);
   const root = join(folder, 'repo');
@@ -76,7 +76,7 @@ export async function agentWorld(start: Start): Promise<AgentWorld> {
   const sessions: Session[] = [];
   const open = async (options: Partial<OpenOptions> = {}): Promise<Session> => {
     const session = await openSession({
-      specs: fixtureSpecs,
+      specs,
       root,
       agent: 'worker',
       store,
@@ -93,7 +93,7 @@ export async function agentWorld(start: Start): Promise<AgentWorld> {
   });
 
   const first = await open({ approver: () => true });
-  const { id, specs, config } = first;
+  const { id, config } = first;
   await lead(first, start);
   await first.detach();
   return {

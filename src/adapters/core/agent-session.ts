@@ -23,6 +23,8 @@ export interface AgentTool {
   readonly description: string;
   readonly inputSchema: InputSchema;
   readonly effect: ToolEffect;
+  /** True if the operator must approve some calls; `wants` says which. */
+  readonly mayNeedApproval: boolean;
 }
 
 export type Control = (typeof CONTROLS)[number];

@@ -1,4 +1,5 @@
 import type { Session } from '../../session/session.ts';
+import { gatesOfCall } from '../../spec/call-gates.ts';
 import { effectsOfMode, listModesOfGate } from '../../spec/mode-way.ts';
 import type { Json, Mode, ModeGateSpec, SpecSet, ToolEffect, ToolSpec } from '../../spec/types.ts';
 import type { AgentTool, InputSchema } from './agent-session.ts';
@@ -10,7 +11,8 @@ const schema = (properties: { readonly [name: string]: Json }, required: readonl
   additionalProperties: false,
 });
 
-export function toAgentTool({ id, purpose, effect, parameters }: ToolSpec): AgentTool {
+export function toAgentTool(tool: ToolSpec, { peripherals }: SpecSet): AgentTool {
+  const { id, purpose, effect, parameters } = tool;
   const properties = Object.fromEntries(
     parameters.map(({ name, schema, description }) => [name, { ...schema, description } as Json]),
   );
@@ -21,6 +23,9 @@ export function toAgentTool({ id, purpose, effect, parameters }: ToolSpec): Agen
     description: purpose,
     inputSchema: { ...schema(properties, required), additionalProperties: false },
     effect,
+    mayNeedApproval:
+      id === 'install' ||
+      Object.values(peripherals).some((each) => gatesOfCall(tool, each).some(({ kind }) => kind === 'approval')),
   };
 }
 
@@ -60,6 +65,7 @@ export function listControlTools(specs: SpecSet): readonly AgentTool[] {
     description,
     inputSchema,
     effect: 'coordinate',
+    mayNeedApproval: name === 'hop' || name === 'mode',
   });
   const { modeGate } = specs;
   const modes = modeGate ? listModesOfGate(modeGate) : [];
@@ -115,7 +121,7 @@ export function listControlTools(specs: SpecSet): readonly AgentTool[] {
 export function listAvailableTools(session: Session): readonly AgentTool[] {
   const here = session.available().tools.flatMap((id) => {
     const tool = session.tool(id);
-    return tool ? [toAgentTool(tool)] : [];
+    return tool ? [toAgentTool(tool, session.specs)] : [];
   });
   return [...here, ...listControlTools(session.specs)];
 }
@@ -129,6 +135,6 @@ export function listSubAgentTools({ specs, state }: Session): readonly AgentTool
   const wider = delegates.flatMap(({ to, within }) => (within === 'own' ? (specs.peripherals[to]?.tools ?? []) : []));
   return [...new Set(wider)].flatMap((id) => {
     const tool = specs.tools[id];
-    return tool && !tools.includes(id) ? [toAgentTool(tool)] : [];
+    return tool && !tools.includes(id) ? [toAgentTool(tool, specs)] : [];
   });
 }

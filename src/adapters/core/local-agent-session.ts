@@ -46,7 +46,10 @@ export function agentSession(session: Session): AgentSession {
   return {
     id: session.id,
     tools: async () => listAvailableTools(session),
-    allTools: async () => [...Object.values(session.specs.tools).map(toAgentTool), ...listControlTools(session.specs)],
+    allTools: async () => [
+      ...Object.values(session.specs.tools).map((tool) => toAgentTool(tool, session.specs)),
+      ...listControlTools(session.specs),
+    ],
     call,
     async wants({ name, input }) {
       const fields = readCallArguments(input);

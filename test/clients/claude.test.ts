@@ -536,8 +536,12 @@ describe.skipIf(!CLAUDE_BIN)('the gate stays closed', () => {
     expect(world.read('new.txt')).toBeNull();
   });
 
-  it('in a clone whose settings disable hooks', async () => {
-    world.write('.claude/settings.json', '{"disableAllHooks":true}');
+  it.each([
+    ['hooks', { disableAllHooks: true }],
+    ['the plugin', { enabledPlugins: { 'hopgate@inline': false, hopgate: false } }],
+  ])('in a clone whose settings disable %s', async (_, settings) => {
+    for (const file of ['settings.json', 'settings.local.json'])
+      world.write(`.claude/${file}`, JSON.stringify(settings));
     const run = await world.run([write(), done]);
     expect(outcomes(run)).toEqual(['Write refused']);
     expect(world.read('new.txt')).toBeNull();
@@ -555,6 +559,8 @@ describe.skipIf(!CLAUDE_BIN)('hopgate install claude', () => {
   });
 
   it.each(['user', 'project'])('puts each conversation into a session (--scope %s)', async (scope) => {
+    const off = { disableAllHooks: true, enabledPlugins: { 'hopgate@skills-dir': false } };
+    if (scope === 'project') world.write('.claude/settings.json', JSON.stringify(off));
     expect((await world.hopgate('install', 'claude', '--scope', scope)).code).toBe(0);
     const write = call('Write', { file_path: world.path('new.txt'), content: 'x' });
     const run = await world.run(

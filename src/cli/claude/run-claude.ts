@@ -41,7 +41,9 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const variables = { ...stated.env, ...pinnedClaudeVariables(env) };
     const permissions = allowRunCommand(stated.permissions, io.env);
     const statusLine = addHopgateStatusLine(stated.statusLine ?? readUserStatusLine(io.env), io.env);
-    const settings = JSON.stringify({ ...stated, ...KEEPS_HOOKS_ON, permissions, statusLine, env: variables });
+    const enabledPlugins = { ...stated.enabledPlugins, 'hopgate@inline': true };
+    const own = { ...KEEPS_HOOKS_ON, enabledPlugins, permissions, statusLine, env: variables };
+    const settings = JSON.stringify({ ...stated, ...own });
     const args = ['--plugin-dir', ensurePluginFolder(io.env), '--settings', settings, ...types, ...command.args];
     const code = await runClientProgram('claude', program, args, { cwd: root, env });
     // if this fails, the end of this process releases the session
@@ -88,7 +90,7 @@ const KEEPS_HOOKS_ON = { disableAllHooks: false, disableSkillShellExecution: tru
 function userSettings(
   io: Io,
   setting: string | null,
-): { readonly env?: object; readonly permissions?: object; readonly statusLine?: unknown } {
+): { readonly [name in 'env' | 'permissions' | 'enabledPlugins']?: object } & { readonly statusLine?: unknown } {
   if (setting === null) return {};
   const file = resolve(io.cwd, setting);
   try {

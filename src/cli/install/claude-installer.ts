@@ -67,7 +67,7 @@ const isOurPlugin = (manifest: string | null): boolean =>
 
 const userNotes = [
   'From its next start on, Claude Code runs in a session in every folder of this account.',
-  'A repository that switches hooks off for itself (disableAllHooks in its own .claude settings) also disables hopgate; "hopgate claude" and --scope project still work there.',
+  'A repository whose own .claude settings switch hooks (disableAllHooks) or plugins (enabledPlugins) off also disables hopgate; "hopgate claude" and --scope project still work there.',
 ];
 
 const projectNotes = ({ root }: InstallTarget): readonly string[] => [
@@ -136,7 +136,9 @@ function withOurs(target: InstallTarget, path: string, text: string | null): str
   const own =
     settingIn(text, path, 'statusLine') ?? (target.scope === 'project' ? readUserStatusLine(target.io.env) : undefined);
   const shown = setJsonKey(switched, path, 'statusLine', addHopgateStatusLine(own, target.io.env) as never);
-  return replaceHopgateHooks(withAllowedRunCommand(shown, path, target.io.env, true), path, guardOf(target));
+  const allowed = changeObject(shown, path, 'permissions', (stated) => allowRunCommand(stated, target.io.env));
+  const enabled = changeObject(allowed, path, 'enabledPlugins', (stated) => ({ ...stated, [PLUGIN_ID]: true }));
+  return replaceHopgateHooks(enabled, path, guardOf(target));
 }
 
 const settingIn = (text: string | null, path: string, key: string): unknown =>
@@ -155,21 +157,23 @@ function withoutOurs(
   const shown = isHopgateStatusLine(settingIn(text, path, 'statusLine'), io.env)
     ? setJsonKey(switched, path, 'statusLine', settingIn(originalText, path, 'statusLine') as never)
     : switched;
-  return replaceHopgateHooks(withAllowedRunCommand(shown, path, io.env, false), path, {});
+  const asked = changeObject(shown, path, 'permissions', (stated) => removeRunCommand(stated, io.env));
+  const others = changeObject(asked, path, 'enabledPlugins', ({ [PLUGIN_ID]: _, ...others }) => others);
+  return replaceHopgateHooks(others, path, {});
 }
 
-/** Adds or removes the rules that allow hopgate's run command. On removal, parts that become empty are removed too. */
-function withAllowedRunCommand(
-  text: string | null,
-  path: string,
-  env: InstallTarget['io']['env'],
-  isAllowed: boolean,
-): string | null {
-  const permissions = text === null || text.trim() === '' ? undefined : parseJsonObject(text, path)['permissions'];
-  if (permissions !== undefined && !isObject(permissions)) return text;
-  const changed = isAllowed ? allowRunCommand(permissions, env) : removeRunCommand(permissions ?? {}, env);
-  if (isDeepStrictEqual(changed, permissions ?? {})) return text;
-  return setJsonKey(text, path, 'permissions', Object.keys(changed).length > 0 ? (changed as never) : undefined);
+/** Claude Code's id of the installed plugin. */
+const PLUGIN_ID = 'hopgate@skills-dir';
+
+type Members = { readonly [key: string]: unknown };
+
+/** Changes an object among the settings; one that becomes empty is removed. Another value stays as it is. */
+function changeObject(text: string | null, path: string, key: string, change: (stated: Members) => Members) {
+  const stated = settingIn(text, path, key) ?? {};
+  if (!isObject(stated)) return text;
+  const changed = change(stated);
+  if (isDeepStrictEqual(changed, stated)) return text;
+  return setJsonKey(text, path, key, Object.keys(changed).length > 0 ? (changed as never) : undefined);
 }
 
 const guardOf = ({ root, scope }: InstallTarget) =>

@@ -78,8 +78,21 @@ describe.each([
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ model: 'opus' });
   });
 
+  it('enables its plugin, and leaves the user’s others', async () => {
+    const file = join(config(), settings);
+    put(file, '{"enabledPlugins":{"hopgate@skills-dir":false,"mine@market":true}}');
+    await hopgate('install', 'claude', '--scope', scope);
+    const installed = JSON.parse(readFileSync(file, 'utf8'));
+    expect(installed.enabledPlugins).toEqual({ 'hopgate@skills-dir': true, 'mine@market': true });
+    put(file, JSON.stringify({ ...installed, model: 'opus' }));
+    await hopgate('uninstall', 'claude', '--scope', scope);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ enabledPlugins: { 'mine@market': true }, model: 'opus' });
+  });
+
   it.each([
     '{"permissions":{}}',
+    '{"enabledPlugins":{"hopgate@skills-dir":true}}',
+    '{"enabledPlugins":[]}',
     '{ "permissions" : { "allow": [ ] } }\n',
     '\n',
     '{"permissions":7}',

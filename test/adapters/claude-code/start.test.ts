@@ -160,10 +160,11 @@ describe('hopgate claude', () => {
   });
 
   it('merges the user’s --settings with its own, which win', async () => {
-    const mine = '{"disableAllHooks":true,"model":"opus"}';
+    const mine = '{"disableAllHooks":true,"enabledPlugins":{"hopgate@inline":false,"mine@inline":true},"model":"opus"}';
     await on.run('claude', '--claude', fakeClaude('exit 0'), '--settings', mine);
     expect(args().filter((word) => word === '--settings')).toHaveLength(1);
-    expect(JSON.parse(args()[3] ?? '')).toMatchObject({ disableAllHooks: false, model: 'opus' });
+    const enabledPlugins = { 'hopgate@inline': true, 'mine@inline': true };
+    expect(JSON.parse(args()[3] ?? '')).toMatchObject({ disableAllHooks: false, enabledPlugins, model: 'opus' });
     const bad = await on.run('claude', '--claude', fakeClaude('exit 0'), '--settings', '{nonsense');
     expect(bad).toMatchObject({ code: 2 });
     expect(bad.err).toContain('--settings cannot be read');

@@ -1,4 +1,4 @@
-import { isEmptyJson } from '../../base/json.ts';
+import { isEmptyJson, listOf } from '../../base/json.ts';
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { isBlobReference, isSameJson } from '../rules/compare-json.ts';
@@ -60,7 +60,7 @@ function missingInData(specs: SpecSet, { peripheral, mode, context }: EnteredCon
     problems.push(`the text says that the agent is in ${situation.peripheral ?? 'no peripheral'}`);
   if (situation.mode !== mode) problems.push(`the text says mode ${situation.mode}, and the mode was ${mode}`);
   const unseen = Object.entries(context).filter(
-    ([name, value]) => !isBlobReference(value) && !isSameJson(situation.state[name], value),
+    ([name, value]) => !isBlobReference(value) && !isShown(name, value, situation.state[name]),
   );
   if (unseen.length > 0)
     problems.push(`the text does not show the carried values of ${unseen.map(([name]) => name).join(', ')}`);
@@ -74,6 +74,11 @@ function missingInData(specs: SpecSet, { peripheral, mode, context }: EnteredCon
     );
   return problems;
 }
+
+/** The carried changed files are those of the last visit, and the situation lists those of the whole session. */
+const isShown = (name: string, value: Json, shown: Json | undefined): boolean =>
+  isSameJson(shown, value) ||
+  (name === 'changed-files' && Array.isArray(value) && value.every((path) => listOf(shown).includes(path)));
 
 /** Every name in the situation must appear in the text that the agent read. */
 function missingInText(

@@ -5,7 +5,7 @@ import { verifyConstraints } from '../../../src/audit/verify/verify-constraints.
 import { EMPTY_TRANSCRIPT, type Transcript, type TranscriptItem } from '../../../src/evidence/transcript.ts';
 import type { TranscriptSink } from '../../../src/ports/transcript-sink.ts';
 import type { Session } from '../../../src/session/session.ts';
-import { fixtureSpecs, type Stage, stage } from '../../session/sessions.ts';
+import { type Stage, stage } from '../../session/sessions.ts';
 
 export class Items implements TranscriptSink {
   readonly items: TranscriptItem[] = [];
@@ -20,7 +20,7 @@ export class Items implements TranscriptSink {
 
 /** The judgements: `P-1 holds`, … */
 export async function judge(session: Session, transcript: Transcript = EMPTY_TRANSCRIPT) {
-  const findings = judgeInhabitation(transcript, fixtureSpecs, await session.evidence());
+  const findings = judgeInhabitation(transcript, session.specs, await session.evidence());
   return {
     findings,
     verdicts: Object.fromEntries(findings.map(({ id, verdict }) => [id, verdict])),

@@ -3,7 +3,7 @@ import { agentSession } from '../../../src/adapters/core/local-agent-session.ts'
 import { recordTranscript } from '../../../src/adapters/core/transcript/record-transcript.ts';
 import { plainLoop } from '../../../src/adapters/plain-loop.ts';
 import { call, connected, hostOf } from '../../adapters/mcp/client.ts';
-import { inTurn, stage } from '../../session/sessions.ts';
+import { changed, fixtureSpecs, inTurn, stage } from '../../session/sessions.ts';
 import { Items, judge } from './inhabited-sessions.ts';
 
 const ALL = { 'P-1': 'holds', 'P-2': 'holds', 'P-3': 'holds', 'P-4': 'holds', 'P-5': 'holds', 'P-6': 'holds' };
@@ -74,6 +74,31 @@ it('an agent with parallel calls in a turn passes P-1 to P-6', async () => {
     agent.call({ name: 'hop', input: leave }),
     agent.call({ name: 'hop', input: { to: 'explore', exit: 'hop-explore', reason: 'I hop back to explore' } }),
   ]);
+  const { verdicts, reasons } = await judge(session, items.transcript);
+  expect(reasons).toEqual([]);
+  expect(verdicts).toEqual(ALL);
+});
+
+it('an agent that returns to edit and changes another file passes P-1 to P-6', async () => {
+  const { test } = fixtureSpecs.peripherals;
+  const changedFiles = { source: { kind: 'fruit', peripheral: 'edit' }, optional: false } as const;
+  const context = { ...test!.context, 'changed-files': changedFiles };
+  const specs = { ...fixtureSpecs, peripherals: { ...fixtureSpecs.peripherals, test: { ...test!, context } } };
+  const results = { write: changed('src/b.ts') };
+  const { session } = await stage({ specs, results, approver: inTurn({ by: 'ann' }) });
+  const items = new Items();
+  const agent = recordTranscript(agentSession(session), items);
+  const hop = (to: string) => agent.call({ name: 'hop', input: { to, exit: `hop-${to}`, reason: `I hop to ${to}` } });
+  await agent.prompt();
+  await agent.call({ name: 'hop', input: enter });
+  await agent.call({ name: 'hop', input: { to: 'edit', exit: 'hop-edit', reason: 'I edit', mode: 'execute' } });
+  const edit = { name: 'edit', input: { path: 'src/a.ts', old: 'a', new: 'b' } };
+  for (const call of [edit, { name: 'write', input: { path: 'src/b.ts', content: 'x' } }]) {
+    expect(await agent.call(call)).toMatchObject({ status: 'ok' });
+    expect(await hop('test')).toMatchObject({ status: 'ok' });
+    await hop('edit');
+  }
+  agent.said('I am in edit.');
   const { verdicts, reasons } = await judge(session, items.transcript);
   expect(reasons).toEqual([]);
   expect(verdicts).toEqual(ALL);

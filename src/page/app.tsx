@@ -16,7 +16,10 @@ export const shownSessionId = signal<string | null>(null);
 export function App({ source }: { readonly source: PageData }) {
   const sessions = source.sessions.value;
   const session =
-    sessions.find(({ id }) => id === shownSessionId.value) ?? (sessions.length === 1 ? sessions[0] : undefined);
+    sessions.find(({ id }) => id === shownSessionId.value) ??
+    (shownSessionId.value === null && sessions.length === 1 && (source.listed.value?.count ?? 2) < 2
+      ? sessions[0]
+      : undefined);
   const trouble = source.trouble.value;
   return (
     <main class={session ? 'page one' : 'page many'}>
@@ -33,7 +36,7 @@ export function App({ source }: { readonly source: PageData }) {
         )}
         <h1>{session ? `${session.place} · ${session.store.state.value.agent}` : 'Sessions'}</h1>
         <span class="id">{session?.id ?? ''}</span>
-        <span class={source.acts === null ? 'badge' : 'badge live'}>{source.acts === null ? 'recording' : 'live'}</span>
+        <span class={`badge ${source.connection.value}`}>{source.connection.value}</span>
       </header>
       {trouble !== null && (
         <p class="trouble" role="alert">
@@ -41,7 +44,7 @@ export function App({ source }: { readonly source: PageData }) {
         </p>
       )}
       <Inbox source={source} />
-      {session ? <SessionPage session={session} source={source} /> : <Overview source={source} />}
+      {session ? <SessionPage key={session.id} session={session} source={source} /> : <Overview source={source} />}
     </main>
   );
 }
@@ -127,15 +130,20 @@ function Overview({ source }: { readonly source: PageData }) {
       .map((session) => ({ session, waits: waits.has(session.id) || isAsking(session) }))
       .toSorted((a, b) => Number(b.waits) - Number(a.waits) || lastAt(b.session) - lastAt(a.session));
   }).value;
-  if (cards.length === 0) return <p class="none">No sessions yet. One appears here as soon as an agent starts.</p>;
+  const listed = source.listed.value;
+  if (listed?.count === 0 && cards.length === 0)
+    return <p class="none">No sessions yet. One appears here as soon as an agent starts.</p>;
   return (
-    <ul class="wall">
-      {cards.map(({ session, waits }) => (
-        <li key={session.id}>
-          <Card session={session} waits={waits} live={source.acts !== null} onOpen={() => source.open(session.id)} />
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul class="wall">
+        {cards.map(({ session, waits }) => (
+          <li key={session.id}>
+            <Card session={session} waits={waits} live={source.acts !== null} />
+          </li>
+        ))}
+      </ul>
+      {listed?.more && <p class="none">Older sessions are not shown here. "hopgate watch ID" shows one.</p>}
+    </>
   );
 }
 
@@ -147,15 +155,13 @@ interface CardProps {
   readonly session: SessionOnPage;
   readonly waits: boolean;
   readonly live: boolean;
-  readonly onOpen: () => void;
 }
 
-function Card({ session, waits, live, onOpen }: CardProps) {
+function Card({ session, waits, live }: CardProps) {
   const { store, graph, place, id } = session;
   const state = store.newest.value;
   const row = store.rowAt(store.count.value - 1);
   const open = () => {
-    onOpen();
     shownSessionId.value = id;
   };
   return (

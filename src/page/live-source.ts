@@ -4,7 +4,7 @@ import type { Entry } from '../evidence/entry.ts';
 import { entryDetailOf } from '../view/entry-detail.ts';
 import type { ViewFrame, ViewGraph, ViewState } from '../view/view-state.ts';
 import { operatorActionsOver, sessionApiPath } from './operator-actions.ts';
-import { ServerApi, ServerRefusal } from './server-api.ts';
+import { addressOf, inAddress, ServerApi, ServerRefusal } from './server-api.ts';
 import { SessionStore } from './session-store.ts';
 import type { InboxMessage, OperatorActions, PageData, SessionOnPage, ValidGrant, WaitingRequest } from './source.ts';
 
@@ -17,6 +17,7 @@ const RETRY_MS = 1_500;
 /** Intervals for updating a card of the overview, and a session that is not shown, in milliseconds. */
 const CARD_MS = 1_000;
 const BEHIND_MS = 5_000;
+const NO_ANSWER = 'The server does not answer. The page tries again by itself.';
 
 interface FramePage {
   readonly before: ViewState;
@@ -24,16 +25,16 @@ interface FramePage {
   readonly next: number | null;
 }
 interface Snapshot {
+  readonly state: ViewState;
   readonly newest: Pick<FramePage, 'before' | 'frames'> & { readonly past: boolean };
   readonly graph: ViewGraph;
 }
-interface ListedSession {
-  readonly session: string;
-  readonly root: string | null;
-  readonly closed: boolean;
+interface SessionPage {
+  readonly sessions: readonly { readonly session: string; readonly root: string | null; readonly closed: boolean }[];
+  readonly next: string | null;
 }
 
-/** The sessions of a running server, live. `chosen` is the shown session, which the page's address may name. */
+/** The sessions of a running server, live. `chosen` is the shown session, which the page's address names. */
 export const makeLiveSource = (chosen: Signal<string | null>): PageData => new LiveSource(new ServerApi(), chosen);
 
 class LiveSource implements PageData {
@@ -42,6 +43,8 @@ class LiveSource implements PageData {
   readonly grants = signal<readonly ValidGrant[]>([]);
   readonly messages = signal<readonly InboxMessage[]>([]);
   readonly trouble = signal<string | null>(null);
+  readonly connection = signal<'connecting' | 'live' | 'offline'>('connecting');
+  readonly listed = signal<{ readonly count: number; readonly more: boolean } | null>(null);
   readonly acts: OperatorActions;
   readonly #api: ServerApi;
   readonly #loading = new Map<string, Promise<void>>();
@@ -53,12 +56,20 @@ class LiveSource implements PageData {
     this.#api = api;
     this.#chosen = chosen;
     this.acts = operatorActionsOver(api, () => this.#readWaiting());
+    chosen.value = inAddress('session');
+    chosen.subscribe((shown) => {
+      if (shown !== inAddress('session')) history.pushState(null, '', addressOf(shown));
+      if (shown !== null) this.#open(shown);
+    });
     // A new code in the address of an open page begins a new login.
-    addEventListener('hashchange', () => location.reload());
+    addEventListener('hashchange', () => {
+      if (inAddress('code') !== null) location.reload();
+      else chosen.value = inAddress('session');
+    });
     void this.#run();
   }
 
-  open(id: string): void {
+  #open(id: string): void {
     void this.#readHistory(id).catch((error: unknown) => this.#report(error));
   }
 
@@ -72,13 +83,14 @@ class LiveSource implements PageData {
   async #run(): Promise<void> {
     for (;;) {
       try {
-        this.#chosen.value = (await this.#api.logIn()) ?? this.#chosen.value;
+        await this.#api.logIn();
         if (!this.#api.loggedIn) {
           this.trouble.value = 'This page is not logged in. Run "hopgate serve --open" in a terminal.';
           return;
         }
         await this.#follow();
       } catch (error) {
+        this.connection.value = 'offline';
         this.#report(error);
         if (error instanceof ServerRefusal && (error.status === 401 || error.status === 403)) {
           this.#api.forget();
@@ -90,8 +102,7 @@ class LiveSource implements PageData {
   }
 
   #report(error: unknown): void {
-    this.trouble.value =
-      error instanceof ServerRefusal ? error.message : 'The server does not answer. The page tries again by itself.';
+    this.trouble.value = error instanceof ServerRefusal ? error.message : NO_ANSWER;
   }
 
   async #follow(): Promise<void> {
@@ -100,44 +111,41 @@ class LiveSource implements PageData {
     try {
       // The stream begins before the list is read, so that no entry is missed in between.
       const events = this.#api.events('/v1/events', ended.signal);
-      const first = events.next();
-      const listed = await this.#list();
-      const isOpen = ({ session, closed }: ListedSession) => !closed || session === this.#chosen.value;
-      const present = listed.filter(isOpen);
+      const firstEvent = events.next();
+      firstEvent.catch(() => {}); // The list fails for the same reason, which is then reported.
+      const { sessions, next } = await this.#api.get<SessionPage>(`/v1/sessions?limit=${MAX_SESSIONS}`);
+      const listed = sessions.filter(({ root }) => root !== null);
+      this.listed.value = { count: listed.length, more: next !== null };
+      this.connection.value = 'live';
       this.trouble.value = null;
+      const first = new Set(listed.flatMap(({ session, closed }) => (closed ? [] : session)));
+      if (this.#chosen.value !== null) first.add(this.#chosen.value);
       // A session that cannot be read, such as one with altered evidence, must not hide the others.
-      await Promise.all([this.#readWaiting(), ...present.map((one) => this.#readInTurn([one]))]);
+      await Promise.all([this.#readWaiting(), ...[...first].map((id) => this.#readInTurn([id]))]);
       // Closed sessions can be long and do not change, so they are read one after the other.
-      void this.#readInTurn(listed.filter((one) => !isOpen(one)));
+      void this.#readInTurn(listed.map(({ session }) => session).filter((id) => !first.has(id)));
       const shown = this.#chosen.value ?? (this.sessions.value.length === 1 ? this.sessions.value[0]!.id : null);
-      if (shown !== null) this.open(shown);
-      for (let event = await first; !event.done; event = await events.next()) {
+      if (shown !== null) this.#open(shown);
+      for (let event = await firstEvent; !event.done; event = await events.next()) {
         const { source, type } = event.value.data as { readonly source: string; readonly type: string };
         const session = decodeURIComponent(source);
         if (session !== '') this.#readSoon(session);
         if (type.includes('.denial.')) void this.#readWaiting();
       }
     } finally {
+      this.connection.value = 'offline';
       ended.abort();
       clearInterval(timer);
     }
   }
 
-  async #readInTurn(sessions: readonly ListedSession[]): Promise<void> {
-    for (const { session } of sessions) await this.#read(session).catch((error: unknown) => this.#report(error));
+  async #readInTurn(sessions: readonly string[]): Promise<void> {
+    for (const session of sessions) await this.#read(session).catch((error: unknown) => this.#report(error));
   }
 
-  #roots = new Map<string, string>();
   #timers = new Set<string>();
   /** The sessions whose history is being read. */
   #histories = new Set<string>();
-
-  async #list(): Promise<readonly ListedSession[]> {
-    const { sessions } = await this.#api.get<{ sessions: ListedSession[] }>(`/v1/sessions?limit=${MAX_SESSIONS}`);
-    const own = sessions.filter(({ root }) => root !== null);
-    for (const { session, root } of own) this.#roots.set(session, root!);
-    return own;
-  }
 
   /** The shown session is read at once, the others from time to time, because a browser has only six connections. */
   #readSoon(id: string): void {
@@ -184,12 +192,11 @@ class LiveSource implements PageData {
       }
       return;
     }
-    if (!this.#roots.has(id)) await this.#list();
-    const { graph, newest } = await this.#api.get<Snapshot>(`${sessionApiPath(id)}/snapshot`);
+    const { graph, newest, state } = await this.#api.get<Snapshot>(`${sessionApiPath(id)}/snapshot`);
     const store = new SessionStore();
     store.partial.value = newest.past;
     store.add(newest.frames, newest.before);
-    const place = excerpt(this.#roots.get(id)?.split('/').at(-1) ?? '', 80);
+    const place = excerpt(state.root?.split('/').at(-1) || (state.root ?? ''), 80);
     this.sessions.value = [...this.sessions.value, { id, place, graph, store }];
   }
 
@@ -214,14 +221,18 @@ class LiveSource implements PageData {
 
   /** Reads all that waits for the operator. A part that cannot be read does not hide the others. */
   async #readWaiting(): Promise<void> {
-    const reads = [this.#readRequests(), this.#readGrants(), this.#readMessages()];
-    await Promise.all(reads.map((read) => read.catch((error: unknown) => this.#report(error))));
+    const reads = await Promise.allSettled([this.#readRequests(), this.#readGrants(), this.#readMessages()]);
+    const failed = reads.filter(({ status }) => status === 'rejected');
+    for (const { reason } of failed as PromiseRejectedResult[]) this.#report(reason);
+    // A server that answers again may have kept the stream of events.
+    if (failed.length === 0 && this.trouble.value === NO_ANSWER) this.trouble.value = null;
   }
 
   async #readRequests(): Promise<void> {
     const { approvals } = await this.#api.get<{ approvals: ListedApproval[] }>('/v1/approvals');
     const open = approvals.filter(({ answer }) => answer === null);
     const known = this.waiting.value;
+    for (const { session } of open) if (!this.sessions.value.some(({ id }) => id === session)) this.#readSoon(session);
     if (open.map(({ id }) => id).join() === known.map(({ id }) => id).join()) return;
     const cards = await Promise.all(
       open.map(async (one) => known.find(({ id }) => id === one.id) ?? this.#readCard(one)),

@@ -24,9 +24,10 @@ function sourceOf({ graphs, sessions }: Recording): PageData {
     waiting: signal<readonly WaitingRequest[]>([]),
     grants: signal<readonly ValidGrant[]>([]),
     messages: signal<readonly InboxMessage[]>([]),
+    connection: signal('recording'),
+    listed: signal({ count: sessions.length, more: false }),
     trouble: signal(null),
     acts: null,
-    open: () => {},
     detail: async (session, seqs) => seqs.flatMap((seq) => details.get(session)?.[seq] ?? []),
   };
 }

@@ -10,6 +10,12 @@ export class ServerRefusal extends Error {
 /** The item of the tab's storage with the page key. It is useless without the cookie, which no script can read. */
 const PAGE_KEY_ITEM = 'hopgate-page';
 
+/** A part of the address's fragment: the `code` for a login, or the shown `session`. */
+export const inAddress = (name: 'code' | 'session'): string | null =>
+  new URLSearchParams(location.hash.slice(1)).get(name);
+export const addressOf = (session: string | null): string =>
+  location.pathname + (session === null ? '' : `#session=${encodeURIComponent(session)}`);
+
 /** The server's HTTP interface, as the logged in operator. */
 export class ServerApi {
   #key = sessionStorage.getItem(PAGE_KEY_ITEM) ?? '';
@@ -18,16 +24,14 @@ export class ServerApi {
     return this.#key !== '';
   }
 
-  /** Exchanges the address's one-use code for a login, and removes it. Returns the session that the address names. */
-  async logIn(): Promise<string | null> {
-    const named = new URLSearchParams(location.hash.slice(1));
-    const code = named.get('code');
-    if (code === null) return null;
-    history.replaceState(null, '', location.pathname);
+  /** Exchanges the address's one-use code for a login, and removes it. */
+  async logIn(): Promise<void> {
+    const code = inAddress('code');
+    if (code === null) return;
+    history.replaceState(null, '', addressOf(inAddress('session')));
     const { page } = await this.post<{ page: string }>('/v1/login', { code });
     this.#key = page;
     sessionStorage.setItem(PAGE_KEY_ITEM, page);
-    return named.get('session');
   }
 
   /** Forgets the login, for example because it has ended. */

@@ -96,11 +96,12 @@ export interface PageData {
   readonly waiting: Signal<readonly WaitingRequest[]>;
   readonly grants: Signal<readonly ValidGrant[]>;
   readonly messages: Signal<readonly InboxMessage[]>;
+  readonly connection: Signal<'connecting' | 'live' | 'offline' | 'recording'>;
+  /** The number of listed sessions, and true if there are older ones; null before the list was read. */
+  readonly listed: Signal<{ readonly count: number; readonly more: boolean } | null>;
   /** The problem that the page shows; null if there is none. */
   readonly trouble: Signal<string | null>;
   /** null if the page is read-only, as for a recording. */
   readonly acts: OperatorActions | null;
-  /** Starts to load a session that the person opens. */
-  open(id: string): void;
   detail(session: string, seqs: readonly number[]): Promise<readonly EntryDetail[]>;
 }

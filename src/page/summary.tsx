@@ -66,5 +66,5 @@ function wantsOf(
       more: 'They are above.',
       urgent: false,
     };
-  return { short: 'nothing', more: closed ? 'The session is over.' : 'It works on its own.', urgent: false };
+  return { short: 'nothing', more: closed ? 'The session is over.' : 'It does not wait for you.', urgent: false };
 }

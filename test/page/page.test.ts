@@ -250,8 +250,60 @@ describe.skipIf(CHROMIUM === undefined)(
       await context.clearCookies();
       await first.reload();
       await first.getByText('the login of this page has ended').waitFor();
+      expect(await first.locator('.badge').textContent()).toBe('offline');
+      expect(await first.getByText('No sessions yet').count()).toBe(0);
       await first.goto(login());
       await first.locator('.node.here').waitFor();
+    });
+
+    it('names the shown session in its address: for a reload, for the way back, and for one that is not listed', async () => {
+      const served = await serveWorld();
+      const sessions = [await served.session(), await served.session()] as const;
+      const [ann, bob] = [sessions[0].id, sessions[1].id];
+      await served.ask(`POST /v1/sessions/${bob}/mode`, { token: sessions[1].token, body: { to: 'diagnose' } });
+      const context = await browser.newContext();
+      served.later(() => context.close());
+      await context.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
+      await context.route('**/sessions?limit=*', (route) =>
+        route.fulfill({
+          json: { sessions: [{ session: bob, root: served.root, closed: false }], next: bob },
+        }),
+      );
+      const page = await context.newPage();
+      page.setDefaultTimeout(10_000);
+      const opens = async (id: string) => {
+        await page.locator('.id').filter({ hasText: id }).waitFor();
+        await page.getByRole('listbox', { name: id === ann ? 'Entries, 2' : 'Entries, 3' }).waitFor();
+      };
+      await page.goto(`${served.http.address}/#code=${served.http.issueCode()}&session=${ann}`);
+      await opens(ann);
+      await page.getByRole('button', { name: 'all sessions' }).click();
+      await page.getByText('Older sessions are not shown here').waitFor();
+      await page.locator('.card').filter({ hasText: 'diagnose' }).click();
+      await opens(bob);
+      await page.goBack();
+      await page.goBack();
+      await opens(ann);
+      // The page stays, and only the session in it changes.
+      await page.evaluate(`location.hash = '#session=${bob}'`);
+      await opens(bob);
+      await page.reload();
+      await opens(bob);
+    });
+
+    it('clears its alarm when a server answers again that did not end the stream', async () => {
+      const served = await serveWorld();
+      await served.session();
+      const page = await browser.newPage();
+      page.setDefaultTimeout(10_000);
+      open.push(page);
+      await page.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
+      await page.goto(`${served.http.address}/#code=${served.http.issueCode()}`);
+      await page.locator('.node.here').waitFor();
+      await page.route('**/v1/grants', (route) => route.abort());
+      await page.getByText('The server does not answer').waitFor();
+      await page.unroute('**/v1/grants');
+      await page.locator('.trouble').waitFor({ state: 'detached' });
     });
 
     it('moves an agent out of a world in the middle of a game, and the game is kept', async () => {

@@ -1,7 +1,7 @@
 import { explainSystemError } from '../base/system-error.ts';
 import { SessionBusyError } from '../daemon/open-sessions.ts';
 import { StoreError, type StoreErrorCode } from '../ports/evidence-store.ts';
-import { operatorRemedy, ProjectError } from '../project/project-error.ts';
+import { ProjectError } from '../project/project-error.ts';
 import { FoldError } from '../session/state/apply-entry.ts';
 import { formatSpecProblems, SpecError } from '../spec/check/spec-problem.ts';
 
@@ -90,7 +90,7 @@ export function toApiError(error: unknown): ApiError | null {
     return new ApiError(code, error.message, remedy);
   }
   if (error instanceof ProjectError)
-    return new ApiError(error.code === 'no-root' ? 'no-root' : 'project-error', error.message, operatorRemedy(error));
+    return new ApiError(error.code === 'no-root' ? 'no-root' : 'project-error', error.message, error.remedy);
   if (error instanceof SpecError)
     return new ApiError('invalid-spec', formatSpecProblems(error.issues), 'Correct them, then repeat the request.');
   const system = explainSystemError(error);

@@ -73,7 +73,9 @@ export function createHttpApp(options: AppOptions): Hono {
   };
   app.use(bodyLimit({ maxSize: MAX_REQUEST_BODY, onError: tooLarge }));
   for (const route of routes) mountRoute(app, route, options);
-  app.notFound(() => answerWith(new ApiError('not-found', 'the server lacks this path', 'Read GET /v1/openapi.json.')));
+  app.notFound(({ req: { method, path } }) =>
+    answerWith(new ApiError('not-found', `the server has no ${method} ${path}`, 'Read GET /v1/openapi.json.')),
+  );
   app.onError((error, c) => {
     const known = toApiError(error);
     if (known) return answerWith(known);

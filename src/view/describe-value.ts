@@ -41,7 +41,7 @@ const DESCRIBERS: readonly ((result: OptionalJsonFields) => string | null)[] = [
   ({ text, path }) => {
     if (typeof text !== 'string') return null;
     if (path === undefined) return shortenValue(inOneLine(text), 160);
-    return `${shortenValue(path)}: ${plural(text.split('\n').length, 'line')}`;
+    return `${shortenValue(path)}: ${plural(text === '' ? 0 : text.split(/\n(?!$)/).length, 'line')}`;
   },
   ({ matches }) =>
     Array.isArray(matches)

@@ -38,6 +38,14 @@ describe('a session over HTTP', () => {
     expect(json.sessions).toMatchObject([{ session: id, root: served.root, agent: 'builder', closed: true }]);
   });
 
+  it('answers an address, a method and a folder that are missing by names that an HTTP client knows', async () => {
+    const { ask } = await serveWorld();
+    const { error } = (await ask('DELETE /v1/sessions')).json;
+    expect(error).toMatchObject({ code: 'not-found', message: 'the server has no DELETE /v1/sessions' });
+    const { json } = await ask('POST /v1/sessions', { body: { root: '/no/such/folder', agent: 'a' } });
+    expect(json.error).toMatchObject({ code: 'no-root', remedy: 'Pass the folder of the repository as `root`.' });
+  });
+
   it('names the missing condition of a natural close', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();

@@ -23,6 +23,8 @@ it.each([
   ],
   [{ verdict: 'pass', exit: 0, noNetwork: 'There is no network here.' }, 'verdict pass, exit 0, no report'],
   [{ path: 'src/a.ts', text: 'one\ntwo' }, 'src/a.ts: 2 lines'],
+  [{ path: 'src/a.ts', text: 'one\n\n' }, 'src/a.ts: 2 lines'],
+  [{ path: 'src/a.ts', text: '' }, 'src/a.ts: 0 lines'],
   [{ entries: { blob: 'c5930a82', bytes: 33467 }, next: null, total: 52 }, 'entries: 33467 bytes, kept as c5930a82'],
   [{ status: 'answered', run: 'run.e-1', waitedMs: 5, response: 'looks\nfine' }, 'answered: looks fine'],
   [

@@ -57,7 +57,12 @@ async function openAll(request: AllRequest): Promise<OpenedStream> {
   const last = header('last-event-id') ?? query.after;
   const after = last === undefined ? null : parseStreamCursor(last);
   if (last !== undefined && after === null)
-    throw new ApiError('invalid-request', 'Last-Event-ID is not a cursor', 'Send the id of the last event.', 'header');
+    throw new ApiError(
+      'invalid-request',
+      'Last-Event-ID, or "after", is not a cursor',
+      'Send the id of the last event.',
+      'header',
+    );
   const { end, ended } = openStreamLifetime(request);
   return {
     end,

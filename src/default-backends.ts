@@ -33,7 +33,8 @@ export function defaultBackends(
         const { shellBackend } = await import('./tools/shell/shell-backend.ts');
         return shellBackend(await detect(), options.env);
       }),
-      locks: async (root) => (await import('./tools/install/lock-files.ts')).hashLockFiles(root),
+      boundFiles: async ({ tool, envelope }) =>
+        tool.id === 'install' ? (await import('./tools/install/lock-files.ts')).hashLockFiles(envelope.root) : {},
     },
     {
       ...onFirstUse('git', ['bash-git'], async () => {

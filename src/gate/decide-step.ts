@@ -145,7 +145,7 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
       why: `the rule ${rule} does not hold`,
       remedy: 'Call it with arguments for which the rule holds, or ask the operator.',
     });
-  const toApprove = partsToApprove(context, tool.id, gates, bound.args, request.locks);
+  const toApprove = partsToApprove(context, tool.id, gates, bound.args, request.files);
   const unapproved =
     toApprove && checkApproval(context, { kind: 'step', from: peripheral, to: tool.id }, request, toApprove);
   if (unapproved) return unapproved;
@@ -184,11 +184,12 @@ function partsToApprove(
   id: string,
   gates: readonly ToolGate[],
   args: CallArguments,
-  locks: StepRequest['locks'] = {},
+  files: StepRequest['files'] = {},
 ): Fields | null {
-  const install = id === 'install' ? installToApprove(config, args, locks) : null;
+  const install = id === 'install' ? installToApprove(config, args, files) : null;
   if (!gates.some(({ kind }) => kind === 'approval')) return install;
-  return { ...install, [APPROVAL_FIELD_TITLES.args]: { ...args } };
+  const named: Fields = install || Object.keys(files).length === 0 ? {} : { [APPROVAL_FIELD_TITLES.files]: files };
+  return { ...install, [APPROVAL_FIELD_TITLES.args]: { ...args }, ...named };
 }
 
 function limitReached(

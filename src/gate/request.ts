@@ -16,8 +16,8 @@ export interface StepRequest {
   readonly tool: string;
   /** The arguments as the agent wrote them: an object by parameter name, or a list in the order of the parameters. */
   readonly args: unknown;
-  /** The present sha256 of each lock file, for the approval of an install. */
-  readonly locks?: Fields;
+  /** The present sha256 of each file that an approval binds: lock files of an install, files that the call names. */
+  readonly files?: Fields;
   /** The approval that a person just gave for this request; absent if there is none. */
   readonly approval?: Approval;
 }

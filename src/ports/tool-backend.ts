@@ -137,8 +137,8 @@ export interface ToolBackend {
   readonly native?: NativeCallWatcher;
   /** Observes the working tree, and what a commit of the session's own changes would ship. */
   readonly tree?: (observation: TreeObservationRequest) => Promise<ObservedTree>;
-  /** The sha256 of each lock file of a root, for the approval of an install. */
-  readonly locks?: (root: string) => Promise<Fields>;
+  /** The sha256 of each file that an approval of a call binds: lock files of an install, files that the call names. */
+  readonly boundFiles?: (call: ToolCall) => Promise<Fields>;
   /** Ends commands that a session left running; called before a visit's end is recorded. Idempotent. */
   endBackground?(sessionId: string): Promise<void>;
   /** Frees what the backend holds. Idempotent. */

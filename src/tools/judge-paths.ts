@@ -1,6 +1,7 @@
 import { replaceMethod } from '../base/replace-method.ts';
 import type { ToolBackend, ToolCall, ToolRefusal } from '../ports/tool-backend.ts';
 import { ARGUMENT_ROLE_FACTS } from '../spec/policy/argument-roles.ts';
+import { readNamedFiles } from './upstream/observe-paths.ts';
 import { type Anchors, defaultAnchors } from './workspace/anchors.ts';
 import { holdPathArgument } from './workspace/hold-path.ts';
 import { isStop } from './workspace/tool-stop.ts';
@@ -12,10 +13,12 @@ import { isStop } from './workspace/tool-stop.ts';
  */
 export function withPathChecks(backend: ToolBackend): ToolBackend {
   const anchors = defaultAnchors();
-  return replaceMethod(backend, 'run', async (call) => {
+  const checked = replaceMethod(backend, 'run', async (call) => {
     const refused = refusePath(call, anchors);
     return refused ? { outcome: refused, effects: [] } : backend.run(call);
   });
+  if (backend.boundFiles) return checked;
+  return replaceMethod(checked, 'boundFiles', async (call) => readNamedFiles(call, anchors));
 }
 
 /** A missing path is not refused, because a tool's files may be on another machine. */

@@ -23,7 +23,7 @@ async function inEdit(approver: Approver, install: readonly InstallCommand[] = [
       install: () => ({ outcome: { status: 'ok', result: { exit: 0, kept: ['node_modules'] } }, effects: [connected] }),
       'bash-test': () => ({ exit: 0, verdict: 'pass', command: ['npm', 'test'], report: { total: 1, failures: [] } }),
     }),
-    locks: async () => ({ ...locks }),
+    boundFiles: async () => ({ ...locks }),
   };
   const asked: { readonly action: Json; readonly view: Json }[] = [];
   const asking: Approver = {

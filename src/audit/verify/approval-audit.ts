@@ -82,9 +82,10 @@ export class ApprovalAudit {
       wrong(`the approval expires at ${record.expiresAt}`, `the approval was used at ${new Date(at).toISOString()}`);
     this.#compare('action', request.action, done.action);
     this.#compare('reason', request.reason, done.reason);
-    const unseen = done.action['kind'] === 'step' ? APPROVAL_FIELD_TITLES.locks : APPROVAL_FIELD_TITLES.context;
+    const { locks, files, context } = APPROVAL_FIELD_TITLES;
+    const unseen: readonly string[] = done.action['kind'] === 'step' ? [locks, files] : [context];
     for (const title of new Set([...Object.keys(done.view), ...Object.keys(request.view)]))
-      if (title in done.view || title !== unseen) this.#compare(title, request.view[title], done.view[title]);
+      if (title in done.view || !unseen.includes(title)) this.#compare(title, request.view[title], done.view[title]);
     return approved;
   }
 

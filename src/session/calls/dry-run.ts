@@ -1,9 +1,8 @@
 import { decide } from '../../gate/decide.ts';
 import type { Denial } from '../../gate/denial.ts';
-import { denialOf } from '../../gate/request.ts';
+import { denialOf, type StepRequest } from '../../gate/request.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Mode } from '../../spec/types.ts';
-import { toText } from '../convert-input.ts';
 import type { HopOptions, ShortHop } from '../short-hop.ts';
 import { type DelegateOptions, toDelegateRequest } from './delegate.ts';
 import { type ModeOptions, type StepCall, toModeRequest, toStepRequest } from './gate-requests.ts';
@@ -43,6 +42,11 @@ export async function dryRunWantedApproval(
   return { ...subject, agent: calls.writer.state.facts.agent, hash };
 }
 
+const withBoundFiles = async (calls: SessionCalls, request: StepRequest): Promise<StepRequest> => ({
+  ...request,
+  ...(await calls.boundFiles(request)),
+});
+
 async function decideMove(calls: SessionCalls, move: DryRunMove, from?: Mode): Promise<ReturnType<typeof decide>> {
   await calls.idle;
   const request =
@@ -52,7 +56,7 @@ async function decideMove(calls: SessionCalls, move: DryRunMove, from?: Mode): P
         ? toModeRequest(move.mode)
         : 'delegate' in move
           ? toDelegateRequest(move.delegate)
-          : { ...toStepRequest(move.step), ...(await calls.lockFiles(toText(move.step.tool))) };
+          : await withBoundFiles(calls, toStepRequest(move.step));
   const review = request.kind === 'hop' ? await calls.review(request.fruit) : null;
   const tree =
     request.kind === 'hop' || request.kind === 'delegate' ? await observeTreeIfNeeded(calls, request) : undefined;

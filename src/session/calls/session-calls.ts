@@ -2,14 +2,16 @@ import { type Fields, freezeDeep } from '../../base/json.ts';
 import { valueOfLazy } from '../../base/lazy.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
-import { configWithWritePaths, type StepPlan } from '../../gate/decide-step.ts';
+import { bindCallArguments } from '../../gate/bind-arguments.ts';
+import { configWithWritePaths, effectiveScope, type StepPlan } from '../../gate/decide-step.ts';
 import type { Denial } from '../../gate/denial.ts';
 import { makeDenial } from '../../gate/make-denial.ts';
-import type { GateContext, Request } from '../../gate/request.ts';
+import type { GateContext, Request, StepRequest } from '../../gate/request.ts';
 import type { ObservedTree } from '../../gate/scope/compare-trees.ts';
 import type { SessionView } from '../../gate/session-view.ts';
 import { StoreError } from '../../ports/evidence-store.ts';
 import type { CallEnvelope, ToolBackend, ToolCall } from '../../ports/tool-backend.ts';
+import { gatesOfCall } from '../../spec/call-gates.ts';
 import { effectsOfMode } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Json, Mode, ProjectConfig, ToolSpec } from '../../spec/types.ts';
@@ -73,11 +75,22 @@ export class SessionCalls {
     return backend;
   }
 
-  /** The lock files that an install reads, if the tool is `install`; empty for any other tool. */
-  async lockFiles(tool: string): Promise<{ readonly locks?: Fields }> {
-    if (tool !== 'install') return {};
-    const backend = this.parts.backends.find(({ tools }) => tools.includes(tool));
-    return { locks: (await backend?.locks?.(this.writer.state.facts.root)) ?? {} };
+  /** The files that an approval of a call binds, as its backend reads them now; empty for a call without approval. */
+  async boundFiles({ tool: id, args }: StepRequest): Promise<Pick<StepRequest, 'files'>> {
+    const tool = this.tool(id);
+    const { peripheral } = this.writer.state.facts.visit ?? {};
+    const backend = this.parts.backends.find(({ tools }) => tools.includes(id));
+    if (!tool || peripheral === undefined || !backend?.boundFiles) return {};
+    const { specs } = this.parts.compiled;
+    const gates = gatesOfCall(tool, getOwn(specs.peripherals, peripheral));
+    if (id !== 'install' && !gates.some(({ kind }) => kind === 'approval')) return {};
+    const bound = bindCallArguments(tool, args);
+    if (!bound.ok) return {};
+    const scope = effectiveScope(specs, this.parts.config, peripheral);
+    const readableFiles = scope.read === 'session-log' ? this.view().files : null;
+    return {
+      files: await backend.boundFiles(this.toolCall({ tool, args: bound.args, peripheral, scope, readableFiles })),
+    };
   }
 
   tool(id: string): ToolSpec | undefined {

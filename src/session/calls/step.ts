@@ -26,16 +26,15 @@ export async function takeStep(
   approver?: Approver | null,
 ): Promise<StepResult> {
   const request = toStepRequest(call);
-  const locksNow = () => calls.lockFiles(request.tool);
-  let locks = await locksNow();
+  let files = await calls.boundFiles(request);
   const { decision, approval } = await decideRequest(
     calls,
     {
       by: 'agent',
       context: () => calls.context(),
-      decide: (approval) => decide(calls.context(), { ...request, ...locks, ...(approval ? { approval } : {}) }),
+      decide: (approval) => decide(calls.context(), { ...request, ...files, ...(approval ? { approval } : {}) }),
       observeAgain: async () => {
-        locks = await locksNow();
+        files = await calls.boundFiles(request);
       },
     },
     approver,

@@ -6,6 +6,8 @@ export const APPROVAL_FIELD_TITLES = {
   findings: 'findings',
   testFiles: 'changed test files',
   args: 'args',
+  /** The sha256 of each file that the arguments of a call name for reading. */
+  files: 'files',
   command: 'command',
   install: 'install',
   /** The sha256 of each lock file; only the request for an install has it. */

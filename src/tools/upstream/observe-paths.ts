@@ -1,9 +1,13 @@
 import fs from 'node:fs';
 import { withOpenFile } from '../../base/files.ts';
+import { valueOr } from '../../base/value-or.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
-import type { Json } from '../../spec/types.ts';
+import type { ToolCall } from '../../ports/tool-backend.ts';
+import type { Fields, Json } from '../../spec/types.ts';
 import { effectOfWrittenFile, sha256Hex } from '../content-effect.ts';
 import type { Anchors } from '../workspace/anchors.ts';
+import { holdPathArgument } from '../workspace/hold-path.ts';
+import { isStop } from '../workspace/tool-stop.ts';
 import { walkPathBeneath } from '../workspace/walk-beneath.ts';
 import type { PassedPath } from './prepare-arguments.ts';
 
@@ -17,10 +21,24 @@ const NO_FILE = new Set(['folder', 'special', 'too-large', 'elsewhere']);
 
 export function readPathStates(
   root: string,
-  paths: readonly PassedPath[],
+  paths: readonly Pick<PassedPath, 'real'>[],
   anchors: Anchors,
 ): ReadonlyMap<string, PathState> {
   return new Map(paths.map(({ real }) => [real.join('/'), stateOf(root, real, anchors)]));
+}
+
+/** The state of each path that the arguments of a call name for reading, by the real path, for the call's approval. */
+export function readNamedFiles(call: ToolCall, anchors: Anchors): Fields {
+  const paths = call.tool.parameters.flatMap(({ name, role }) => {
+    const values = role === 'path:read' ? [call.args[name] ?? []].flat() : [];
+    return values.flatMap((path) => {
+      const held = valueOr(() => holdPathArgument({ ...call, args: { [name]: path } }, name, 'read', anchors), null);
+      if (held === null || isStop(held)) return []; // the call itself is refused
+      held.close();
+      return [held];
+    });
+  });
+  return Object.fromEntries(readPathStates(call.envelope.root, paths, anchors));
 }
 
 function stateOf(root: string, segments: readonly string[], anchors: Anchors): PathState {

@@ -11,7 +11,7 @@ import { defaultAnchors } from '../workspace/anchors.ts';
 import { failedToolStop, isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { cutUpstreamResult, textOfUpstreamResult, type UpstreamResult } from './bound-result.ts';
 import { hashListedTool, type ListedTool } from './listed-tool.ts';
-import { effectsSince, readPathStates } from './observe-paths.ts';
+import { effectsSince, readNamedFiles, readPathStates } from './observe-paths.ts';
 import { type PreparedArguments, prepareArguments } from './prepare-arguments.ts';
 import { readReportedFields } from './read-reported-fields.ts';
 import { removeControlCharacters } from './stderr-tail.ts';
@@ -125,6 +125,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
       const result = await run(call).catch((error: unknown) => failedBeforeSending(error, call.signal));
       return isStop(result) ? { outcome: result.stop, effects: [] } : result;
     },
+    boundFiles: async (call) => readNamedFiles(call, anchors),
     async close() {
       await Promise.all([...connections.values()].map((connection) => connection.close()));
     },

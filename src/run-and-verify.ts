@@ -1,5 +1,5 @@
 import { type AuditState, initialAuditState } from './audit/rules/audit-state.ts';
-import { findFirstRuleProblem } from './audit/rules/judge-request.ts';
+import { findFirstRuleProblem } from './audit/rules/find-rule-problems.ts';
 import type { AuditResult } from './audit/verify/audit-result.ts';
 import { SessionAudit } from './audit/verify/session-audit.ts';
 import type { Fields } from './base/json.ts';

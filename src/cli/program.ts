@@ -2,8 +2,8 @@ import { type Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { CliCommand } from './cli-command.ts';
 import { CLI_COMMANDS } from './command-list.ts';
-import { reportError } from './fail.ts';
 import { type Io, usageError } from './io.ts';
+import { reportError } from './report-error.ts';
 
 /**
  * Creates hopgate's command line for one {@link Io}; parse it with {@link runCli}.

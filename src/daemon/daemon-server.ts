@@ -2,7 +2,6 @@ import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { errorText } from '../base/text.ts';
 import type { Env } from '../base/user-folders.ts';
-import { carryOutSessionRequest } from './agent-ops.ts';
 import { answerStatusLine } from './answer-status-line.ts';
 import type { CallingProcess } from './conversations/session-host-options.ts';
 import { executeRunTicket, type OnOutput, type RunTicketOutput } from './execute-run-ticket.ts';
@@ -10,6 +9,7 @@ import { decodeHeader } from './header-text.ts';
 import { encodeAnswerFrame, encodeOutputPart } from './hook/answer-frame.ts';
 import { answerHook, type HOOK_HANDLERS } from './hook/answer-hook.ts';
 import type { SessionHost } from './session-host.ts';
+import { carryOutSessionRequest } from './session-request.ts';
 
 /** Maximum size of a request, in bytes. */
 const MAX_REQUEST = 32 << 20;

@@ -1,8 +1,8 @@
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from '../adapters/core/agent-session.ts';
 import type { Env } from '../base/user-folders.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
-import type { SessionRequest, SessionRequestAnswer } from './agent-ops.ts';
 import { askDaemon, NoDaemonError } from './hook/ask-daemon.ts';
+import type { SessionRequest, SessionRequestAnswer } from './session-request.ts';
 import { ensureDaemon, isDaemonEnabled } from './start-daemon.ts';
 
 interface RemoteOptions {
@@ -100,7 +100,7 @@ function overDaemon({ env, pid = process.pid }: RemoteOptions): Performer {
 async function inProcess({ env, pid = process.pid }: RemoteOptions): Promise<Performer> {
   const [{ SessionHost }, { carryOutSessionRequest }] = await Promise.all([
     import('./session-host.ts'),
-    import('./agent-ops.ts'),
+    import('./session-request.ts'),
   ]);
   const host = new SessionHost({ env, keepOpenMs: 0 });
   return {

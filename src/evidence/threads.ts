@@ -1,7 +1,7 @@
 import { getOrInsert } from '../base/get-or-insert.ts';
 import { toBody } from './bodies.ts';
 import type { Entry, Subject } from './entry.ts';
-import { patternStatusAfter } from './patterns/discipline.ts';
+import { patternStatusAfter } from './patterns/pattern-tools.ts';
 import { type PatternOutcome, readPur } from './patterns/pur.ts';
 
 type ThreadStatus = 'open' | 'closed' | 'stalled' | 'forked';

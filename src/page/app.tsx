@@ -4,9 +4,9 @@ import { DetailPanel } from './detail-panel.tsx';
 import { Graph } from './graph.tsx';
 import { Inbox } from './inbox/inbox.tsx';
 import { OperatorPanel, PeripheralTools, selectedPeripheral } from './operator.tsx';
+import type { PageData, SessionOnPage } from './page-data.ts';
 import { ROW_FILTERS, rowFilter, rowSearchText, SessionRows } from './rows.tsx';
 import { describeTimeSpan, ExitList, FactList, pageClock } from './side-panel.tsx';
-import type { PageData, SessionOnPage } from './source.ts';
 import { describeActivity, Summary } from './summary.tsx';
 import { Timeline } from './timeline.tsx';
 

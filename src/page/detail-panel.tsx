@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { escapeInvisibleInLines } from '../base/text.ts';
 import type { EntryDetail } from '../view/view-state.ts';
-import type { PageData, SessionOnPage } from './source.ts';
+import type { PageData, SessionOnPage } from './page-data.ts';
 
 const MAX_CHARS = 4000;
 

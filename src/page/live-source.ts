@@ -4,9 +4,16 @@ import type { Entry } from '../evidence/entry.ts';
 import { entryDetailOf } from '../view/entry-detail.ts';
 import type { ViewFrame, ViewGraph, ViewState } from '../view/view-state.ts';
 import { operatorActionsOver, sessionApiPath } from './operator-actions.ts';
+import type {
+  InboxMessage,
+  OperatorActions,
+  PageData,
+  SessionOnPage,
+  ValidGrant,
+  WaitingRequest,
+} from './page-data.ts';
 import { addressOf, inAddress, ServerApi, ServerRefusal } from './server-api.ts';
 import { SessionStore } from './session-store.ts';
-import type { InboxMessage, OperatorActions, PageData, SessionOnPage, ValidGrant, WaitingRequest } from './source.ts';
 
 /** Maximum number of frames in one response. */
 const MAX_FRAMES = 5_000;

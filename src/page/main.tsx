@@ -2,10 +2,10 @@ import { render } from 'preact';
 import { App, shownSessionId } from './app.tsx';
 import { notifyOfWaitingItems } from './inbox/notify.tsx';
 import { makeLiveSource } from './live-source.ts';
+import type { PageData } from './page-data.ts';
 import { PAGE_STYLE } from './page-style.ts';
 import { readRecording } from './read-recording.ts';
 import { pageClock } from './side-panel.tsx';
-import type { PageData } from './source.ts';
 
 const KEYS: { readonly [key: string]: string } = { a: '.inbox .yes', m: '.inbox-message input' };
 const TITLE = document.title || 'hopgate';

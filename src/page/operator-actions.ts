@@ -1,5 +1,5 @@
+import type { OperatorActions } from './page-data.ts';
 import type { ServerApi } from './server-api.ts';
-import type { OperatorActions } from './source.ts';
 
 /** How long a whistle from the page waits, in seconds. A later answer comes as a message. */
 const WHISTLE_SECONDS = 300;

@@ -2,7 +2,7 @@ import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { escapeInvisible } from '../base/text.ts';
 import type { ViewState } from '../view/view-state.ts';
-import type { OperatorActions, SessionOnPage } from './source.ts';
+import type { OperatorActions, SessionOnPage } from './page-data.ts';
 
 /** The id of the peripheral whose tools are listed. */
 export const selectedPeripheral = signal<string | null>(null);

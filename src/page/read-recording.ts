@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { Recording } from '../view/view-state.ts';
+import type { InboxMessage, PageData, SessionOnPage, ValidGrant, WaitingRequest } from './page-data.ts';
 import { SessionStore } from './session-store.ts';
-import type { InboxMessage, PageData, SessionOnPage, ValidGrant, WaitingRequest } from './source.ts';
 
 /** Reads a recording: base64 of deflated JSON. @throws Error without one */
 export async function readRecording(text: string | null | undefined): Promise<PageData> {

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { formatDuration, formatOffset } from '../view/format-time.ts';
 import type { ViewRow } from '../view/view-state.ts';
 import { effectOfNode } from './graph.tsx';
-import type { SessionOnPage } from './source.ts';
+import type { SessionOnPage } from './page-data.ts';
 
 export const ROW_FILTERS = {
   all: { label: 'Everything', matches: () => true },

@@ -1,6 +1,6 @@
 import type { ViewRow, ViewState } from '../view/view-state.ts';
+import type { InboxMessage, SessionOnPage, WaitingRequest } from './page-data.ts';
 import { describeTimeSpan } from './side-panel.tsx';
-import type { InboxMessage, SessionOnPage, WaitingRequest } from './source.ts';
 
 interface SummaryProps {
   readonly session: SessionOnPage;

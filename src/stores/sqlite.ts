@@ -13,6 +13,7 @@ import {
 } from './rules/append-rules.ts';
 import { parseOlderThan, resolveStoreQuery, toQueryPage } from './rules/query-rules.ts';
 import { readReplyChain } from './rules/reply-chain.ts';
+import { storeFactsFromCache } from './sqlite/cached-store-facts.ts';
 import { SqliteDataVersion } from './sqlite/data-version.ts';
 import { GroupCommit } from './sqlite/group-commit.ts';
 import { StoreCheck } from './sqlite/integrity/store-check.ts';
@@ -28,7 +29,6 @@ import { openNoteTable } from './sqlite/sqlite-notes.ts';
 import { findMatchingEntries } from './sqlite/sqlite-query.ts';
 import { IN_MEMORY_FILE } from './sqlite/sqlite-schema.ts';
 import { openSessionTable } from './sqlite/sqlite-sessions.ts';
-import { storeFactsFromCache } from './sqlite/sqlite-view.ts';
 import { prepareStatementsOnce } from './sqlite/statements.ts';
 import { keyFileOfUser, StoreKey } from './sqlite/store-key.ts';
 import { StoreWriteCache } from './sqlite/write-cache.ts';

@@ -3,7 +3,7 @@ import { excerpt } from '../base/text.ts';
 import { sha256 } from '../evidence/chain.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { describeValue, lastFailureLines } from './describe-value.ts';
-import { formatCallAsLine, type ParameterOrderOfTool } from './spell-call.ts';
+import { formatCallAsLine, type ParameterOrderOfTool } from './format-call.ts';
 import { type OptionalJsonFields, summariseValue } from './summarise-value.ts';
 
 /** The outcome of a call; `unknown` if none was recorded. */

@@ -1,6 +1,6 @@
 import { fieldsOf } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
-import type { ParameterOrderOfTool } from './spell-call.ts';
+import type { ParameterOrderOfTool } from './format-call.ts';
 import { type ThreadRow, ThreadRows, textOrJson } from './thread-rows.ts';
 
 export interface ThreadVisit {

@@ -1,7 +1,7 @@
 import { fieldsOf, type Json, textOf } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { type EntrySummary, summariseEntry } from './entry-summary.ts';
-import type { ParameterOrderOfTool } from './spell-call.ts';
+import type { ParameterOrderOfTool } from './format-call.ts';
 import type { OptionalJsonFields } from './summarise-value.ts';
 
 /** A row of a thread: one entry, or several that belong together (an intent and its outcome, a hop and its start). */

@@ -1,6 +1,6 @@
 import http from 'node:http';
 import { gzipSync } from 'node:zlib';
-import type { FetchNetwork } from '../../src/tools/web/fetch-once.ts';
+import type { FetchNetwork } from '../../src/tools/web/fetch-checked-url.ts';
 import { isPublicAddress } from '../../src/tools/web/public-address.ts';
 
 /** The loopback address of the public host; every other private address stays unreachable. */

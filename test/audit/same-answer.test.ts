@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { applyToAuditState } from '../../src/audit/rules/apply-to-audit-state.ts';
 import { initialAuditState } from '../../src/audit/rules/audit-state.ts';
-import { findFirstRuleProblem } from '../../src/audit/rules/judge-request.ts';
+import { findFirstRuleProblem } from '../../src/audit/rules/find-rule-problems.ts';
 import { sessionViewAfterEntry } from '../../src/cli/commands/specs/explain.ts';
 import { toBody } from '../../src/evidence/bodies.ts';
 import { decide } from '../../src/gate/decide.ts';

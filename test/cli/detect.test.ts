@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse, parseDocument } from 'yaml';
 import { detectDeployCommands, detectGitConfig, detectProject } from '../../src/cli/detect/detect-project.ts';
 import { addManifestsToScope, excludeTestFiles, proposeEditScope } from '../../src/cli/detect/edit-scope.ts';
-import { findFilesToUnmask, unmaskPatternOf } from '../../src/cli/detect/mask-exceptions.ts';
+import { findFilesToUnmask, unmaskPatternOf } from '../../src/cli/detect/files-to-unmask.ts';
 import { splitUnquotedWords } from '../../src/cli/detect/package-json.ts';
 import { prefersSingleQuotes } from '../../src/cli/detect/prefers-single-quotes.ts';
 import { proposeCaches, proposePrograms } from '../../src/cli/detect/proposed-programs.ts';

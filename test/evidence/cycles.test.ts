@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { patternStatusAfter, patternToolOfEntry } from '../../src/evidence/patterns/discipline.ts';
 import { findLearningCycles, PATTERN_OUTCOME_TOOLS } from '../../src/evidence/patterns/learning-cycles.ts';
+import { patternStatusAfter, patternToolOfEntry } from '../../src/evidence/patterns/pattern-tools.ts';
 import { readPur } from '../../src/evidence/patterns/pur.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { failure, outcome, sealedEntries, start, step } from './sealed-entries.ts';

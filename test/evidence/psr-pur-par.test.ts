@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { summariseReviews } from '../../src/evidence/patterns/aggregate-pars.ts';
 import { readPar } from '../../src/evidence/patterns/par.ts';
 import { readPsr } from '../../src/evidence/patterns/psr.ts';
 import { HELD_BY_OUTCOME, PATTERN_OUTCOMES, readPur } from '../../src/evidence/patterns/pur.ts';
+import { summariseReviews } from '../../src/evidence/patterns/summarise-reviews.ts';
 import type { Json } from '../../src/spec/types.ts';
 
 describe('a selection in its dialects', () => {

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { hopgateCommandLine } from '../../src/cli/client/client-program.ts';
-import { carryOutSessionRequest } from '../../src/daemon/agent-ops.ts';
+import { carryOutSessionRequest } from '../../src/daemon/session-request.ts';
 import { midGame } from './mid-game.ts';
 import type { Served } from './serve-world.ts';
 

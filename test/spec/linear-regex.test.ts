@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type AuditedVisit, initialAuditState } from '../../src/audit/rules/audit-state.ts';
 import { isCelRuleTrue } from '../../src/audit/rules/audited-cel.ts';
-import { findFirstRuleProblem } from '../../src/audit/rules/judge-request.ts';
+import { findFirstRuleProblem } from '../../src/audit/rules/find-rule-problems.ts';
 import { bindCallArguments } from '../../src/gate/bind-arguments.ts';
 import { evaluateRule } from '../../src/gate/requirements/evaluate-rule.ts';
 import { compileAnswerCheck } from '../../src/spec/agency/answer-check.ts';

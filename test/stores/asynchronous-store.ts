@@ -8,7 +8,7 @@ import {
   matchesQuery,
   type PositionedEntry,
 } from '../../src/evidence/evidence-query.ts';
-import { findBlobIds } from '../../src/evidence/redaction.ts';
+import { findBlobIds } from '../../src/evidence/find-blob-ids.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import {
   type EvidenceStore,
@@ -29,7 +29,7 @@ import {
   storeError,
 } from '../../src/stores/rules/append-rules.ts';
 import { parseOlderThan, resolveStoreQuery, toQueryPage } from '../../src/stores/rules/query-rules.ts';
-import { readStoreFacts, type StoreReader } from '../../src/stores/rules/read-view.ts';
+import { readStoreFacts, type StoreReader } from '../../src/stores/rules/read-store-facts.ts';
 import { entryNotFoundError, readReplyChain, sessionBusyError } from '../../src/stores/rules/reply-chain.ts';
 import { eventOfBody, type StoredSessionFacts, sessionFactsOfEntry } from '../../src/stores/rules/session-summary.ts';
 import { makeTimeOrderedId } from '../../src/stores/time-ordered-id.ts';

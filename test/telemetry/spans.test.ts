@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { trace } from '@opentelemetry/api';
 import { expect, it } from 'vitest';
 import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
-import { carryOutSessionRequest } from '../../src/daemon/agent-ops.ts';
+import { carryOutSessionRequest } from '../../src/daemon/session-request.ts';
 import { openSession } from '../../src/open-session.ts';
 import { roleTokenFile } from '../../src/server/access/tokens.ts';
 import { openHttpServer } from '../../src/server/http-server.ts';

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { initialAuditState } from '../../src/audit/rules/audit-state.ts';
-import * as lawfulness from '../../src/audit/rules/judge-request.ts';
+import * as lawfulness from '../../src/audit/rules/find-rule-problems.ts';
 import { compileSpecTables } from '../../src/compile/spec-tables.ts';
 import { storePin } from '../../src/session/pin.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';

@@ -48,7 +48,7 @@ export async function handleClaudeEvent(raw: unknown, host: HookContext, env: En
     if (shown === undefined) return finished;
     return {
       ...finished,
-      onDelivered: async () => (await import('./describe-situation.ts')).recordShownPlace(at, shown),
+      onDelivered: async () => (await import('./reply-with-situation.ts')).recordShownPlace(at, shown),
     };
   } catch (error) {
     const call = event.name === 'PreToolUse' ? toClaudeToolEvent(event) : null;
@@ -79,18 +79,18 @@ async function handleEvent(at: HookEventContext): Promise<HookReply> {
         announced: true,
         ...(await transcriptNotes(event, at.record)),
       });
-      return (await import('./describe-situation.ts')).replyWithSituation(at);
+      return (await import('./reply-with-situation.ts')).replyWithSituation(at);
     case 'UserPromptSubmit': {
       const problem = await at.host.instructionProblem(at.record, 'claude-code');
       if (problem) return { kind: 'deny', why: `hopgate: ${problem.message}.\nWhat to do: ${problem.remedy}` };
       const { makeTurnBeginNote } = await import('../core/unreviewed-work.ts');
       const turn = await at.host.withSession(at.record, makeTurnBeginNote);
       const record = await recordHookEvent(at, event.name, { ...at.record.notes, ...turn });
-      return (await import('./describe-situation.ts')).replyWithSituation({ ...at, record });
+      return (await import('./reply-with-situation.ts')).replyWithSituation({ ...at, record });
     }
     case 'SubagentStart':
       await recordHookEvent(at, event.name);
-      return (await import('./describe-situation.ts')).replyWithSituation(at);
+      return (await import('./reply-with-situation.ts')).replyWithSituation(at);
     case 'Stop':
       return (await import('./handle-stop.ts')).handleStop(at);
     case 'SubagentStop':

@@ -30,7 +30,7 @@ export async function handlePostToolUse(at: HookEventContext<ClaudeToolEvent>): 
   if (!changed) {
     const record = await recordHookEvent(at, hookEvent);
     if (event.name === 'PostToolUse' && SITUATION_TOOLS.some((tool) => event.tool === claudeToolName(host)(tool)))
-      await (await import('./describe-situation.ts')).recordSituationShown({ ...at, record });
+      await (await import('./reply-with-situation.ts')).recordSituationShown({ ...at, record });
     const messages = await host.withSession(record, takeNewMessagesText);
     const text = [findings, messages].filter((each) => each !== null).join('\n');
     return text === '' ? NO_REPLY : { kind: 'context', event: event.name, text };

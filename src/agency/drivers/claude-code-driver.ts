@@ -1,7 +1,7 @@
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
 import type { AgencySwitch, AgencySwitches } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed, switchesOpenedByShell } from '../agent-driver.ts';
-import { runAgentProgram } from './start-program.ts';
+import { runAgentProgram } from './run-agent-program.ts';
 
 export interface AgentProgramOptions {
   /** The path of the agent's program, or its name on the PATH. */

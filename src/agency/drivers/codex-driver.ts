@@ -2,7 +2,7 @@ import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
 import type { AgencySwitch } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
 import type { AgentProgramOptions } from './claude-code-driver.ts';
-import { runAgentProgram } from './start-program.ts';
+import { runAgentProgram } from './run-agent-program.ts';
 
 /** The features of Codex that offer tools; all are disabled. */
 const TOOL_FEATURES = ['shell_tool', 'multi_agent', 'apps', 'plugins', 'hooks', 'browser_use', 'computer_use', 'goals'];

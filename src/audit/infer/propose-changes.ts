@@ -1,6 +1,6 @@
-import { summariseReviews } from '../../evidence/patterns/aggregate-pars.ts';
 import type { Par } from '../../evidence/patterns/par.ts';
 import { parseReviewProblem } from '../../evidence/patterns/review-problems.ts';
+import { summariseReviews } from '../../evidence/patterns/summarise-reviews.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
 

@@ -1,7 +1,7 @@
 import type { Body, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { updateFindings } from '../../evidence/findings/findings.ts';
-import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
+import { patternStatusAfter } from '../../evidence/patterns/pattern-tools.ts';
 import { runningCommandsAfter } from '../../evidence/running-commands.ts';
 import { stepWaitingTimeMs } from '../../evidence/waiting-time.ts';
 import { getOwn } from '../../spec/names.ts';

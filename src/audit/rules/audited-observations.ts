@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { EffectRecord, StepBody } from '../../evidence/bodies.ts';
-import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
+import { patternStatusAfter } from '../../evidence/patterns/pattern-tools.ts';
 import { getOwn } from '../../spec/names.ts';
 import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import { FILE_CHANGE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';

@@ -6,7 +6,7 @@ import type { AuditState } from '../rules/audit-state.ts';
 import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 import { type Fields, fieldsOf, isBlobReference, textOf } from '../rules/compare-json.ts';
 import { gatesOnHop } from '../rules/entry-problems.ts';
-import { findRuleProblems } from '../rules/judge-request.ts';
+import { findRuleProblems } from '../rules/find-rule-problems.ts';
 import { RULE_PROBLEM_CODES } from '../rules/rule-problem.ts';
 import { isObserveOnlySession, unrestrictedAuditState } from './observe-only-session.ts';
 

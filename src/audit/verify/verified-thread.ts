@@ -1,6 +1,6 @@
 import type { Body } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
-import { patternStatusAfter, patternToolOfEntry } from '../../evidence/patterns/discipline.ts';
+import { patternStatusAfter, patternToolOfEntry } from '../../evidence/patterns/pattern-tools.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { hasHadVisit } from '../rules/judged-state.ts';
 

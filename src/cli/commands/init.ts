@@ -12,7 +12,7 @@ import { findCommandPrograms } from '../../tools/shell/shell-context.ts';
 import type { CliCommand } from '../cli-command.ts';
 import { type DetectedProject, detectProject } from '../detect/detect-project.ts';
 import { addManifestsToScope, excludeTestFiles, isTestOnlyPath, listManifests } from '../detect/edit-scope.ts';
-import { findFilesToUnmask, unmaskPatternOf } from '../detect/mask-exceptions.ts';
+import { findFilesToUnmask, unmaskPatternOf } from '../detect/files-to-unmask.ts';
 import { prefersSingleQuotes } from '../detect/prefers-single-quotes.ts';
 import { createProjectFileReader } from '../detect/project-file-reader.ts';
 import { proposeCaches, proposePrograms } from '../detect/proposed-programs.ts';

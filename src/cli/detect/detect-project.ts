@@ -1,5 +1,5 @@
+import type { DetectedDeploy, DetectedTest } from './detected-commands.ts';
 import { proposeEditScope, type RootFoldersByGit } from './edit-scope.ts';
-import type { DetectedDeploy, DetectedTest } from './found-commands.ts';
 import { detectMakefileDeploys, detectMakefileTest } from './makefile.ts';
 import {
   detectCargoTest,

@@ -1,4 +1,4 @@
-import type { DetectedDeploy, DetectedTest } from './found-commands.ts';
+import type { DetectedDeploy, DetectedTest } from './detected-commands.ts';
 import type { ProjectFileReader } from './project-file-reader.ts';
 
 function targets(tree: ProjectFileReader): readonly string[] {

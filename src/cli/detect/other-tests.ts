@@ -1,6 +1,6 @@
 import { parse } from 'smol-toml';
 import { valueOr } from '../../base/value-or.ts';
-import { type DetectedTest, JUNIT_REPORT_NAME } from './found-commands.ts';
+import { type DetectedTest, JUNIT_REPORT_NAME } from './detected-commands.ts';
 import type { ProjectFileReader } from './project-file-reader.ts';
 
 /** Cargo.toml → `cargo test`, with `--workspace` if cargo would otherwise test only the package at the root. */

@@ -1,5 +1,5 @@
 import { fieldsOf, isObject, parseJson } from '../../base/json.ts';
-import { type DetectedDeploy, type DetectedTest, JUNIT_REPORT_NAME } from './found-commands.ts';
+import { type DetectedDeploy, type DetectedTest, JUNIT_REPORT_NAME } from './detected-commands.ts';
 import type { ProjectFileReader } from './project-file-reader.ts';
 
 interface Manifest {

@@ -2,7 +2,7 @@ import { parse } from 'yaml';
 import { compileGlob, globProblem } from '../../base/glob.ts';
 import { fieldsOf, parseJson } from '../../base/json.ts';
 import { valueOr } from '../../base/value-or.ts';
-import type { DetectedTest } from './found-commands.ts';
+import type { DetectedTest } from './detected-commands.ts';
 import { detectPackageManager } from './package-json.ts';
 import type { ProjectFileReader } from './project-file-reader.ts';
 

@@ -4,7 +4,7 @@ import { type Io, printRemark } from '../io.ts';
 import { onTerminationSignal } from '../on-signal.ts';
 import { wholeNumberParser } from '../shared-options.ts';
 import { startBridge } from './bridge-server.ts';
-import { connectToInspector } from './socket-client.ts';
+import { connectToInspector } from './connect-to-inspector.ts';
 import { statelyInspector } from './stately-inspector.ts';
 
 /** The inspector of a session's machines, and the addresses where they are shown. */

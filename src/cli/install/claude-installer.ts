@@ -17,7 +17,7 @@ import { CliError } from '../io.ts';
 import { makeFileChange, readTextOrNull } from './apply-install.ts';
 import type { FileChange, Installer, InstallTarget } from './installer.ts';
 import { parseJsonObject, setJsonKey } from './json-settings.ts';
-import { replaceHopgateHooks } from './merge-claude-hooks.ts';
+import { replaceHopgateHooks } from './replace-hopgate-hooks.ts';
 
 /**
  * Installs the plugin in the folder where Claude Code looks for skills that are plugins, so that no settings have to

@@ -18,9 +18,9 @@ import { diffLinesMarkedByScope, readApprovalCard } from '../approve/approval-ca
 import { readDiffToApprove } from '../approve/show-request.ts';
 import { createWaitingApprover } from '../approve/wait-approval.ts';
 import { makeCodexRuleCheck } from '../codex/codex-rules.ts';
-import { reportError } from '../fail.ts';
 import { type Io, printRemark, usageError } from '../io.ts';
 import { onTerminationSignal } from '../on-signal.ts';
+import { reportError } from '../report-error.ts';
 import { resolveRootOption, telemetryFromOption } from '../shared-options.ts';
 import { type HttpAddress, isLoopbackHost, parseHttpAddress } from './http-address.ts';
 import { MCP_TOKEN_VARIABLE, type McpCommand } from './mcp-command.ts';

@@ -1,8 +1,8 @@
 import { toBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
+import type { ParameterOrderOfTool } from '../../view/format-call.ts';
 import { outlineVisits } from '../../view/outline-thread.ts';
-import type { ParameterOrderOfTool } from '../../view/spell-call.ts';
 import { summariseValue } from '../../view/summarise-value.ts';
 import { formatHeading, type Io, print } from '../io.ts';
 import { printTable, terminalColumns } from '../table.ts';

@@ -1,6 +1,6 @@
 import { toBody } from '../bodies.ts';
 import type { EntryDraft } from '../entry.ts';
-import { PATTERN_TOOLS, patternToolOfEntry } from './discipline.ts';
+import { PATTERN_TOOLS, patternToolOfEntry } from './pattern-tools.ts';
 import { type Psr, readPsr } from './psr.ts';
 import { type Pur, readPur } from './pur.ts';
 

@@ -3,7 +3,7 @@ import type { Json } from '../../spec/types.ts';
 import { type Body, toBody } from '../bodies.ts';
 import { toDialectRecord } from '../dialects/fields.ts';
 import type { Entry } from '../entry.ts';
-import { patternToolOfEntry } from './discipline.ts';
+import { patternToolOfEntry } from './pattern-tools.ts';
 
 /**
  * Returns the entry with only those arguments and results that reviews and learning cycles read, so that a long session

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { escapeInvisible } from '../../base/text.ts';
-import type { ChosenGrantLimits, OperatorActions, ValidGrant } from '../source.ts';
+import type { ChosenGrantLimits, OperatorActions, ValidGrant } from '../page-data.ts';
 
 export function GrantForm({
   hasFiles,

@@ -1,4 +1,4 @@
-import type { PageData } from '../source.ts';
+import type { PageData } from '../page-data.ts';
 import { GrantList } from './grants.tsx';
 import { Messages } from './messages.tsx';
 import { NotifyButton } from './notify.tsx';

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { escapeInvisible, escapeInvisibleInLines } from '../../base/text.ts';
+import type { InboxMessage, PageData } from '../page-data.ts';
 import { describeTimeSpan, pageClock } from '../side-panel.tsx';
-import type { InboxMessage, PageData } from '../source.ts';
 
 /** The unread messages of agents to the operator: whistles first, because their senders wait. */
 export function Messages({ source }: { readonly source: PageData }) {

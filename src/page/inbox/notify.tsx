@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals';
 import { escapeInvisible } from '../../base/text.ts';
-import type { PageData } from '../source.ts';
+import type { PageData } from '../page-data.ts';
 
 const permission = signal(typeof Notification === 'undefined' ? 'denied' : Notification.permission);
 

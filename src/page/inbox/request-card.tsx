@@ -1,7 +1,7 @@
 import { signal, useSignal } from '@preact/signals';
 import { escapeInvisible, escapeInvisibleInLines } from '../../base/text.ts';
+import type { ApprovalCardData, ChosenGrantLimits, PageData, WaitingRequest } from '../page-data.ts';
 import { describeTimeSpan, pageClock } from '../side-panel.tsx';
-import type { ApprovalCardData, ChosenGrantLimits, PageData, WaitingRequest } from '../source.ts';
 import { GrantForm } from './grants.tsx';
 
 /** The refusal of the person's last answer, with the id of its request; null if the server took the answer. */

@@ -10,7 +10,7 @@ import {
 } from '../../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { updateFindings } from '../../evidence/findings/findings.ts';
-import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
+import { patternStatusAfter } from '../../evidence/patterns/pattern-tools.ts';
 import { runningCommandsAfter } from '../../evidence/running-commands.ts';
 import { stepWaitingTimeMs } from '../../evidence/waiting-time.ts';
 import { addCommitToGrant, firstUncoveredFile, type GrantLimits, type GrantView } from '../../gate/approvals/grant.ts';

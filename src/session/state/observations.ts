@@ -1,6 +1,6 @@
 import { fieldsOf, listOf, setOwnField, textOf } from '../../base/json.ts';
 import type { EffectRecord, OutcomeRecord } from '../../evidence/bodies.ts';
-import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
+import { patternStatusAfter } from '../../evidence/patterns/pattern-tools.ts';
 import { getOwn } from '../../spec/names.ts';
 import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import { FILE_CHANGE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';

@@ -1,7 +1,7 @@
 import type { StoredBytes } from '../../evidence/chain.ts';
 import { EMPTY_CHAIN, type StoredEntry } from '../../evidence/entry.ts';
 import type { EphemeralEntry, FoundEntry } from '../../evidence/evidence-query.ts';
-import { findBlobIds, mayContainBlobReference } from '../../evidence/redaction.ts';
+import { findBlobIds, mayContainBlobReference } from '../../evidence/find-blob-ids.ts';
 import type { Json } from '../../spec/types.ts';
 import { readStoredEntry } from '../rules/append-rules.ts';
 import { eventOfBody, sessionFactsOfEntry } from '../rules/session-summary.ts';

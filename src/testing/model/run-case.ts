@@ -2,7 +2,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AuditedPin } from '../../audit/rules/audit-state.ts';
-import { findFirstRuleProblem } from '../../audit/rules/judge-request.ts';
+import { findFirstRuleProblem } from '../../audit/rules/find-rule-problems.ts';
 import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { Session } from '../../session/session.ts';
 import { memoryStore } from '../../stores/memory.ts';

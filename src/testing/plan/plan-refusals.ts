@@ -1,5 +1,5 @@
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
-import { findFirstRuleProblem } from '../../audit/rules/judge-request.ts';
+import { findFirstRuleProblem } from '../../audit/rules/find-rule-problems.ts';
 import type { ModelRoute } from '../model/shortest-routes.ts';
 import { type Move, movesToTryIn } from './moves.ts';
 import { describeModelRoute, type PlannedCase, peripheralNameOf } from './planned-case.ts';

@@ -4,7 +4,7 @@ import { type AuditedPin, type AuditState, copyAuditState } from '../../audit/ru
 import { isReflectingPeripheral } from '../../audit/rules/audited-observations.ts';
 import type { Fields } from '../../audit/rules/compare-json.ts';
 import { computeEntryContext, removeSessionStateFields } from '../../audit/rules/entry-problems.ts';
-import { findFirstRuleProblem } from '../../audit/rules/judge-request.ts';
+import { findFirstRuleProblem } from '../../audit/rules/find-rule-problems.ts';
 import { computeVisitFruit } from '../../audit/rules/visit-problems.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { Body } from '../../evidence/bodies.ts';

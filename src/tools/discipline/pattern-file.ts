@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
 import { isObject } from '../../base/json.ts';
-import { PATTERN_ID_SYNTAX } from '../../evidence/patterns/discipline.ts';
+import { PATTERN_ID_SYNTAX } from '../../evidence/patterns/pattern-tools.ts';
 
 /** One pattern: its condition, its instruction and its reason. */
 export interface LibraryPattern {

@@ -9,9 +9,9 @@ import { isStop, refusalStop, type ToolStop, tooLongCommandStop } from '../works
 import { runGitCommit } from './commit-git.ts';
 import { type GitSession, openGitSession } from './git-session.ts';
 import { reportInnerRepositories } from './inner-repository.ts';
-import { runGitBranchCommand } from './move-to-branch.ts';
 import { runGitPush } from './push-git.ts';
 import { runReadOnlyGit } from './read-git.ts';
+import { runGitBranchCommand } from './run-branch-command.ts';
 import { runGitAdd, unstageFiles } from './stage-files.ts';
 
 /**

@@ -3,7 +3,7 @@ import { chooseInstallCommand } from '../../gate/commands/choose-command.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { testCacheMounts } from '../programs/cache-mounts.ts';
-import { runConfiguredCommand } from '../proxy/run-online.ts';
+import { runConfiguredCommand } from '../proxy/run-configured-command.ts';
 import { addMountsToLayout } from '../sandbox/mounts/layout.ts';
 import { makeTestLayout } from '../sandbox/mounts/tool-layouts.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
@@ -15,7 +15,7 @@ import { listOverlayChanges } from '../shell/overlay-changes.ts';
 import { inspectCallTree, overlayRefusal, type ScannedCallTree, type ShellContext } from '../shell/shell-context.ts';
 import { isStop, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { findIgnoredPaths } from './ignored-paths.ts';
-import { keepOverlayPaths } from './keep-folders.ts';
+import { keepOverlayPaths } from './keep-overlay-paths.ts';
 import { hashLockFiles } from './lock-files.ts';
 
 /** Maximum bytes that an install may write; they are in memory until they are kept. */

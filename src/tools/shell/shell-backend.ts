@@ -6,7 +6,7 @@ import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend
 import { BACKGROUND_TOOL_ID } from '../../spec/policy/closed-lists.ts';
 import { runInstallTool } from '../install/install-tool.ts';
 import { commandCacheMounts } from '../programs/cache-mounts.ts';
-import { runConfiguredCommand } from '../proxy/run-online.ts';
+import { runConfiguredCommand } from '../proxy/run-configured-command.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { addMountsToLayout } from '../sandbox/mounts/layout.ts';
 import { makeExploreLayout, makeReadOnlyLayout, makeTestLayout } from '../sandbox/mounts/tool-layouts.ts';

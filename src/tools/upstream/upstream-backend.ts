@@ -9,7 +9,7 @@ import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../spec/types.ts
 import { ABORTED_OUTCOME } from '../tool-outcomes.ts';
 import { defaultAnchors } from '../workspace/anchors.ts';
 import { failedToolStop, isStop, type ToolStop } from '../workspace/tool-stop.ts';
-import { cutUpstreamResult, textOfUpstreamResult, type UpstreamResult } from './bound-result.ts';
+import { cutUpstreamResult, textOfUpstreamResult, type UpstreamResult } from './cut-upstream-result.ts';
 import { hashListedTool, type ListedTool } from './listed-tool.ts';
 import { effectsSince, readNamedFiles, readPathStates } from './observe-paths.ts';
 import { type PreparedArguments, prepareArguments } from './prepare-arguments.ts';

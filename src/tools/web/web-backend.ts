@@ -3,7 +3,7 @@ import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { wholeCharactersLength } from '../sandbox/bounded-output.ts';
 import { reportIfAborted } from '../tool-outcomes.ts';
-import { type FetchAnswer, type FetchNetwork, fetchCheckedUrl, INTERNET_NETWORK } from './fetch-once.ts';
+import { type FetchAnswer, type FetchNetwork, fetchCheckedUrl, INTERNET_NETWORK } from './fetch-checked-url.ts';
 import { isTextType, readableText } from './readable-text.ts';
 
 const MAX_REDIRECTS = 5;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { handleClaudeEvent } from '../../../src/adapters/claude-code/handle-claude-event.ts';
 import type { AgentAnswer } from '../../../src/adapters/core/agent-session.ts';
-import { carryOutSessionRequest } from '../../../src/daemon/agent-ops.ts';
+import { carryOutSessionRequest } from '../../../src/daemon/session-request.ts';
 import { trustCurrentConfig } from '../../../src/project/trust.ts';
 import type { Json } from '../../../src/spec/types.ts';
 import { SERVER } from '../../server-name.ts';

@@ -3,7 +3,7 @@ import type { AgentTool } from '../../../src/adapters/core/agent-session.ts';
 import { SubAgentAudit } from '../../../src/audit/delegation/sub-agent-audit.ts';
 import type { SessionVerification } from '../../../src/audit/verify/verify-session.ts';
 import { verifySession } from '../../../src/audit/verify/verify-session.ts';
-import { carryOutSessionRequest } from '../../../src/daemon/agent-ops.ts';
+import { carryOutSessionRequest } from '../../../src/daemon/session-request.ts';
 import { toBody } from '../../../src/evidence/bodies.ts';
 import type { StoredEntry } from '../../../src/evidence/entry.ts';
 import { stateDir } from '../../../src/project/state-dir.ts';

@@ -9,9 +9,9 @@ import { buildChainedEntries } from '../../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry, type EntryDraft } from '../../../src/evidence/entry.ts';
 import type { Json } from '../../../src/spec/types.ts';
 import { summariseEntryInOneLine } from '../../../src/view/entry-summary.ts';
+import { formatCallAsLine } from '../../../src/view/format-call.ts';
 import { formatDuration, formatOffset } from '../../../src/view/format-time.ts';
 import { outlineVisits } from '../../../src/view/outline-thread.ts';
-import { formatCallAsLine } from '../../../src/view/spell-call.ts';
 import { draftsOf } from '../../evidence/arbitraries.ts';
 import { draft, opening } from '../../evidence/drafts.ts';
 

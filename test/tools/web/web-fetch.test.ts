@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { judgeUrl } from '../../../src/gate/scope/judge-url.ts';
 import type { ToolCall } from '../../../src/ports/tool-backend.ts';
-import type { FetchNetwork } from '../../../src/tools/web/fetch-once.ts';
+import type { FetchNetwork } from '../../../src/tools/web/fetch-checked-url.ts';
 import { isPublicAddress } from '../../../src/tools/web/public-address.ts';
 import { webBackend } from '../../../src/tools/web/web-backend.ts';
 import { companyProxy } from '../proxy/company-proxy.ts';

@@ -7,11 +7,11 @@ import { type GrantTerms, toGrantLimits } from '../../../operator/grant-terms.ts
 import { ensureOperatorToken, operatorTokenFile, readToken, TokenError } from '../../../operator/operator-token.ts';
 import { listPendingItems, type PendingItem } from '../../../operator/pending-items.ts';
 import { askAtTerminal } from '../../approve/ask-at-terminal.ts';
+import { askEachNewRequest } from '../../approve/ask-each-new-request.ts';
 import { findAllPendingRequests, findPendingRequest, findPendingRequestsOf } from '../../approve/find-pending.ts';
 import { pendingRequestJson, printPendingRequests } from '../../approve/list-pending.ts';
 import { notifyOperator } from '../../approve/notify-operator.ts';
 import { readDiffToApprove, showApprovalRequest } from '../../approve/show-request.ts';
-import { askEachNewRequest } from '../../approve/watch-pending.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { canAskPerson } from '../../run/operator-approver.ts';

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { escapeInvisible, excerpt } from '../../../base/text.ts';
 import type { Entry, StoredEntry } from '../../../evidence/entry.ts';
 import { summariseEntryInOneLine } from '../../../view/entry-summary.ts';
-import type { ParameterOrderOfTool } from '../../../view/spell-call.ts';
+import type { ParameterOrderOfTool } from '../../../view/format-call.ts';
 import { readPinnedParameterOrder, withExistingSessions } from '../../choose-sessions.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { type Io, paint, print, printJsonLine, usageError } from '../../io.ts';

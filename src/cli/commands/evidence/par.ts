@@ -1,13 +1,13 @@
 import { fieldsOf } from '../../../base/json.ts';
 import { excerpt, plural } from '../../../base/text.ts';
 import { toBody } from '../../../evidence/bodies.ts';
+import { type Par, readReviewInEntry } from '../../../evidence/patterns/par.ts';
 import {
   type PatternStatistics,
   type RecurringReviewText,
   type ReviewSummary,
   summariseReviews,
-} from '../../../evidence/patterns/aggregate-pars.ts';
-import { type Par, readReviewInEntry } from '../../../evidence/patterns/par.ts';
+} from '../../../evidence/patterns/summarise-reviews.ts';
 import { chooseSessions } from '../../choose-sessions.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { formatHeading, type Io, printResult, usageError } from '../../io.ts';

@@ -3,8 +3,8 @@ import { type Entry, SUBJECT_TYPES, type Subject } from '../../../evidence/entry
 import { checkInvariants } from '../../../evidence/invariants.ts';
 import { buildThread, isEntryAbout, type Thread } from '../../../evidence/threads.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
+import type { ParameterOrderOfTool } from '../../../view/format-call.ts';
 import { outlineVisits } from '../../../view/outline-thread.ts';
-import type { ParameterOrderOfTool } from '../../../view/spell-call.ts';
 import { chooseSessions, readPinnedParameterOrder, withExistingSessions } from '../../choose-sessions.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { CliError, formatHeading, type Io, paint, print, printJson } from '../../io.ts';

@@ -6,7 +6,7 @@ import {
   type PersonOptions,
   personOption,
   withPersonInboxes,
-} from '../../messages/act-as-person.ts';
+} from '../../messages/person-option.ts';
 import { rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {

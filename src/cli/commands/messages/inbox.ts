@@ -3,7 +3,7 @@ import { renderMessages } from '../../../messages/render-messages.ts';
 import type { MessageStore } from '../../../ports/message-store.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, print, printJsonLine } from '../../io.ts';
-import { type PersonOptions, personOption, withPersonInboxes } from '../../messages/act-as-person.ts';
+import { type PersonOptions, personOption, withPersonInboxes } from '../../messages/person-option.ts';
 import { rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {

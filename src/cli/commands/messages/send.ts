@@ -7,7 +7,7 @@ import type { SocialServices } from '../../../social/pipeline-types.ts';
 import type { Json } from '../../../spec/types.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, print, printJson, printResult, usageError } from '../../io.ts';
-import { type PersonOptions, personOption, withPersonInboxes } from '../../messages/act-as-person.ts';
+import { type PersonOptions, personOption, withPersonInboxes } from '../../messages/person-option.ts';
 import { resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {

@@ -8,7 +8,7 @@ import {
   type PersonOptions,
   personOption,
   withPersonInboxes,
-} from '../../messages/act-as-person.ts';
+} from '../../messages/person-option.ts';
 import { onTerminationSignal } from '../../on-signal.ts';
 import { numberParser, rootOption } from '../../shared-options.ts';
 

@@ -22,7 +22,7 @@ import { memoryStore } from '../../../stores/memory.ts';
 import { warnOfUnservedTools, warnOfUnusableTools } from '../../../tools/lint-tools.ts';
 import { resolveSpecsOption } from '../../choose-specs.ts';
 import type { CliCommand } from '../../cli-command.ts';
-import { unmaskPatternOf } from '../../detect/mask-exceptions.ts';
+import { unmaskPatternOf } from '../../detect/files-to-unmask.ts';
 import { diagnoseMissingPrograms } from '../../doctor/diagnose-programs.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import { diagnoseEvidence, diagnoseGit, diagnoseRemote } from '../../doctor/examine-machine.ts';

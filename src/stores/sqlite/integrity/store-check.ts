@@ -3,7 +3,7 @@ import { parseJson } from '../../../base/json.ts';
 import { plural } from '../../../base/text.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import type { EntryDraft } from '../../../evidence/entry.ts';
-import { findBlobIds, mayContainBlobReference } from '../../../evidence/redaction.ts';
+import { findBlobIds, mayContainBlobReference } from '../../../evidence/find-blob-ids.ts';
 import { MAX_STORE_PROBLEMS, type StoreProblem } from '../../../ports/evidence-store.ts';
 import type { Json } from '../../../spec/types.ts';
 import { isLeaseTooLong, type LeaseRow } from '../../rules/append-rules.ts';

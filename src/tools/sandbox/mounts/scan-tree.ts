@@ -7,15 +7,15 @@ import { findRepository } from '../../git/repository.ts';
 import { isConfiguredGitFolder, isGitFolder, isGitObjectStore, isNameOfGitItself } from '../../git-paths.ts';
 import { isStop } from '../../workspace/tool-stop.ts';
 import { LayoutError } from '../layout-error.ts';
+import { fileStateStamp, makeCertificateTest } from './certificates.ts';
+import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
+import { folderStateStamp, isUnlistableFolder, readFolder } from './read-folder.ts';
 import {
   folderToSearchCached,
   type MaskedSearchResult,
   type MutableLists,
   searchMaskedPaths,
-} from './cached-search.ts';
-import { fileStateStamp, makeCertificateTest } from './certificates.ts';
-import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
-import { folderStateStamp, isUnlistableFolder, readFolder } from './read-folder.ts';
+} from './search-masked-paths.ts';
 import type { RepositoryFolders } from './writable-git.ts';
 
 /** The paths of a repository that the sandbox treats specially, all root-relative. */

@@ -1,6 +1,6 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
-import { findFirstRuleProblem } from '../../audit/rules/judge-request.ts';
+import { findFirstRuleProblem } from '../../audit/rules/find-rule-problems.ts';
 import { toBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Denial } from '../../gate/denial.ts';

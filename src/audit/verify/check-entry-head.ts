@@ -1,7 +1,7 @@
 import type { Body } from '../../evidence/bodies.ts';
 import { CLAIM_TYPE_OF_EVENT } from '../../evidence/claim-of.ts';
 import type { Entry, EvidenceType } from '../../evidence/entry.ts';
-import { patternToolOfEntry } from '../../evidence/patterns/discipline.ts';
+import { patternToolOfEntry } from '../../evidence/patterns/pattern-tools.ts';
 import { getOwn } from '../../spec/names.ts';
 import { EVIDENCE_TAG_BY_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { AuditState } from '../rules/audit-state.ts';

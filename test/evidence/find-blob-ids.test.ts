@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findBlobIds, mayContainBlobReference } from '../../src/evidence/redaction.ts';
+import { findBlobIds, mayContainBlobReference } from '../../src/evidence/find-blob-ids.ts';
 
 const [A, B] = ['a'.repeat(64), '0'.repeat(64)] as const;
 

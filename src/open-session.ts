@@ -24,6 +24,7 @@ import { makeTimeOrderedId } from './stores/time-ordered-id.ts';
 import type { SessionSpans } from './telemetry/index.ts';
 import { withPathChecks } from './tools/judge-paths.ts';
 
+/** The options of {@link openSession}; only `root` and `agent` are required. */
 export interface OpenOptions {
   /**
    * A loaded spec set or the path of one. Default: the one in the repository's hopgate.yaml, else the shipped one. The

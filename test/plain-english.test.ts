@@ -88,7 +88,7 @@ describe('the strings of src', () => {
     expect(found.map(({ file, text, phrase }) => `src/${file}: replace "${phrase}" in: ${text}`)).toEqual([]);
   });
 
-  it('use the singular for one', () =>
+  it('count one thing in the singular', () =>
     expect(texts.filter(({ text }) => COUNTS.test(text)).map(({ file, text }) => `src/${file}: ${text}`)).toEqual([]));
 
   it('name options of the command line only for its users', () => {

@@ -17,7 +17,7 @@ const REMEDY_ARGUMENT: { readonly [maker: string]: number } = {
   malformedUrl: 1,
 };
 /** The folders of these makers; other folders have functions of the same names. */
-const MAKERS = /^(?:cli\/(?!install|fail)|server|social|messages|gate|tools)\b/;
+const MAKERS = /^(?:cli\/(?!install|report-error)|server|social|messages|gate|tools)\b/;
 /** describeDenial makes sentences of these files' clauses; test/gate/words.test.ts checks them as rendered. */
 const CLAUSES = /^gate\/(?:describe-denial|refuse-visit|scope\/scope-problem)\.ts$/;
 const MAKER = new RegExp(`(?<!['.\\w])(?:${Object.keys(REMEDY_ARGUMENT).join('|')})\\(`, 'g');

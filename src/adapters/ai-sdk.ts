@@ -107,7 +107,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
       }
       if (stepNumber === 0)
         for (const { toolName: name, input } of findRefusedCalls(initialMessages))
-          if (sessionTools.has(name)) await session.call({ name, input, approved: null }); // records the refusal; the SDK answers the call
+          if (sessionTools.has(name)) await session.call({ name, input, approved: null }); // Records the refusal; the SDK answers the call.
       const now = new Set((await session.tools()).map(({ name }) => name));
       return {
         model: showOnly(model, (name) => !sessionTools.has(name) || now.has(name)),

@@ -15,7 +15,7 @@ export { agentSession } from './core/local-agent-session.ts';
 export interface OpenAiAgentsOptions {
   /** The name of the person who answers interruptions of a run, for the record of approvals. Default: operator. */
   readonly by?: string;
-  /** True: a needed approval interrupts the run. False: the session's approver is asked. Default: true. */
+  /** If true, a needed approval interrupts the run; otherwise the session's approver is asked. Default: true. */
   readonly interrupt?: boolean;
 }
 

@@ -15,7 +15,7 @@ export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export type { ChatMessage, ChatShape, ChatTool } from './core/calls/chat-shapes.ts';
 export { agentSession } from './core/local-agent-session.ts';
 
-/** Answers an approval request for a person: true or a name approves it, anything else refuses it. */
+/** Asks a person to approve a request. Returns true or the person's name for a yes; anything else refuses it. */
 export type Ask = (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
 
 export interface PlainLoopOptions {
@@ -26,7 +26,8 @@ export interface PlainLoopOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface Answered {
+/** The answers to the calls of one turn. */
+export interface AnsweredCalls {
   /** Messages to append to the conversation: one result per call, in the order of the calls. */
   readonly messages: readonly ChatMessage[];
   readonly answers: readonly AgentAnswer[];
@@ -35,9 +36,9 @@ export interface Answered {
 }
 
 /** The result of reading a text from an agent without tool calls. */
-export type Heard =
+export type HeardText =
   /** The text was a call, written as JSON, which has been answered. */
-  | ({ readonly kind: 'call'; readonly name: string } & Answered)
+  | ({ readonly kind: 'call'; readonly name: string } & AnsweredCalls)
   /** The text names an exit. Nothing was done; the messages explain how to request the hop. */
   | { readonly kind: 'hint'; readonly exit: DetectedExit; readonly messages: readonly ChatMessage[] }
   /** Nothing was done. If the text looks like a call that cannot be parsed, the message says so. */
@@ -50,12 +51,12 @@ export interface PlainLoop {
   /** The tools available now, in the API's shape. */
   tools(): Promise<readonly ChatTool[]>;
   /** Carries out a turn's calls in order; a call that an earlier hop made unavailable is refused. Never throws. */
-  answer(calls: unknown): Promise<Answered>;
+  answer(calls: unknown): Promise<AnsweredCalls>;
   /**
    * For agents without tool calls: reads the agent's own text (never tool output). A call written as JSON is carried
    * out; if the words name an exit, the answer explains how to request the hop. Words alone never move a session.
    */
-  hear(text: string): Promise<Heard>;
+  hear(text: string): Promise<HeardText>;
   /** Instructions for agents without tool calls: how to write a call. */
   talkOnly(): Promise<string>;
 }

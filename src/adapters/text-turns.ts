@@ -7,7 +7,7 @@ import { readTextCommand, type TextCommand } from './core/language/text-command.
 import { renderMessagesForAgent } from './core/turn-messages.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
-export { quote, readTextCommand, type TextCommand } from './core/language/text-command.ts';
+export { quoteWord, readTextCommand, type TextCommand } from './core/language/text-command.ts';
 
 /** A message that arrived between two turns of the agent. */
 export interface MessageIn {

@@ -17,9 +17,8 @@ import { RunFailure } from './run-reply.ts';
 import { type SendRun, sendRunsOverHttp } from './send-run.ts';
 
 /** The agency folder of this user: `$XDG_CONFIG_HOME/hopgate/agency`. */
-export function agencyFolder(env: Env): string {
-  return join(xdgFolder(env, 'XDG_CONFIG_HOME', '.config'), 'hopgate', 'agency');
-}
+export const agencyFolder = (env: Env): string =>
+  join(xdgFolder(env, 'XDG_CONFIG_HOME', '.config'), 'hopgate', 'agency');
 
 interface OpenNodeOptions {
   readonly env: Env;

@@ -1,7 +1,7 @@
 import type { RunReply } from './run-reply.ts';
 
 export interface AllAgentsResult {
-  /** `all`: every run succeeded; `partial`: some failed; `none`: all failed. */
+  /** `all` if every run succeeded, `partial` if some failed, `none` if all failed. */
   readonly outcome: 'all' | 'partial' | 'none';
   readonly replies: { readonly [agent: string]: RunReply };
 }

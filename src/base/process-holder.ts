@@ -38,9 +38,8 @@ const host = readHost();
 const own = host && processStartTime(process.pid);
 
 /** Adds the process to a lease holder's name, so that other processes can detect its end. */
-export function nameLeaseHolder(id: string): string {
-  return host && own ? `${id}@${host.boot}.${host.namespace}.${process.pid}.${own}` : id;
-}
+export const nameLeaseHolder = (id: string): string =>
+  host && own ? `${id}@${host.boot}.${host.namespace}.${process.pid}.${own}` : id;
 
 /**
  * True only if the holder's process has certainly ended: same boot, same pid namespace, and no such process. False in

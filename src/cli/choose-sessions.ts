@@ -40,7 +40,7 @@ export async function readPinnedParameterOrder(
   const names = new Map<string, readonly string[]>();
   for (const session of sessions) {
     const pin = await readPinOrReason(store, session);
-    // without the order, arguments are printed as recorded; "verify" reports the broken pin
+    // Without the order, arguments are printed as recorded; "verify" reports the broken pin.
     if (typeof pin === 'string') continue;
     for (const { id, parameters } of Object.values(pin.specs.tools))
       names.set(

@@ -18,6 +18,5 @@ export function checkPeripheralOption(name: string, { peripherals }: Pick<SpecSe
 }
 
 /** The folder of the spec set that a command uses: the named one, or the one in hopgate.yaml. */
-export async function chooseSpecsFolder(io: Io, root: string, path: string | undefined): Promise<string> {
-  return path === undefined ? specsFolder(root, (await loadProjectConfig(root)).config) : resolveSpecsOption(io, path);
-}
+export const chooseSpecsFolder = async (io: Io, root: string, path: string | undefined): Promise<string> =>
+  path === undefined ? specsFolder(root, (await loadProjectConfig(root)).config) : resolveSpecsOption(io, path);

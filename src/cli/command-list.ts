@@ -63,7 +63,5 @@ export const CLI_COMMANDS = [
   command('completion', 'print a completion script for your shell', () => import('./commands/help/completion.ts')),
   command('man', 'print the manual page', () => import('./commands/help/man.ts')),
   command('complete', 'complete a command line', () => import('./commands/help/complete.ts'), { hidden: true }),
-  command('hook', 'answer one hook of a client program', () => import('./commands/clients/hook.ts'), {
-    hidden: true,
-  }),
+  command('hook', 'answer one hook of a client program', () => import('./commands/clients/hook.ts'), { hidden: true }),
 ] as const;

@@ -9,7 +9,7 @@ const [{ runCli }, { processIo }, { explainSystemError }] = await Promise.all([
 ]);
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0); // the reader closed the pipe (`hopgate log … | head`)
+  if (error.code === 'EPIPE') process.exit(0); // The reader closed the pipe (`hopgate log … | head`).
   process.stderr.write(`hopgate: cannot print: ${explainSystemError(error)?.message ?? error.message}\n`);
   process.exit(1);
 });

@@ -66,7 +66,7 @@ async function onCommander(argv: readonly string[], io: Io, error: CommanderErro
   if (error.exitCode === 0) return; // --help and --version have already printed their text
   io.json ||= argv.includes('--json');
   if (error.code === 'commander.help') {
-    io.exitCode = 2; // no command: commander wrote the help to the error stream, which is silenced
+    io.exitCode = 2; // No command: commander wrote the help to the error stream, which is silenced.
     io.stderr.write((await commandOf(argv, io)).command.helpInformation());
     return;
   }

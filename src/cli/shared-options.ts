@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { realRepositoryRoot, repositoryOfFolder } from '../project/repository-root.ts';
 import { CliError, type Io } from './io.ts';
 
-/** `--root DIR`: the repository; default: the one that contains the current folder. See {@link resolveRootOption}. */
+/** Makes `--root DIR`, the repository; {@link resolveRootOption} has its default. */
 export const rootOption = (): Option =>
   new Option('--root <dir>', 'the repository').default('.', 'the one that contains the current folder');
 
@@ -10,7 +10,7 @@ export interface RootOption {
   readonly root: string;
 }
 
-/** `--observe`: a new session only records what would be refused. */
+/** Makes `--observe`, with which a new session only records what would be refused. */
 export const observeOption = (): Option =>
   new Option(
     '--observe',

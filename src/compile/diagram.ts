@@ -50,6 +50,5 @@ export function buildDiagram({ id, initial, states }: MachineJson, omit: readonl
 }
 
 /** Formats a transition as a label: `pass [result is pass, approval by operator]`. */
-export function describeDiagramExit({ name, needs }: DiagramExit): string {
-  return needs.length === 0 ? name : `${name} [${needs.join(', ')}]`;
-}
+export const describeDiagramExit = ({ name, needs }: DiagramExit): string =>
+  needs.length === 0 ? name : `${name} [${needs.join(', ')}]`;

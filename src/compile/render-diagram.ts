@@ -1,7 +1,7 @@
 import { type Diagram, type DiagramNode, describeDiagramExit } from './diagram.ts';
 
 /** Renders a Mermaid flowchart with quoted labels. `current` marks the session's peripheral. Pure. */
-export function toMermaid({ id, nodes, edges }: Diagram, current?: string): string {
+export function renderMermaid({ id, nodes, edges }: Diagram, current?: string): string {
   const lines = ['---', `title: ${id}`, '---', 'flowchart LR'];
   for (const node of nodes) lines.push(`  ${mermaidId(node.id)}${mermaidShape(node)}`);
   for (const { from, to, ways } of edges) {
@@ -34,7 +34,7 @@ const mermaidText = (text: string): string =>
   text.replaceAll(/["#;<>&]/g, (character) => ENTITIES[character] ?? '').replaceAll(/\s+/g, ' ');
 
 /** Renders Graphviz text. `current` marks the session's peripheral. Pure. */
-export function toDot({ id, nodes, edges }: Diagram, current?: string): string {
+export function renderDot({ id, nodes, edges }: Diagram, current?: string): string {
   const lines = [`digraph ${quoted(id)} {`, '  rankdir=LR;', '  node [shape=box, style=rounded];'];
   for (const node of nodes) {
     const attributes = [

@@ -2,7 +2,7 @@ import type { SpecSet } from '../spec/types.ts';
 import { compileMachineConfigs } from './compile-specs.ts';
 import { buildDiagram } from './diagram.ts';
 import { compileHopGraph, HOP_GRAPH_ID } from './hop-graph.ts';
-import { toDot, toMermaid } from './render-diagram.ts';
+import { renderDot, renderMermaid } from './render-diagram.ts';
 import { OUTSIDE_STATE } from './special-states.ts';
 
 export const GRAPH_FORMATS = ['mermaid', 'dot', 'json'] as const;
@@ -31,8 +31,8 @@ export function renderGraph(
   if (!config) throw new Error(`there is no machine "${machine}"`);
   const diagram = buildDiagram(config, machine === HOP_GRAPH_ID ? ['stop'] : []);
   const here = current === null ? OUTSIDE_STATE : current;
-  if (format === 'mermaid') return toMermaid(diagram, here);
-  if (format === 'dot') return toDot(diagram, here);
+  if (format === 'mermaid') return renderMermaid(diagram, here);
+  if (format === 'dot') return renderDot(diagram, here);
   if (format === 'json') return `${JSON.stringify({ ...diagram, current: here ?? null }, null, 2)}\n`;
   throw new Error(`unknown graph format ${JSON.stringify(format satisfies never)}`);
 }

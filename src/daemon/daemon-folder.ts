@@ -11,8 +11,7 @@ const MAX_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;
 /**
  * The path of the daemon's folder, which has its socket, token and log. Each state home has one: in `$XDG_RUNTIME_DIR`
  * if that is set, otherwise in the state home, or in the system's temporary folder if the path is too long for a
- * socket.
- * {@link ensurePrivateDir} creates it.
+ * socket. {@link ensurePrivateDir} creates it.
  */
 export function daemonFolder(env: Env): string {
   const home = userStateFolder(env);

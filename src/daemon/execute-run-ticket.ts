@@ -42,7 +42,7 @@ export async function executeRunTicket(
   onPart: OnOutput = () => {},
 ): Promise<RunTicketOutput> {
   try {
-    const run = host.runs.take(ticket);
+    const run = host.runTickets.take(ticket);
     if (!run)
       return failure(NOT_RUN, 'there is no call for this run ticket, or it has run already; make the call again');
     const record = host.conversations.stored(run.conversation);

@@ -21,7 +21,7 @@ export function mcpServerName(env: Env): string {
   if (known !== null) return checkedName(file, known);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const drawn = Array.from({ length: 12 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
-  writeNewFile(file, `hopgate_${drawn}`); // another process may be first
+  writeNewFile(file, `hopgate_${drawn}`); // Another process may be first.
   return checkedName(file, readFileSync(file, 'utf8'));
 }
 

@@ -10,7 +10,7 @@ import type { StatusLineData } from '../view/status-line.ts';
 import type { SessionStatusQuery, StatusReader } from './answer-status-line.ts';
 import { Conversations } from './conversations/conversations.ts';
 import { OwnedSessions } from './conversations/owned-sessions.ts';
-import { StoredCallTickets } from './conversations/run-tickets.ts';
+import { RunTickets } from './conversations/run-tickets.ts';
 import type { CallingProcess, SessionHostOptions } from './conversations/session-host-options.ts';
 import { mcpServerName } from './mcp-server-name.ts';
 import { OpenSessions } from './open-sessions.ts';
@@ -21,7 +21,7 @@ export class SessionHost {
   readonly sessions: OwnedSessions;
   readonly conversations: Conversations;
   /** Allowed calls that command lines run later. */
-  readonly runs: StoredCallTickets;
+  readonly runTickets: RunTickets;
   readonly #options: SessionHostOptions;
   readonly #open: OpenSessions;
   readonly #transcripts: SessionTranscripts;
@@ -34,7 +34,7 @@ export class SessionHost {
     this.#open = new OpenSessions(options);
     this.sessions = new OwnedSessions(options, this.#open);
     this.conversations = new Conversations(options.env, this.sessions, this.#transcripts);
-    this.runs = new StoredCallTickets(options);
+    this.runTickets = new RunTickets(options);
   }
 
   /** Runs a call under the trace context of its client, if the sessions export spans. */
@@ -66,8 +66,8 @@ export class SessionHost {
         }),
       isApproved: (record, { action }) => files(record).isApproved(record.sessionId, action.to),
       takeForCall: async (record, key) => files(record).takeForCall(record, key),
-      commandFor: async (record, call) => this.runs.commandFor({ conversation: record.conversation, call }),
-      revokeCommand: async (command) => this.runs.revoke(command),
+      commandFor: async (record, call) => this.runTickets.commandFor({ conversation: record.conversation, call }),
+      revokeCommand: async (command) => this.runTickets.revoke(command),
       recordTranscript: (record, ...items) => this.transcript(record.conversation.root, record.sessionId).add(...items),
       expectSubAgentCall: ({ conversation, parent, sessionId }, call) => {
         if (parent !== null) this.sessions.files(conversation.root).expectCall(parent, call, sessionId);

@@ -6,10 +6,10 @@ import {
   deliveredMessageItem,
   isSituationReport,
   sessionOpenedItem,
-  situationOfSession,
   toolAnswerItem,
   toolCallItem,
   toolErrorItem,
+  transcriptSituation,
 } from '../adapters/core/transcript/transcript-items.ts';
 import { fieldsOf } from '../base/json.ts';
 import { errorText } from '../base/text.ts';
@@ -111,7 +111,7 @@ async function carryOutCall(
           ? { ...toDenialAnswer(at, above), ...(asked && { status: 'ok' as const }), toolsChanged: false }
           : await host.inTrace(call.trace, () => agentSession(at).call({ ...call, signal }));
         transcript.add(
-          toolAnswerItem(id, answer, isSituationReport(call.name, answer) ? situationOfSession(at) : null),
+          toolAnswerItem(id, answer, isSituationReport(call.name, answer) ? transcriptSituation(at) : null),
         );
         return answer;
       },
@@ -132,7 +132,7 @@ function recordAnswer(
 ): void {
   if (op === 'tools') host.transcript(root, id).offers((answer as readonly AgentTool[]).map(({ name }) => name));
   if (op === 'prompt')
-    host.transcript(root, id).add(deliveredMessageItem(answer as string, situationOfSession(session), 'instructions'));
+    host.transcript(root, id).add(deliveredMessageItem(answer as string, transcriptSituation(session), 'instructions'));
 }
 
 async function answerQuery(session: Session, op: StateQuery): Promise<unknown> {

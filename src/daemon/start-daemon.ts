@@ -19,7 +19,7 @@ export const environmentForDaemon = (env: Env): { readonly [name: string]: strin
     }),
   );
 
-/** `HOPGATE_DAEMON=off`: every process answers without a daemon. */
+/** False with `HOPGATE_DAEMON=off`; every process then answers without a daemon. */
 export const isDaemonEnabled = (env: Env): boolean => env['HOPGATE_DAEMON'] !== 'off';
 
 /** Flags of Node. Without the limit, V8 keeps more than 100 MB for new objects. The C client passes the same flags. */

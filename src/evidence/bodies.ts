@@ -269,6 +269,5 @@ interface SessionClosedBody {
  * Returns the body of an entry that hopgate wrote; null if it was erased or has no `event`. It does not check the
  * fields: an imported entry may have an event that {@link Body} does not list.
  */
-export function toBody(json: Json): Body | null {
-  return isObject(json) && typeof json['event'] === 'string' ? (json as unknown as Body) : null;
-}
+export const toBody = (json: Json): Body | null =>
+  isObject(json) && typeof json['event'] === 'string' ? (json as unknown as Body) : null;

@@ -30,7 +30,7 @@ export interface EvidenceQuery {
   readonly ephemeral?: boolean;
   /** The entries of one page: 1 to {@link MAX_QUERY_LIMIT}; default 100. */
   readonly limit?: number;
-  /** Cursor: the `next` of the previous page of the same query. */
+  /** The cursor: the `next` of the previous page of the same query. */
   readonly after?: string;
 }
 

@@ -83,9 +83,8 @@ export function parseSeal(text: string): Seal {
  * True if the seal was made with the private key of this public key and was not altered. @throws SealError if the text
  * is not a key
  */
-export function isSignedBy({ statement, signature }: Seal, publicKey: string): boolean {
-  return verify(null, bytesOf(statement), readKey(publicKey, createPublicKey), Buffer.from(signature, 'base64'));
-}
+export const isSignedBy = ({ statement, signature }: Seal, publicKey: string): boolean =>
+  verify(null, bytesOf(statement), readKey(publicKey, createPublicKey), Buffer.from(signature, 'base64'));
 
 /** Head and Merkle roots of a session that was read to its end. */
 interface SealedSessionRead {

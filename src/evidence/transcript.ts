@@ -1,7 +1,7 @@
 import { type Fields, isObject, type Json, parseJson } from '../base/json.ts';
 
 /** The agent's situation as data, which check P-2 compares with the session. The prompt section states it in words. */
-export interface Situation {
+export interface SituationData {
   readonly peripheral: string | null;
   readonly mode: string | null;
   /** The fields of the backpack, which a session keeps over its hops. */
@@ -29,7 +29,7 @@ export interface Situation {
 export type TranscriptEvent =
   | { readonly kind: 'opened'; readonly sessionId: string }
   | { readonly kind: 'offered'; readonly tools: readonly string[] }
-  | { readonly kind: 'delivered'; readonly text: string; readonly situation: Situation | null }
+  | { readonly kind: 'delivered'; readonly text: string; readonly situation: SituationData | null }
   | { readonly kind: 'said'; readonly text: string }
   | { readonly kind: 'heard'; readonly text: string }
   | {
@@ -43,12 +43,12 @@ export type TranscriptEvent =
   | {
       readonly kind: 'result';
       readonly callId: string;
-      /** `error`: the infrastructure failed, so the call has no result. */
+      /** `error` if the infrastructure failed, so that the call has no result. */
       readonly status: 'ok' | 'failed' | 'refused' | 'error';
       /** The denial's code; null if the agent's program refused the call before the session received it. */
       readonly code: string | null;
       readonly text: string;
-      readonly situation: Situation | null;
+      readonly situation: SituationData | null;
       readonly evidence: readonly string[] | null;
     }
   | { readonly kind: 'let-go' };
@@ -78,7 +78,7 @@ export function parseTranscript(text: string): Transcript {
   const items: TranscriptItem[] = [];
   const problems: { line: number; message: string }[] = [];
   for (const [index, line] of lines.entries()) {
-    if (line === '' || index === lines.length - 1) continue; // text after the last line break is an incomplete line
+    if (line === '' || index === lines.length - 1) continue; // Text after the last line break is an incomplete line.
     const item = parseItem(line);
     if (typeof item === 'string') problems.push({ line: index + 1, message: item });
     else items.push(item);

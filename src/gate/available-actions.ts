@@ -27,7 +27,7 @@ function wordsOf(specs: SpecSet, edge: Edge): readonly string[] {
   return inWords;
 }
 
-/** The context fields that must still be stated before a peripheral can be entered. `from`: the one that is left. */
+/** The context fields that must still be stated before `to` can be entered from `from`, or from no peripheral. */
 function contextNeeds({ peripherals }: SpecSet, view: SessionView, to: string, from?: string): readonly string[] {
   const target = peripherals[to];
   if (!target) return [];

@@ -26,6 +26,7 @@ export const DENIAL_CODES = [
   'session-busy',
   'lease-expired',
 ] as const;
+/** The reason of a refusal, for programs. Messages may change; codes do not. */
 export type DenialCode = (typeof DENIAL_CODES)[number];
 
 /** One leg of a path through the hop graph. */

@@ -67,6 +67,8 @@ export interface DelegateRequest {
   readonly by: Principal;
   readonly approval?: Approval;
 }
+
+/** A request of the agent, the operator or the clock, which the gate decides. Plain JSON. */
 export type Request =
   | StartRequest
   | StepRequest
@@ -97,6 +99,7 @@ export type Decision<Plan> =
   | { readonly ok: true; readonly plan: Plan }
   | { readonly ok: false; readonly denial: Denial; readonly wanted: WantedApproval | null };
 
+/** A decision that refuses. */
 export type Refusal = Extract<Decision<never>, { ok: false }>;
 
 /** The denial that a caller would get; null if the request is allowed, or a grant of the operator approves it. */

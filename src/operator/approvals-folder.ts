@@ -70,14 +70,14 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
       if (writeNewFile(file, text)) return request;
       const stored = pendingOf(hash);
       if (stored) return stored;
-      remove(file); // the existing file is not a valid request
+      remove(file); // The existing file is not a valid request.
       writeAtomically(file, text);
       return request;
     },
     dropPending: (hash) => remove(pendingFile(hash)),
     keepAnswer(signed) {
       const file = answerFile(signed.requestHash);
-      if (answer(signed.requestHash) === null) remove(file); // a folder with this name exists
+      if (answer(signed.requestHash) === null) remove(file); // A folder with this name exists.
       writeAtomically(file, toJsonText(signed));
     },
     keepFirstAnswer: (signed) => writeNewFile(answerFile(signed.requestHash), toJsonText(signed)),

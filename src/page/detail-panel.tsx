@@ -31,9 +31,9 @@ export function DetailPanel({ session, source }: { readonly session: SessionOnPa
   return (
     <section class="detail" aria-label="The chosen entry">
       <h2>
-        <span class={`mark ${row.mark ?? ''}`}>{row.what}</span>
+        <span class={`mark ${row.mark ?? ''}`}>{row.action}</span>
       </h2>
-      {row.came !== undefined && <p class="came">{row.came}</p>}
+      {row.result !== undefined && <p class="result">{row.result}</p>}
       {row.wouldRefuse !== undefined && <p class="alarm">would be refused: {row.wouldRefuse}</p>}
       {row.remedy !== undefined && <p class="remedy">→ {row.remedy}</p>}
       {row.notes?.map((note) => (

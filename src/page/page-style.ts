@@ -9,7 +9,7 @@ export const PAGE_STYLE = `
 *{box-sizing:border-box}h1,h2,h3,p,ul,dl,dd,pre{margin:0;padding:0}ul{list-style:none}
 .page{height:100%;display:flex;flex-direction:column;gap:8px;padding:10px 12px;color:var(--ink);background:var(--page);font:14px/1.4 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;overflow:hidden}
 .page.many{overflow:auto}
-code,pre,.what,.id{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;font-size:.92em}
+code,pre,.action,.id{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;font-size:.92em}
 h2{font-size:12px;font-weight:600;color:var(--soft)}
 button,input,select{font:inherit;color:inherit;background:var(--card);border:1px solid var(--line);border-radius:6px;padding:4px 10px;min-height:30px}
 button{cursor:pointer}button.yes{background:light-dark(#1a7f37,#238636);border-color:transparent;color:#fff;font-weight:600}
@@ -50,12 +50,12 @@ button{cursor:pointer}button.yes{background:light-dark(#1a7f37,#238636);border-c
 .whole{position:relative}.row{position:absolute;left:0;right:0;top:0;display:flex;gap:8px;padding:4px 10px 4px 6px;border-left:4px solid transparent;cursor:pointer;white-space:nowrap;overflow:hidden}
 .row.visit{border-left-color:var(--none)}.row.visit.observe{border-left-color:var(--observe)}.row.visit.act{border-left-color:var(--act)}.row.visit.coordinate{border-left-color:var(--coordinate)}.row.visit.simulate{border-left-color:var(--simulate)}
 .row time{color:var(--soft);font-size:12px;min-width:66px;text-align:right;font-variant-numeric:tabular-nums;line-height:21px}
-.row .mark{width:1em;font-weight:700;text-align:center}.row.ok .mark{color:var(--ok)}.row.failed .mark,.row.failed .came,.row.unknown .mark{color:var(--warn)}.row.refused .mark,.row.refused .came{color:var(--bad)}
-.row .text{min-width:0;overflow:hidden;text-overflow:ellipsis}.came,.took{color:var(--soft)}.remedy{color:var(--ink)}.row .remedy{display:block;overflow:hidden;text-overflow:ellipsis}
-.row.is-start{padding-top:12px;font-weight:650}.row.is-start .what{font-size:1em;font-family:inherit}
+.row .mark{width:1em;font-weight:700;text-align:center}.row.ok .mark{color:var(--ok)}.row.failed .mark,.row.failed .result,.row.unknown .mark{color:var(--warn)}.row.refused .mark,.row.refused .result{color:var(--bad)}
+.row .text{min-width:0;overflow:hidden;text-overflow:ellipsis}.result,.duration{color:var(--soft)}.remedy{color:var(--ink)}.row .remedy{display:block;overflow:hidden;text-overflow:ellipsis}
+.row.is-start{padding-top:12px;font-weight:650}.row.is-start .action{font-size:1em;font-family:inherit}
 .row.is-start::before{content:'';position:absolute;left:-4px;right:0;top:4px;border-top:1px solid var(--line)}
-.row.refused{background:var(--bad-back)}.row.would .remedy b{color:var(--bad);font-weight:600}.row.later{border-left-style:dotted}.row.later .what,.row.later .remedy,.row.later.refused .came,.row.later.failed .came{color:var(--soft)}.row.selected{background:var(--pick);box-shadow:inset 0 0 0 1px var(--focus)}
-.detail{max-height:34%;overflow:auto;border:1px solid var(--line);border-radius:8px;padding:8px 12px;background:var(--card)}.detail h2{color:var(--ink);font-size:14px;overflow-wrap:anywhere}.detail p,.detail pre{overflow-wrap:anywhere;white-space:pre-wrap}.detail .mark.refused,.detail .refused+.came{color:var(--bad)}
+.row.refused{background:var(--bad-back)}.row.would .remedy b{color:var(--bad);font-weight:600}.row.later{border-left-style:dotted}.row.later .action,.row.later .remedy,.row.later.refused .result,.row.later.failed .result{color:var(--soft)}.row.selected{background:var(--pick);box-shadow:inset 0 0 0 1px var(--focus)}
+.detail{max-height:34%;overflow:auto;border:1px solid var(--line);border-radius:8px;padding:8px 12px;background:var(--card)}.detail h2{color:var(--ink);font-size:14px;overflow-wrap:anywhere}.detail p,.detail pre{overflow-wrap:anywhere;white-space:pre-wrap}.detail .mark.refused,.detail .refused+.result{color:var(--bad)}
 .detail pre{max-height:260px;overflow:auto;margin-top:6px;padding:6px;border:1px solid var(--line);border-radius:6px;background:var(--page)}
 .diff span{display:block}.diff del,.diff ins{display:block;text-decoration:none}.diff del{background:var(--bad-back);color:var(--bad)}.diff ins{background:var(--ok-back);color:var(--ok)}
 .tools{border:1px solid var(--line);border-radius:8px;padding:6px 10px}.tools p{display:flex;flex-wrap:wrap;gap:5px;margin-top:4px}.tool{font-family:ui-monospace,monospace;font-size:12.5px;min-height:26px;padding:1px 8px}.tool.now{color:var(--ok);border-color:currentColor}.node[role=button]{cursor:pointer}.operator label{display:grid;gap:2px;margin:4px 0}.operator .acts{flex-wrap:wrap}

@@ -1,7 +1,7 @@
 import { signal, useComputed, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { formatDuration, formatOffset } from '../view/format-time.ts';
-import type { ViewRow } from '../view/view-state.ts';
+import type { EntryRow } from '../view/view-state.ts';
 import { effectOfNode } from './graph.tsx';
 import type { SessionOnPage } from './page-data.ts';
 
@@ -9,24 +9,24 @@ export const ROW_FILTERS = {
   all: { label: 'Everything', matches: () => true },
   refused: {
     label: 'Refused',
-    matches: ({ mark, wouldRefuse }: ViewRow) => mark === 'refused' || wouldRefuse !== undefined,
+    matches: ({ mark, wouldRefuse }: EntryRow) => mark === 'refused' || wouldRefuse !== undefined,
   },
   changed: {
     label: 'Changes and failures',
-    matches: ({ event, mark }: ViewRow) => event === 'outcome' || event === 'interrupted' || mark === 'failed',
+    matches: ({ event, mark }: EntryRow) => event === 'outcome' || event === 'interrupted' || mark === 'failed',
   },
   moves: {
     label: 'Hops and modes',
-    matches: ({ event }: ViewRow) => ['start', 'stop', 'mode', 'session-open', 'session-closed'].includes(event),
+    matches: ({ event }: EntryRow) => ['start', 'stop', 'mode', 'session-open', 'session-closed'].includes(event),
   },
   approvals: {
     label: 'Approvals',
-    matches: ({ event, notes = [] }: ViewRow) =>
+    matches: ({ event, notes = [] }: EntryRow) =>
       event === 'approval' || notes.some((note) => note.startsWith('approved ')),
   },
   messages: {
     label: 'Messages',
-    matches: ({ event, tool }: ViewRow) =>
+    matches: ({ event, tool }: EntryRow) =>
       event === 'message' || event === 'note' || tool === 'bell' || tool === 'whistle',
   },
 } as const;
@@ -35,23 +35,23 @@ export const rowSearchText = signal('');
 export const rowFilter = signal<keyof typeof ROW_FILTERS>('all');
 
 /** The rows of a kind that have every word of the search in their tool, paths, denial code or text. */
-function matchingRows(rows: readonly ViewRow[], text: string, kind: keyof typeof ROW_FILTERS): readonly ViewRow[] {
+function matchingRows(rows: readonly EntryRow[], text: string, kind: keyof typeof ROW_FILTERS): readonly EntryRow[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0 && kind === 'all') return rows;
   return rows.filter((row) => {
     if (!ROW_FILTERS[kind].matches(row)) return false;
-    const { tool = '', code = '', what, came = '', paths = [], peripheral } = row;
-    const inRow = [tool, code, what, came, peripheral ?? '', ...paths].join('\n').toLowerCase();
+    const { tool = '', code = '', action, result = '', paths = [], peripheral } = row;
+    const inRow = [tool, code, action, result, peripheral ?? '', ...paths].join('\n').toLowerCase();
     return words.every((word) => inRow.includes(word));
   });
 }
 
 const HEIGHT = { row: 30, start: 42, refused: 52 };
-const heightOf = ({ event, remedy }: ViewRow): number =>
+const heightOf = ({ event, remedy }: EntryRow): number =>
   remedy !== undefined ? HEIGHT.refused : event === 'start' ? HEIGHT.start : HEIGHT.row;
 
 /** The vertical position of the top of each row, and of the end of the list. */
-function topsOf(rows: readonly ViewRow[]): Float64Array {
+function topsOf(rows: readonly EntryRow[]): Float64Array {
   const tops = new Float64Array(rows.length + 1);
   for (let index = 0; index < rows.length; index++) tops[index + 1] = tops[index]! + heightOf(rows[index]!);
   return tops;
@@ -157,7 +157,7 @@ const SIGNS = { ok: '✓', failed: '!', refused: '✗', unknown: '…' } as cons
 const WORDS = { ok: 'done', failed: 'failed', refused: 'refused', unknown: 'no outcome yet' } as const;
 
 interface LineProps {
-  readonly row: ViewRow;
+  readonly row: EntryRow;
   readonly session: SessionOnPage;
   readonly top: number;
   readonly selected: boolean;
@@ -167,7 +167,7 @@ interface LineProps {
 
 function RowLine({ row, session, top, selected, index, of }: LineProps) {
   const { store, graph } = session;
-  const { key, event, mark, what, came, remedy, took, depth = 0, peripheral, wouldRefuse, state } = row;
+  const { key, event, mark, action, result, remedy, durationMs, depth = 0, peripheral, wouldRefuse, state } = row;
   const start = store.frames[0]?.at ?? row.at;
   const isLater = useComputed(() => key > (store.frames[store.at.value]?.seq ?? 0)).value;
   const kind = [
@@ -197,9 +197,11 @@ function RowLine({ row, session, top, selected, index, of }: LineProps) {
         {mark ? SIGNS[mark] : ''}
       </span>
       <span class="text" style={depth > 0 ? { marginLeft: `${Math.min(depth, 8) * 1.2}em` } : {}}>
-        {state !== undefined && <span class="state">{state}</span>} <span class="what">{what}</span>{' '}
-        {came !== undefined && <span class="came">{came}</span>}
-        {took !== undefined && took >= 1000 && <span class="took"> ({formatDuration(took)})</span>}
+        {state !== undefined && <span class="state">{state}</span>} <span class="action">{action}</span>{' '}
+        {result !== undefined && <span class="result">{result}</span>}
+        {durationMs !== undefined && durationMs >= 1000 && (
+          <span class="duration"> ({formatDuration(durationMs)})</span>
+        )}
         {remedy !== undefined && (
           <span class="remedy">
             {wouldRefuse !== undefined && <b>would be refused: {wouldRefuse} </b>}→ {remedy}

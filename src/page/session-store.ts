@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import { applyViewDelta, EMPTY_VIEW_STATE, type ViewFrame, type ViewRow, type ViewState } from '../view/view-state.ts';
+import { applyViewDelta, EMPTY_VIEW_STATE, type EntryRow, type ViewFrame, type ViewState } from '../view/view-state.ts';
 
 /** Number of frames between two stored states; other states are computed from them. */
 const FRAMES_PER_STATE = 256;
@@ -8,7 +8,7 @@ const FRAMES_PER_STATE = 256;
 export class SessionStore {
   #frames: ViewFrame[] = [];
   #base: ViewState = EMPTY_VIEW_STATE;
-  readonly #rows = new Map<number, ViewRow>();
+  readonly #rows = new Map<number, EntryRow>();
   /** The key of each row that is part of another row, with the key of that row. */
   readonly #parts = new Map<number, number>();
   #savedStates: ViewState[] = [];
@@ -24,7 +24,7 @@ export class SessionStore {
   readonly state = computed(() => this.#computed(this.at.value));
   /** The newest state, independent of the cursor. */
   readonly newest = computed(() => this.#computed(this.count.value - 1));
-  readonly rows = computed<readonly ViewRow[]>(() =>
+  readonly rows = computed<readonly EntryRow[]>(() =>
     this.count.value + this.#firstFrameChanges.value > 0 ? [...this.#rows.values()] : [],
   );
 
@@ -73,8 +73,8 @@ export class SessionStore {
     this.count.value = frames.length;
   }
 
-  #addRow({ takes = [], row }: ViewFrame): void {
-    for (const key of takes) {
+  #addRow({ replaces = [], row }: ViewFrame): void {
+    for (const key of replaces) {
       this.#rows.delete(key);
       this.#parts.set(key, row.key);
     }
@@ -104,7 +104,7 @@ export class SessionStore {
     return state;
   }
 
-  rowAt(index: number): ViewRow | undefined {
+  rowAt(index: number): EntryRow | undefined {
     const frame = this.#frames[index];
     if (!frame) return undefined;
     let { key } = frame.row;
@@ -113,7 +113,7 @@ export class SessionStore {
   }
 
   /** Moves the cursor to the end of a row. */
-  goTo(row: ViewRow): void {
+  goTo(row: EntryRow): void {
     this.move(row.seqs.at(-1)! - this.first);
   }
 

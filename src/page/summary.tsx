@@ -1,4 +1,4 @@
-import type { ViewRow, ViewState } from '../view/view-state.ts';
+import type { EntryRow, ViewState } from '../view/view-state.ts';
 import type { InboxMessage, SessionOnPage, WaitingRequest } from './page-data.ts';
 import { describeTimeSpan } from './side-panel.tsx';
 
@@ -30,7 +30,7 @@ export function Summary({ session: { store }, waiting, messages, now }: SummaryP
       <div class={`answer doing ${row?.mark ?? ''}`}>
         <h2>What is it doing?</h2>
         <p class="big">{state.running === null ? describeActivity(row) : `runs ${state.running}`}</p>
-        <p class="more">{row?.came}</p>
+        <p class="more">{row?.result}</p>
         {row?.remedy !== undefined && <p class="more remedy">→ {row.remedy}</p>}
       </div>
       <div class={`answer wants ${wants.urgent ? 'urgent' : ''}`}>
@@ -42,15 +42,15 @@ export function Summary({ session: { store }, waiting, messages, now }: SummaryP
   );
 }
 
-export function describeActivity(row: ViewRow | undefined): string {
+export function describeActivity(row: EntryRow | undefined): string {
   if (!row) return 'nothing yet';
-  if (row.event === 'start') return `enters ${row.what}`;
-  return row.mark === 'refused' ? `✗ refused: ${row.what}` : row.what;
+  if (row.event === 'start') return `enters ${row.action}`;
+  return row.mark === 'refused' ? `✗ refused: ${row.action}` : row.action;
 }
 
 function wantsOf(
   { closed }: ViewState,
-  row: ViewRow | undefined,
+  row: EntryRow | undefined,
   waiting: number,
   messages: readonly InboxMessage[],
 ): { readonly short: string; readonly more: string; readonly urgent: boolean } {

@@ -53,7 +53,7 @@ export function Timeline({ store }: { readonly store: SessionStore }) {
   const frame = store.frames[at];
   const first = store.frames[0]?.at ?? 0;
   const words = frame
-    ? `entry ${at + 1} of ${count}, ${formatOffset(frame.at - first)}: ${frame.row.what}`
+    ? `entry ${at + 1} of ${count}, ${formatOffset(frame.at - first)}: ${frame.row.action}`
     : 'no entries';
   return (
     <footer class="timeline">

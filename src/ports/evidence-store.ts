@@ -165,7 +165,7 @@ export interface EvidenceStore {
   /** Names or archives a session in the list. Errors: `session-not-found`. */
   label(sessionId: string, label: SessionLabel): Promise<void>;
 
-  /** Content-addressed: returns sha256 (hex) of the bytes. Idempotent. */
+  /** Stores the bytes under their sha256, and returns it in hex. Idempotent. */
   putBlob(bytes: Uint8Array): Promise<string>;
   getBlob(hash: string): Promise<Uint8Array | null>;
   /** Finds the references to a blob: `{ blob, bytes }` in the bodies of entries, and the pins of sessions. */

@@ -10,7 +10,7 @@ export type SpeechAct =
   | 'suggest'
   | 'request';
 
-/** `bell`: nobody waits for it. `whistle`: the sender waits for an answer, for a limited time. */
+/** Nobody waits for the answer to a `bell`. The sender of a `whistle` waits for its answer, for a limited time. */
 export type MessageKind = 'bell' | 'whistle';
 
 /**
@@ -38,8 +38,8 @@ export interface Message {
 export type MessageDraft = Omit<Message, 'seq' | 'sentAt' | 'state'>;
 
 /**
- * `sent`: stored in the inbox. `delivered`: recorded in the recipient's session. `read`: shown to the recipient's
- * model, or acknowledged by a person. `answered`: an answer refers to it.
+ * A message is `sent` when it is stored in the inbox, `delivered` when it is recorded in the recipient's session,
+ * `read` when the recipient's model gets it or a person acknowledges it, `answered` when an answer refers to it.
  */
 export type ReceiptState = 'sent' | 'delivered' | 'read' | 'answered';
 

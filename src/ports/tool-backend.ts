@@ -60,6 +60,7 @@ export interface BackgroundCommand {
   follow(onText: (text: string) => void): void;
 }
 
+/** A call that the gate has allowed. The backend judges what its text does not show, such as where a link leads. */
 export interface ToolCall extends CallControls {
   readonly tool: ToolSpec;
   /** The arguments by parameter name, checked against the catalogue's schemas. Paths are as the agent wrote them. */
@@ -94,6 +95,7 @@ export interface ToolRefusal {
   readonly remedy: string;
 }
 
+/** A backend's answer to a call. A refusal or a failure is an outcome, never an exception. */
 export interface ToolReport {
   readonly outcome: ToolOutcome;
   readonly effects: ObservedEffects;

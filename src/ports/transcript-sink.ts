@@ -1,6 +1,6 @@
 import type { Attribution, TranscriptEvent } from '../evidence/transcript.ts';
 
-export type { Attribution, Situation, TranscriptEvent } from '../evidence/transcript.ts';
+export type { Attribution, SituationData, TranscriptEvent } from '../evidence/transcript.ts';
 
 /** Records the events of an agent's transcript in order. Must not throw; must not block for long. */
 export interface TranscriptSink {

@@ -27,7 +27,7 @@ export const repositoryOfFolder = (folder: string): string => findConfiguredFold
 /** The folder whose hopgate.yaml applies in a folder of a git working tree; null without one, or outside of git. */
 export function findConfiguredFolder(folder: string): string | null {
   const top = gitRootOf(folder);
-  if (top === null) return null; // outside of git, a file in a parent folder may belong to anyone
+  if (top === null) return null; // Outside of git, a file in a parent folder may belong to anyone.
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, CONFIG_FILE))) return at;
     if (at === top) return null;

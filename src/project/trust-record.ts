@@ -30,7 +30,7 @@ function readTrust(root: string, env: Env): TrustRecord | null {
       ? (record as TrustRecord)
       : null;
   } catch (error) {
-    // ENOTDIR: the state folder cannot exist, so nothing is trusted; the next write reports the problem.
+    // With ENOTDIR the state folder cannot exist, so nothing is trusted; the next write reports the problem.
     if (error instanceof SyntaxError || ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? ''))
       return null;
     throw error;

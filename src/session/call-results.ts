@@ -9,12 +9,15 @@ export interface RefusedCall {
   readonly denial: Denial;
   readonly evidence: readonly Entry[];
 }
+/** An allowed call, with the entries that record it. */
 interface Done {
   readonly ok: true;
   readonly evidence: readonly Entry[];
 }
 
+/** The entered peripheral and the context that the visit started with; or the refusal. */
 export type StartResult = (Done & { readonly peripheral: string; readonly context: Fields }) | RefusedCall;
+/** The result of a tool call, also of one whose tool failed; or the refusal, if the tool did not run. */
 export type StepResult =
   | (Done & {
       readonly result: Json;
@@ -25,7 +28,9 @@ export type StepResult =
       readonly wouldRefuse?: Denial;
     })
   | RefusedCall;
+/** The fruit of the ended visit, and the context that the session carries on; or the refusal. */
 export type StopResult = (Done & { readonly fruit: Fields; readonly context: Fields }) | RefusedCall;
+/** The fruit of the visit that ended, and the context of the one that began; or the refusal, and the visit goes on. */
 export type HopResult =
   | (Done & {
       readonly from: string;
@@ -35,6 +40,7 @@ export type HopResult =
       readonly context: Fields;
     })
   | RefusedCall;
+/** The started sub-agent or agent of the agency; or the refusal. */
 export type DelegateResult =
   | (Done & {
       /** The id of the sub-agent's session, which must name the entry `delegation`; null for the agency. */
@@ -45,6 +51,7 @@ export type DelegateResult =
       readonly context: Fields;
     })
   | RefusedCall;
+/** The new mode; or the refusal. */
 export type ModeResult = (Done & { readonly mode: Mode }) | RefusedCall;
 export type CloseResult =
   | (Done & {

@@ -51,6 +51,5 @@ export function toText(value: unknown): string {
 }
 
 /** Reads the principal of a request. An unknown value counts as the agent, which has the fewest rights. */
-export function toPrincipal(value: unknown): Principal {
-  return PRINCIPALS.find((principal) => principal === value) ?? 'agent';
-}
+export const toPrincipal = (value: unknown): Principal =>
+  PRINCIPALS.find((principal) => principal === value) ?? 'agent';

@@ -180,7 +180,7 @@ export class Session {
 
   /** True while a command runs in the background. Detaching the session ends the command. */
   get runsInBackground(): boolean {
-    return this.#calls.background > 0;
+    return this.#calls.runsInBackground;
   }
 
   /**

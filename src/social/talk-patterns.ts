@@ -39,7 +39,7 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
     greeted: /^(?:hi|hey|hello|dear|yo|good (?:morning|afternoon|evening))(?: (?!there'?s)[\w-]+)?[,!]\s+(?<rest>.+)$/,
     'greeted-without-comma': /^(?:hi|hey|hello|yo)(?: [\w-]+)? (?<rest>(?:can|could|would|will|please|let's)\b.+)$/,
   }),
-  // Irony: the sentence asks for the opposite of its words.
+  // In irony, the sentence asks for the opposite of its words.
   ...asking('coordinate', {
     ironic:
       /\bwhat could (?:possibly )?go wrong\b|^(?:(?:oh|wow|yeah|ah),? )?(?:great|wonderful|fantastic|lovely|brilliant|perfect|nice|yay|right)[,!:]? (?:(?:yet )?another|one more|because)\b/,
@@ -69,9 +69,7 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
     'have-somebody':
       /^(?:please )?(?:have|get) (?:someone|somebody|one of you|one of them) (?:to )?(?<rest>[a-z]+ .+)$/,
   }),
-  ...asking('coordinate', {
-    'copy-that': /^(?:copy|roger) that[.!]*$/,
-  }),
+  ...asking('coordinate', { 'copy-that': /^(?:copy|roger) that[.!]*$/ }),
   // Polite phrases that introduce a request.
   ...asking('coordinate', {
     'thanks-only':
@@ -137,16 +135,12 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
   ...requesting({
     'do-help': /^do (?<rest>(?:fix|add|run|check|make|use|remove|update|try|include|keep|write|test|read|look)\b.+)$/,
   }),
-  ...asking('coordinate', {
-    'shall-we': /^(?:shall|should|can|could) (?:i|we)\b/,
-  }),
+  ...asking('coordinate', { 'shall-we': /^(?:shall|should|can|could) (?:i|we)\b/ }),
   ...requesting({
     lets: /^(?:let's|let us) (?:not\b|(?:just |please |now |first |quickly |all |also )*(?<rest>.+))$/,
     'let-something': /^let (?:the|a|an|it|this|that|these|those|them|him|her) (?<rest>\w+.*)$/,
   }),
-  ...asking('coordinate', {
-    'let-me': /^let (?:me|us|\w+)\b/,
-  }),
+  ...asking('coordinate', { 'let-me': /^let (?:me|us|\w+)\b/ }),
   // Wishes about the state of a thing.
   ...asking('act', {
     'announced-wish': /^(?:here is|here's|this is|that is|that's) what (?:i|we|they) (?:want|need|ask)/,
@@ -166,9 +160,7 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
     'appreciate-a-thing':
       /^(?:i'd|we'd|i would|we would) (?:\w+ly )?appreciate (?:a|an|some)(?! (?:\w+ )?(?:answer|reply|response|call|comment|estimate|hint|heads|opinion|explanation|word|feedback|advice|help|message|ping|update|vote))\b/,
   }),
-  ...asking('coordinate', {
-    'own-list': OWN_WORK_HEADING_PATTERN,
-  }),
+  ...asking('coordinate', { 'own-list': OWN_WORK_HEADING_PATTERN }),
   ...asking('act', {
     'want-a-thing':
       /^(?:i|we) (?:really |just |also )*(?:want|would like|need)(?: (?:a|an|another|one|some|two|three|the)) (?:new )?(?:\w+ )?(?:script|test|fix|patch|migration|file|function|page|report|branch|feature|build|release|job|check|commit|endpoint|button|table|version|class|module|option|flag|rewrite|cleanup|dashboard|pr|pull request|hotfix|backup|index)\b/,
@@ -189,9 +181,7 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
       /^(?:(?:kannst|könntest|würdest) du|(?:könnt|könntet|würdet) ihr|(?:können|könnten|würden) sie|peux-tu|pourrais-tu|pouvez-vous|pourriez-vous|puedes|podrías|puoi|potresti)(?=\s)|^\p{L}+ (?:mal bitte|bitte mal|mal|bitte|doch)(?=\s)/u,
     'another-language': /^(?:bitte|por favor|s'il (?:te|vous) pla[iî]t|per favore|proszę|пожалуйста)\b/,
   }),
-  ...opening({
-    'label-please': /^(?:please|kindly),? (?<rest>.+)$/,
-  }),
+  ...opening({ 'label-please': /^(?:please|kindly),? (?<rest>.+)$/ }),
   // Questions and statements ask for no action.
   ...asking('coordinate', {
     'question-word':

@@ -44,10 +44,7 @@ function celTypeOf({ type }: Fields): string {
 
 /** The environment of a rule. Facts of type `int` must be `bigint`; the backpack is an open map. */
 function factEnvironment(text: string, { fruit, peripherals, args }: FactScope): Environment {
-  const environment = new Environment({
-    unlistedVariablesAreDyn: false,
-    limits: { maxAstNodes: MAX_CEL_RULE_NODES },
-  });
+  const environment = new Environment({ unlistedVariablesAreDyn: false, limits: { maxAstNodes: MAX_CEL_RULE_NODES } });
   const all: { [fact: string]: { readonly [member: string]: string } } = {
     ...CEL_FACT_TYPES,
     fruit: Object.fromEntries(Object.entries(fruit).map(([field, type]) => [celName(field), celType(type)])),

@@ -7,9 +7,8 @@ const indexes = new WeakMap<Peripherals, ReadonlyMap<string, ReadonlySet<string>
 const NOWHERE: ReadonlySet<string> = new Set();
 
 /** The peripherals that have a tool. Cached, because each refusal of a tool needs them. */
-export function peripheralsWithTool({ peripherals }: Pick<SpecSet, 'peripherals'>, tool: string): ReadonlySet<string> {
-  return getOrInsert(indexes, peripherals, () => indexOf(peripherals)).get(tool) ?? NOWHERE;
-}
+export const peripheralsWithTool = ({ peripherals }: Pick<SpecSet, 'peripherals'>, tool: string): ReadonlySet<string> =>
+  getOrInsert(indexes, peripherals, () => indexOf(peripherals)).get(tool) ?? NOWHERE;
 
 function indexOf(peripherals: Peripherals): ReadonlyMap<string, ReadonlySet<string>> {
   const index = new Map<string, Set<string>>();

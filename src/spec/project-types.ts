@@ -1,4 +1,4 @@
-/** The report format of a test command. `none`: exit status only, the count is unknown. */
+/** The report format of a test command. With `none`, the exit status decides and the number of tests is unknown. */
 export type TestReportFormat = 'tap' | 'none' | { readonly junit: string };
 
 /**
@@ -89,7 +89,7 @@ export interface ProjectConfig {
   /** By peripheral: write paths that replace those of the spec. */
   readonly scopes: { readonly [peripheral: string]: readonly string[] };
   readonly test: readonly TestCommand[];
-  /** Deploy commands by name. `network: true`: unobserved use of the machine's network; otherwise only `hosts`. */
+  /** Deploy commands by name. With `network: true` the network is open and unobserved; otherwise only `hosts`. */
   readonly deploy: {
     readonly [name: string]: CommandAccess & { readonly run: readonly string[]; readonly network: boolean };
   };
@@ -107,10 +107,10 @@ export interface ProjectConfig {
   readonly programs?: readonly string[];
   /** Size limit of the home folder of each command and of its `/tmp`, in GiB, instead of the sandbox's default. */
   readonly home?: number;
-  /** Folders of commands. `read: true`: the operator's own, read-only; otherwise shared by the session's test runs. */
+  /** Folders for caches: with `read: true` the operator's own, read-only; otherwise one that the test runs share. */
   readonly cache?: readonly { readonly folder: string; readonly read: boolean }[];
   /** The MCP servers by name; absent if none is configured. */
   readonly upstream?: { readonly [server: string]: UpstreamServer };
-  /** false: refused calls run all the same, and the refusal is only recorded. Absent: refused calls do not run. */
+  /** If false, refused calls run all the same, and the refusal is only recorded. Absent: refused calls do not run. */
   readonly enforce?: false;
 }

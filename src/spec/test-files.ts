@@ -5,7 +5,7 @@ const TEST_NAME =
 /** Files that are never tests: documents, and RPM package descriptions. */
 const NO_TEST = /\.(?:mdx?|markdown|rst|rdoc|adoc|spec)$/i;
 
-/** Patterns of test files, for masks or for exclusions of a scope. They ignore letter case, and match documents. */
+/** Patterns of test files, for masks or for exclusions of a scope; in any letter case. Documents match as well. */
 export const TEST_FILE_PATTERNS: readonly string[] = [
   '{test,tests,__tests__,spec,specs,e2e,testing}/',
   '{test,tests,spec,specs}{.,_,-}*',

@@ -175,6 +175,7 @@ export interface Delegate {
   readonly within: 'parent' | 'own';
 }
 
+/** A peripheral after its files were read: every name resolved, every default filled in. */
 export interface PeripheralSpec {
   readonly id: string;
   readonly purpose: string;
@@ -242,8 +243,9 @@ export type PeripheralOrMode =
   | { readonly kind: 'mode'; readonly mode: Mode };
 
 /**
- * A requirement that must hold when a place is entered. `result`: the last result of that peripheral is this value, and
- * nothing was changed after it. `visited`: the session has visited it. `approval`: this very move is approved.
+ * A requirement that must hold when a place is entered. `result` requires that the last result of the peripheral is
+ * this value and that nothing was changed after it, `visited` that the session has visited it, `approval` that this
+ * very move is approved.
  */
 export type PropertyCondition =
   | { readonly kind: 'approval' }

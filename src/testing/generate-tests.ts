@@ -22,8 +22,8 @@ export interface TestSpecsOptions {
   readonly backends?: readonly ToolBackend[];
   /** An agent under test. It is placed in every reachable peripheral; the evidence of its actions must conform. */
   readonly play?: (session: Session) => Promise<void>;
-  /** Executes each route again on SQLite, with a death and a resume in every call. Default: true for small sets. */
-  readonly deaths?: boolean;
+  /** Executes each route again on SQLite, with a crash and a resume in every call. Default: true for small sets. */
+  readonly crashes?: boolean;
   /**
    * Reasons by item: an edge, start or mode transition (`edge deploy deployed reflect`) that cannot be provoked with
    * your backends, or the name of a test. A test whose path needs such an item is not run. An item of no test is an
@@ -34,8 +34,9 @@ export interface TestSpecsOptions {
   readonly exclude?: { readonly [item: string]: string };
 }
 
+/** One generated test. A failed one throws an error whose message has the moves so far. */
 export interface GeneratedTest {
-  readonly group: PlannedCase['group'] | 'deaths' | 'agent';
+  readonly group: PlannedCase['group'] | 'crashes' | 'agent';
   readonly name: string;
   /** The moves of the test's path as data, and the requests at its end. */
   readonly planned: PlannedCase;
@@ -45,6 +46,7 @@ export interface GeneratedTest {
   readonly run: () => Promise<void>;
 }
 
+/** The tests of a spec set, and the parts of the set that they cover. */
 export interface GeneratedTests {
   readonly specs: SpecSet;
   readonly tests: readonly GeneratedTest[];
@@ -73,14 +75,14 @@ export async function generateTests(specs: SpecSet | string, options: TestSpecsO
   const tests = plan.cases.map((planned) =>
     test(planned, { group: planned.group, name: planned.name, run: () => runPlannedCase(pinned, planned, run) }),
   );
-  const deadly =
-    (options.deaths ?? !plan.large)
+  const crashed =
+    (options.crashes ?? !plan.large)
       ? plan.cases.filter(({ group }) => group === 'hops' || group === 'round trips' || group === 'modes')
       : [];
-  const deaths = deadly.map((planned, turn) =>
+  const crashes = crashed.map((planned, turn) =>
     test(planned, {
-      group: 'deaths',
-      name: `continues after a kill in every call: ${planned.name}`,
+      group: 'crashes',
+      name: `continues after a crash in every call: ${planned.name}`,
       run: () => runCaseWithCrashes(pinned, planned, run, turn),
     }),
   );
@@ -95,7 +97,7 @@ export async function generateTests(specs: SpecSet | string, options: TestSpecsO
       )
     : [];
   exclusions.failIfUnused();
-  const all = [...tests, ...deaths, ...played];
+  const all = [...tests, ...crashes, ...played];
   const left = new Set(
     all.flatMap(({ excluded, planned }) => (excluded === null ? itemsCoveredByMoves(loaded, planned.moves) : [])),
   );
@@ -133,7 +135,7 @@ export async function prepareTestCaseRuns(
 
 const OUTSIDE = 'outside';
 
-/** By place: the shortest beginning of a hop case or a walk that leads there. */
+/** The shortest moves to each place, taken from the beginnings of hop cases and walks. */
 function placesOf(cases: readonly PlannedCase[]): readonly (readonly [string, PlannedCase])[] {
   const shortest = new Map<string, PlannedCase>([[OUTSIDE, { group: 'hops', name: OUTSIDE, moves: [] }]]);
   for (const planned of cases.filter(({ group }) => group === 'hops' || group === 'walks'))

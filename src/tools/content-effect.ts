@@ -5,6 +5,5 @@ import type { ObservedEffect } from '../ports/observed-effects.ts';
 export const sha256Hex = (content: Uint8Array | string): string => hash('sha256', content, 'hex');
 
 /** The effect of a written file. @param before sha256 of the previous content; null if the file did not exist */
-export function effectOfWrittenFile(path: string, before: string | null, after: string): ObservedEffect {
-  return before === null ? { path, op: 'create', after } : { path, op: 'modify', before, after };
-}
+export const effectOfWrittenFile = (path: string, before: string | null, after: string): ObservedEffect =>
+  before === null ? { path, op: 'create', after } : { path, op: 'modify', before, after };

@@ -9,9 +9,9 @@ const DEFAULT_LIMIT = 50;
 const MAX_BODY_BYTES = 4096;
 
 /**
- * musn-log: this session's own entries. Without `after`, the newest `limit` (default 50), newest first. With `after`,
- * the entries with a higher `seq`, oldest first; `next` is the cursor for the next page (null at the end; `after: -1`
- * starts at the beginning).
+ * The backend of `musn-log`, which reads this session's own entries. Without `after`, it returns the newest `limit`
+ * (default 50), newest first. With `after`, it returns the entries with a higher `seq`, oldest first; `next` is the
+ * cursor for the next page (null at the end; `after: -1` starts at the beginning).
  */
 export function sessionLogBackend(store: EvidenceStore): ToolBackend {
   return {

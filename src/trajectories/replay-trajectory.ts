@@ -139,9 +139,8 @@ function withShellOfPeripheral({ specs, state }: Session, call: ReplacementCall)
   return call.tool === 'bash-readonly' && tools.includes('bash') ? { ...call, tool: 'bash' } : call;
 }
 
-function entrancePeripheral(session: Session): string {
-  return chooseFirstPeripheral(session.specs) ?? session.available().hops[0]?.to ?? '';
-}
+const entrancePeripheral = (session: Session): string =>
+  chooseFirstPeripheral(session.specs) ?? session.available().hops[0]?.to ?? '';
 
 /** Hops, with a commit message if the fruit needs one. Returns the denial; null if it hopped. */
 async function takeLeg(session: Session, to: string, exit: string | null): Promise<Denial | null> {

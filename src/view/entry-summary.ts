@@ -15,9 +15,9 @@ export interface EntrySummary {
   readonly event: string;
   readonly mark: CallOutcomeMark | null;
   /** The recorded action: a call, a hop, a message. */
-  readonly what: string;
+  readonly action: string;
   /** The result of the action, or the reason for it; empty if there is none. */
-  readonly came: string;
+  readonly result: string;
   /** Lines to show below the action and its result. */
   readonly notes: readonly string[];
 }
@@ -32,13 +32,13 @@ export function summariseEntry(
   const fields = fieldsOf(body);
   const event = fields['event'];
   const summary = typeof event === 'string' && Object.hasOwn(EVENTS, event) ? EVENTS[event]!(fields, order) : null;
-  const none = { mark: null, what: '', came: '', notes: [] };
+  const none = { mark: null, action: '', result: '', notes: [] };
   if (summary !== null) return { ...none, event: event as string, ...summary };
-  if (body === null && bodyHash !== NULL_HASH) return { ...none, event: 'erased', what: '(the body was erased)' };
+  if (body === null && bodyHash !== NULL_HASH) return { ...none, event: 'erased', action: '(the body was erased)' };
   // A later version may have written an unknown event.
   return typeof event === 'string'
-    ? { ...none, event, what: text(body) }
-    : { ...none, event: type, what: claim, came: text(body) };
+    ? { ...none, event, action: text(body) }
+    : { ...none, event: type, action: claim, result: text(body) };
 }
 
 const NULL_HASH = sha256('null');
@@ -49,52 +49,56 @@ export function summariseEntryInOneLine(
   entry: Entry,
   order?: ParameterOrderOfTool,
 ): { readonly event: string; readonly text: string } {
-  const { event, what, came, notes } = summariseEntry(entry, order);
+  const { event, action, result, notes } = summariseEntry(entry, order);
   const refusal = notes.find((note) => note.startsWith(WOULD)) ?? '';
   // A list shows the outcome of an intent in a line of its own.
-  const text = came === '' || event === 'intent' ? what : `${what}: ${came}`;
+  const text = result === '' || event === 'intent' ? action : `${action}: ${result}`;
   return { event, text: refusal === '' ? text : `${refusal.split(':', 2).join(':')}: ${text}` };
 }
 
 const EVENTS: { readonly [event: string]: (body: OptionalJsonFields, order: ParameterOrderOfTool) => SummaryParts } = {
   'session-open': (body) => ({
-    what: `opened by ${text(body['agent'])} in ${text(body['root'])}`,
-    came: body['unsafeNoSandbox'] === true ? 'without a sandbox' : '',
+    action: `opened by ${text(body['agent'])} in ${text(body['root'])}`,
+    result: body['unsafeNoSandbox'] === true ? 'without a sandbox' : '',
   }),
-  'session-closed': (body) => ({ what: `closed${askedBy(body)}`, came: text(body['reason']) }),
-  start: (body) => ({ what: `${text(body['peripheral'])}${askedBy(body)}` }),
+  'session-closed': (body) => ({ action: `closed${askedBy(body)}`, result: text(body['reason']) }),
+  start: (body) => ({ action: `${text(body['peripheral'])}${askedBy(body)}` }),
   stop: (body) => ({
-    what: `${text(body['peripheral'])} ${body['exit'] ? `left by ${text(body['exit'])}` : 'stopped'}${askedBy(body)}`,
-    came: text(body['reason']),
+    action: `${text(body['peripheral'])} ${body['exit'] ? `left by ${text(body['exit'])}` : 'stopped'}${askedBy(body)}`,
+    result: text(body['reason']),
     notes: members('fruit', body['fruit']),
   }),
   hop: (body) => ({
-    what: `${text(body['from'])} → ${text(body['to'])} by ${text(body['exit'])}${askedBy(body)}`,
-    came: text(body['reason']),
+    action: `${text(body['from'])} → ${text(body['to'])} by ${text(body['exit'])}${askedBy(body)}`,
+    result: text(body['reason']),
     notes: reframe(body['reframe']),
   }),
   delegation: (body) => ({
-    what: `${body['agency'] ? 'agent' : 'sub-agent'} in ${text(body['to'])}, within ${body['within'] === 'own' ? 'its own limits' : text(body['from'])}${askedBy(body)}`,
-    came: body['agency'] ? `run ${text(fieldsOf(body['agency'])['run'])}` : `session ${text(body['session'])}`,
+    action: `${body['agency'] ? 'agent' : 'sub-agent'} in ${text(body['to'])}, within ${body['within'] === 'own' ? 'its own limits' : text(body['from'])}${askedBy(body)}`,
+    result: body['agency'] ? `run ${text(fieldsOf(body['agency'])['run'])}` : `session ${text(body['session'])}`,
   }),
-  step: (body, order) => ({ what: call(body, order), ...outcome(body) }),
+  step: (body, order) => ({ action: call(body, order), ...outcome(body) }),
   intent: (body, order) => ({
-    what: call(body, order),
+    action: call(body, order),
     mark: 'unknown',
-    came: 'no outcome is recorded',
+    result: 'no outcome is recorded',
     notes: refusalNotes(body),
   }),
-  outcome: (body) => ({ what: text(body['tool']), ...outcome(body) }),
-  interrupted: (body) => ({ what: text(body['tool']), mark: 'unknown', came: `interrupted: ${text(body['reason'])}` }),
+  outcome: (body) => ({ action: text(body['tool']), ...outcome(body) }),
+  interrupted: (body) => ({
+    action: text(body['tool']),
+    mark: 'unknown',
+    result: `interrupted: ${text(body['reason'])}`,
+  }),
   denial: (body, order) => ({
-    what: describeRequest(fieldsOf(body['request']), order),
+    action: describeRequest(fieldsOf(body['request']), order),
     mark: body['enforced'] === false ? 'unknown' : 'refused',
-    came: `${body['enforced'] === false ? WOULD : ''}${text(body['code'])}: ${text(body['message'])}`,
+    result: `${body['enforced'] === false ? WOULD : ''}${text(body['code'])}: ${text(body['message'])}`,
     notes: body['remedy'] ? [`→ ${text(body['remedy'])}`] : [],
   }),
   mode: (body) => ({
-    what: `mode ${text(body['from'])} → ${text(body['to'])}${body['how'] === 'transition' ? '' : ` by ${text(body['how'])}`}${askedBy(body)}`,
-    came: text(body['summary'] ?? body['reason']),
+    action: `mode ${text(body['from'])} → ${text(body['to'])}${body['how'] === 'transition' ? '' : ` by ${text(body['how'])}`}${askedBy(body)}`,
+    result: text(body['summary'] ?? body['reason']),
     notes: body['exitCriteria'] ? [`until: ${text(body['exitCriteria'])}`] : [],
   }),
   approval: (body) => {
@@ -103,8 +107,8 @@ const EVENTS: { readonly [event: string]: (body: OptionalJsonFields, order: Para
     const { kind, from, to, exit } = fieldsOf(action);
     const { by, via, grant } = fieldsOf(record);
     return {
-      what: `approved: ${actionText(kind, text(from), text(to))}${exit ? ` by ${text(exit)}` : ''}`,
-      came: `by ${text(by)} (${grant === undefined ? text(via) : `under grant ${text(grant)}`})${reason ? `, for: ${text(reason)}` : ''}`,
+      action: `approved: ${actionText(kind, text(from), text(to))}${exit ? ` by ${text(exit)}` : ''}`,
+      result: `by ${text(by)} (${grant === undefined ? text(via) : `under grant ${text(grant)}`})${reason ? `, for: ${text(reason)}` : ''}`,
       notes: Object.entries(fieldsOf(view)).flatMap(([title, value]) => members(title, value)),
     };
   },
@@ -118,19 +122,19 @@ const EVENTS: { readonly [event: string]: (body: OptionalJsonFields, order: Para
       ...(typeof until === 'number' ? [`until ${new Date(until).toISOString()}`] : []),
     ];
     return {
-      what: `granted: ${actionText(kind, text(from), text(to))}`,
-      came: `by ${text(body['by'])} (${text(body['via'])}), ${limits.join(', ')}`,
+      action: `granted: ${actionText(kind, text(from), text(to))}`,
+      result: `by ${text(body['by'])} (${text(body['via'])}), ${limits.join(', ')}`,
     };
   },
-  note: (body) => ({ what: `note by the ${text(body['by'])}`, came: text(body['text']) }),
-  'grant-end': (body) => ({ what: `grant ${text(body['grant'])} revoked`, came: `by ${text(body['by'])}` }),
-  expired: (body) => ({ what: `the time of ${text(body['peripheral'])} ran out` }),
+  note: (body) => ({ action: `note by the ${text(body['by'])}`, result: text(body['text']) }),
+  'grant-end': (body) => ({ action: `grant ${text(body['grant'])} revoked`, result: `by ${text(body['by'])}` }),
+  expired: (body) => ({ action: `the time of ${text(body['peripheral'])} ran out` }),
   message: (body) => ({
-    what: `${text(body['kind'])} from ${text(body['author'])}`,
-    came: `${text(body['act'])}: ${text(body['text'])}`,
+    action: `${text(body['kind'])} from ${text(body['author'])}`,
+    result: `${text(body['act'])}: ${text(body['text'])}`,
   }),
-  receipt: (body) => ({ what: `message ${text(body['message'])}`, came: text(body['state']) }),
-  par: (body) => ({ what: 'review', notes: review(fieldsOf(body['par'])) }),
+  receipt: (body) => ({ action: `message ${text(body['message'])}`, result: text(body['state']) }),
+  par: (body) => ({ action: 'review', notes: review(fieldsOf(body['par'])) }),
 };
 
 const HASH = /^[0-9a-f]{64}$/;
@@ -177,11 +181,11 @@ function outcome(body: OptionalJsonFields): SummaryParts {
   if (status === 'ok')
     return {
       mark: wentWell(fieldsOf(result)) ? 'ok' : 'failed',
-      came: describeAnswer(body['tool'], fieldsOf(result)) ?? (result === undefined ? '' : describeValue(result)),
+      result: describeAnswer(body['tool'], fieldsOf(result)) ?? (result === undefined ? '' : describeValue(result)),
       notes,
     };
-  if (status === undefined) return { mark: 'unknown', came: text(body['outcome']), notes };
-  return { mark: status === 'refused' ? 'refused' : 'failed', came: `${text(code)}: ${text(message)}`, notes };
+  if (status === undefined) return { mark: 'unknown', result: text(body['outcome']), notes };
+  return { mark: status === 'refused' ? 'refused' : 'failed', result: `${text(code)}: ${text(message)}`, notes };
 }
 
 /** Describes the answer to a message that the session sent; null for other tools. */

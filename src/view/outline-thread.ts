@@ -19,8 +19,8 @@ export function outlineVisits(
   const thread = new ThreadRows(order);
   const rows = new Map<number, ThreadRow>();
   for (const entry of entries) {
-    const { row, takes } = thread.add(entry);
-    for (const { key } of takes) rows.delete(key);
+    const { row, replaces } = thread.add(entry);
+    for (const { key } of replaces) rows.delete(key);
     rows.set(row.key, row);
   }
   const items: (ThreadRow | ThreadVisit)[] = [];

@@ -19,15 +19,15 @@ import { type OptionalJsonFields, summariseValue } from './summarise-value.ts';
 import { type ThreadRow, ThreadRows } from './thread-rows.ts';
 import {
   EMPTY_VIEW_STATE,
+  type EntryRow,
   type ViewFrame,
   type ViewHop,
-  type ViewRow,
   type ViewState,
   viewDeltaOf,
 } from './view-state.ts';
 
 /** Maximum lengths of a row's texts, in characters; the entries have the full texts. */
-const MAX_LENGTH = { what: 240, came: 400, note: 300 };
+const MAX_LENGTH = { action: 240, result: 400, note: 300 };
 const MAX_COUNT = { notes: 12, paths: 8, trail: 12, options: 64 };
 
 const strongestEffect = ({ modeGate }: SpecSet, mode: Mode | null): ToolEffect | null =>
@@ -71,9 +71,9 @@ export class SessionFrames {
 
   /** The frame of an entry whose changes the first state already includes: its row alone. */
   addPast({ entry }: StoredEntry): ViewFrame {
-    const { row, takes } = this.#rows.add(entry);
+    const { row, replaces } = this.#rows.add(entry);
     const at = Date.parse(entry.at);
-    const taken = takes.length > 0 ? { takes: takes.map(({ key }) => key) } : {};
+    const taken = replaces.length > 0 ? { replaces: replaces.map(({ key }) => key) } : {};
     return { seq: entry.seq, at, event: row.event, row: viewRow(row, at), ...taken, delta: {} };
   }
 
@@ -97,13 +97,13 @@ export class SessionFrames {
     this.#passedBefore ||= context.view.tests.passed;
     const before = this.#shown;
     this.#shown = this.#view(body, at, context, lit);
-    const { row, takes } = this.#rows.add(entry);
+    const { row, replaces } = this.#rows.add(entry);
     return {
       seq: entry.seq,
       at,
       event: row.event,
       row: viewRow(row, at),
-      ...(takes.length > 0 ? { takes: takes.map(({ key }) => key) } : {}),
+      ...(replaces.length > 0 ? { replaces: replaces.map(({ key }) => key) } : {}),
       delta: viewDeltaOf(before, this.#shown),
     };
   }
@@ -208,7 +208,7 @@ function filesAfter(files: ViewState['files'], body: Body | null): ViewState['fi
   return changed.length === 0 ? files : { ...files, ...Object.fromEntries(changed) };
 }
 
-function viewRow(row: ThreadRow, at: number): ViewRow {
+function viewRow(row: ThreadRow, at: number): EntryRow {
   const notes = row.notes.filter((note) => !note.startsWith('→ '));
   const bodies = row.entries.map(({ body }) => fieldsOf(body));
   const denial = bodies.find(({ event }) => event === 'denial');
@@ -217,10 +217,10 @@ function viewRow(row: ThreadRow, at: number): ViewRow {
   const request = fieldsOf(denial?.['request'] ?? null);
   const tool = bodies.map((body) => body['tool']).find((name) => typeof name === 'string') ?? request['tool'];
   const optional = {
-    came: excerpt(row.came, MAX_LENGTH.came),
+    result: excerpt(row.result, MAX_LENGTH.result),
     notes: notes.slice(0, MAX_COUNT.notes).map((note) => excerpt(note, MAX_LENGTH.note)),
-    remedy: refusal ? excerpt(String(refusal['remedy'] ?? ''), MAX_LENGTH.came) : '',
-    wouldRefuse: refusal === would ? excerpt(String(would['message'] ?? ''), MAX_LENGTH.came) : '',
+    remedy: refusal ? excerpt(String(refusal['remedy'] ?? ''), MAX_LENGTH.result) : '',
+    wouldRefuse: refusal === would ? excerpt(String(would['message'] ?? ''), MAX_LENGTH.result) : '',
     depth: row.depth,
     state: excerpt(row.state ?? '', 20),
     paths: pathsOf(bodies, request),
@@ -230,9 +230,9 @@ function viewRow(row: ThreadRow, at: number): ViewRow {
     seqs: row.entries.map(({ seq }) => seq),
     event: row.event,
     ...(row.mark === null ? {} : { mark: row.mark }),
-    what: excerpt(row.what, MAX_LENGTH.what),
+    action: excerpt(row.action, MAX_LENGTH.action),
     at: row.entries.length === 1 ? at : Date.parse(row.entries[0]!.at),
-    ...(row.took === null ? {} : { took: row.took }),
+    ...(row.durationMs === null ? {} : { durationMs: row.durationMs }),
     peripheral: row.entries.at(-1)!.peripheral,
     ...(typeof tool === 'string' ? { tool: excerpt(tool, 80) } : {}),
     ...(refusal ? { code: excerpt(String(refusal['code']), 80) } : {}),

@@ -12,7 +12,7 @@ export interface ThreadRow extends EntrySummary {
   /** Milliseconds since the first entry; NaN if a time cannot be parsed. */
   readonly after: number;
   /** Milliseconds from the start of the call to its result; null if the row has no result. */
-  readonly took: number | null;
+  readonly durationMs: number | null;
   /** The row's depth in the tree of replies; 0 for the session's own actions. */
   readonly depth: number;
   /** The last recorded state of a message. */
@@ -23,7 +23,7 @@ export interface ThreadRow extends EntrySummary {
 interface RowChange {
   readonly row: ThreadRow;
   /** Earlier rows that are now a part of this row. The caller must remove them. */
-  readonly takes: readonly ThreadRow[];
+  readonly replaces: readonly ThreadRow[];
 }
 
 /** The note that is shown at an approval that no request has used. */
@@ -64,7 +64,7 @@ export class ThreadRows {
     this.#count++;
     this.#seen.add(entry.id);
     const notes = [...before.notes, `${state}, at ${entry.at}`];
-    return { row: { ...before, state, notes, entries: [...before.entries, entry] }, takes: [] };
+    return { row: { ...before, state, notes, entries: [...before.entries, entry] }, replaces: [] };
   }
 
   #rowChangeOf(entry: Entry): RowChange {
@@ -77,13 +77,13 @@ export class ThreadRows {
     if (before && joinsRow(before, summary, own)) {
       this.#open.delete(entry.inReplyTo ?? '');
       this.#seen.add(entry.id);
-      const took = before.took ?? at - Date.parse(before.entries.at(-1)!.at);
+      const durationMs = before.durationMs ?? at - Date.parse(before.entries.at(-1)!.at);
       return this.#keep(entry, {
         ...before,
         ...summary,
-        what: before.what,
+        action: before.action,
         entries: [...before.entries, entry],
-        took,
+        durationMs,
         notes: [...new Set([...before.notes, ...summary.notes])],
       });
     }
@@ -92,7 +92,7 @@ export class ThreadRows {
       key,
       entries: [entry],
       after: at - this.#first,
-      took: null,
+      durationMs: null,
       depth: depthOf(entry, summary, this.#depths),
       notes: [...summary.notes, ...lostParent(entry, this.#seen)],
     };
@@ -105,19 +105,19 @@ export class ThreadRows {
       [...before.notes, ...row.notes],
       [...before.entries, entry],
     ];
-    const what = `${row.what}, from ${textOrJson(fieldsOf(before.entries.at(-1)!.body)['from'])}`;
-    return { ...this.#keep(entry, { ...row, what, notes, entries }), takes: [before] };
+    const action = `${row.action}, from ${textOrJson(fieldsOf(before.entries.at(-1)!.body)['from'])}`;
+    return { ...this.#keep(entry, { ...row, action, notes, entries }), replaces: [before] };
   }
 
   #withApproval(entry: Entry, row: ThreadRow, approval: ThreadRow): RowChange {
     this.#approvals.delete(textOrJson(fieldsOf(fieldsOf(approval.entries[0]!.body)['record'])['id']));
     if (!this.#joinApprovals) {
       const { row: kept } = this.#keep(entry, row);
-      return { row: kept, takes: [] };
+      return { row: kept, replaces: [] };
     }
     const entries = [...approval.entries, ...row.entries];
-    const notes = [`approved ${approval.came}`, ...row.notes];
-    return { ...this.#keep(entry, { ...row, notes, entries }), takes: [approval] };
+    const notes = [`approved ${approval.result}`, ...row.notes];
+    return { ...this.#keep(entry, { ...row, notes, entries }), replaces: [approval] };
   }
 
   #keep(entry: Entry, row: ThreadRow): RowChange {
@@ -127,9 +127,9 @@ export class ThreadRows {
     if (event === 'approval') {
       const noted = { ...row, notes: [...row.notes, UNUSED] };
       this.#approvals.set(textOrJson(fieldsOf(fieldsOf(entry.body)['record'])['id']), noted);
-      return { row: noted, takes: [] };
+      return { row: noted, replaces: [] };
     }
-    return { row, takes: [] };
+    return { row, replaces: [] };
   }
 
   /** True if no request has used the approval of this row. */

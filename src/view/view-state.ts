@@ -70,19 +70,19 @@ type ViewDelta = Partial<Omit<ViewState, 'backpack' | 'files'>> & {
 };
 
 /** A row of the page: entries that belong together, summarised. Empty fields are absent. */
-export interface ViewRow {
+export interface EntryRow {
   /** The `seq` of the row's first entry. A later frame with the same key replaces the row. */
   readonly key: number;
   readonly seqs: readonly number[];
   readonly event: string;
   readonly mark?: 'ok' | 'failed' | 'refused' | 'unknown';
-  readonly what: string;
-  readonly came?: string;
+  readonly action: string;
+  readonly result?: string;
   readonly notes?: readonly string[];
   readonly remedy?: string;
   readonly at: number;
   /** Milliseconds from the intent to the outcome. */
-  readonly took?: number;
+  readonly durationMs?: number;
   /** The row's depth in the tree of replies. */
   readonly depth?: number;
   readonly peripheral: string | null;
@@ -102,9 +102,9 @@ export interface ViewFrame {
   readonly at: number;
   /** The entry's event, for the tick on the time bar. */
   readonly event: string;
-  readonly row: ViewRow;
+  readonly row: EntryRow;
   /** The keys of earlier rows that are now a part of this row. */
-  readonly takes?: readonly number[];
+  readonly replaces?: readonly number[];
   readonly delta: ViewDelta;
 }
 

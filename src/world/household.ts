@@ -14,6 +14,7 @@ import { type HouseFact, HouseFacts } from './world-facts.ts';
 /** Maximum number of commands in one game; the game then ends without a win. */
 const MAX_GAME_STEPS = 100;
 
+/** The answer of a household to a command. */
 export interface Turn {
   readonly observation: string;
   /** The commands that can be played now, in alphabetical order. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, it, vi } from 'vitest';
 import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
-import { quote, readTextCommand, textTurns } from '../../src/adapters/text-turns.ts';
+import { quoteWord, readTextCommand, textTurns } from '../../src/adapters/text-turns.ts';
 import { labelTextWithSource } from '../../src/base/attribute-text.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { ToolBackend } from '../../src/ports/tool-backend.ts';
@@ -130,13 +130,13 @@ it('a quoted message to any address reads back unchanged, and any other text aro
       addresses,
       fc.string({ unit: 'grapheme' }).filter((text) => text.trim() !== '' && !text.includes('\r')),
       (kind, to, message) => {
-        const line = `${kind} ${to} ${quote(message)}`;
+        const line = `${kind} ${to} ${quoteWord(message)}`;
         expect(readTextCommand(`> ${line}`)).toEqual({ kind, to, message });
         for (const talk of [
           `I ${line}`,
           `"${line}"`,
-          `${kind}: ${to} ${quote(message)}`,
-          `${kind} ${to}: ${quote(message)}`,
+          `${kind}: ${to} ${quoteWord(message)}`,
+          `${kind} ${to}: ${quoteWord(message)}`,
           `(${line})`,
         ])
           expect(readTextCommand(talk)).toBeNull();

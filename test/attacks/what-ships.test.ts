@@ -332,7 +332,7 @@ describe('a staged version, by the operator, of a file that the session changed'
   });
 });
 
-describe('a change of a file by another program', () => {
+describe('another program’s change', () => {
   const change = ({ put }: World) => put('src/b.txt', 'by the editor\n');
 
   it('during the tests makes their pass invalid', async () => {

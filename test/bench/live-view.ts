@@ -124,7 +124,7 @@ interface Server {
 const WATCH = `window.came = {}; (function look() {
   const rows = document.querySelector('hopgate-view')?.shadowRoot?.querySelector('.rows');
   if (!rows) return setTimeout(look, 5);
-  const note = () => { for (const row of rows.querySelectorAll('.row .what')) { const n = /src\\/n(\\d+)\\.ts/.exec(row.textContent)?.[1]; if (n) window.came[n] ??= Date.now(); } };
+  const note = () => { for (const row of rows.querySelectorAll('.row .action')) { const n = /src\\/n(\\d+)\\.ts/.exec(row.textContent)?.[1]; if (n) window.came[n] ??= Date.now(); } };
   new MutationObserver(note).observe(rows, { childList: true, subtree: true, characterData: true });
 })()`;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { buildDiagram } from '../../src/compile/diagram.ts';
 import { compileModeGate } from '../../src/compile/mode-gate.ts';
-import { toDot, toMermaid } from '../../src/compile/render-diagram.ts';
+import { renderDot, renderMermaid } from '../../src/compile/render-diagram.ts';
 import { renderGraph } from '../../src/compile/render-graph.ts';
 import { CORE, GATE, specSet } from './specs.ts';
 
@@ -90,7 +90,7 @@ describe('buildDiagram', () => {
 
   it('draws an empty machine without edges', () => {
     const empty = buildDiagram({ id: 'm', initial: 'a', states: { a: {} } });
-    expect(toMermaid(empty)).toBe('---\ntitle: m\n---\nflowchart LR\n  s_a(["a"])\n');
-    expect(toDot(empty)).toContain('"a" [shape=oval];');
+    expect(renderMermaid(empty)).toBe('---\ntitle: m\n---\nflowchart LR\n  s_a(["a"])\n');
+    expect(renderDot(empty)).toContain('"a" [shape=oval];');
   });
 });

@@ -203,9 +203,9 @@ describe('a ticket', () => {
       .hookContext(nobody)
       .commandFor(record, { tool: 'bash', args: { command: 'ls' }, callId: 'c1' });
     const id = /^\/x\/hook run ([0-9a-f]{32})$/.exec(line)?.[1] ?? '';
-    expect(host().runs.take(id)).toMatchObject({ conversation: conversation(), call: { tool: 'bash' } });
-    expect(one.runs.take(id)).toBeNull();
-    expect(one.runs.take('../../x')).toBeNull();
+    expect(host().runTickets.take(id)).toMatchObject({ conversation: conversation(), call: { tool: 'bash' } });
+    expect(one.runTickets.take(id)).toBeNull();
+    expect(one.runTickets.take('../../x')).toBeNull();
   });
 });
 

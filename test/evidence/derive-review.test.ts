@@ -297,7 +297,7 @@ describe('patterns in a review', () => {
     expect(right.prediction_errors).toEqual([]);
   });
 
-  it('of an earlier review are omitted, unless they are open or ended since', () => {
+  it('are omitted if an earlier review has them, unless they are open or ended since', () => {
     const review = { body: { event: 'par', par: {} } };
     const names = (...after: Parameters<typeof sealedEntries>) =>
       deriveReview(

@@ -36,7 +36,7 @@ describe('a selection in its dialects', () => {
     ],
   ])('is read from the form: %s', (_, value, read) => expect(readPsr(value)).toMatchObject(read));
 
-  it('is not read from a value without a pattern or a gap', () => {
+  it('must have a pattern or a gap', () => {
     const values: Json[] = [null, 1, 'a', [], {}, { query: 'q' }, { pattern: ' ' }];
     for (const value of values) expect(readPsr(value)).toBeNull();
   });

@@ -82,7 +82,7 @@ describe('a bell', () => {
     await expectClean(b);
   });
 
-  it('of which thousands arrive is recorded in parts with few writes, and a turn shows as many as fit', async () => {
+  it('is recorded with others in few writes if thousands arrive, and a turn shows as many as fit', async () => {
     const { messages } = store;
     const draft = { kind: 'bell', act: 'assert', author: 'operator', from: 'person:operator', ref: null } as const;
     const to = `session:${b.id}`;

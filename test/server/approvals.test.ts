@@ -69,7 +69,7 @@ describe('an approval over HTTP', () => {
     expect((await served.ask('POST /v1/grants/x/revoke', { body: {} })).json.error.code).toBe('unknown-grant');
   });
 
-  it('as a grant of an altered session hides no other grant, and can be revoked', async () => {
+  it('that is a grant of an altered session hides no other grant, and can be revoked', async () => {
     const served = await serveWorld();
     const { ids, grants } = await sessionsWithGrants(served, (db, id) =>
       db.prepare("UPDATE entries SET body = json_set(body, '$.version', 'x') WHERE session_id = ? AND seq = 0").run(id),

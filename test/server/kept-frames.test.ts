@@ -76,8 +76,8 @@ describe('the frames of a long session', () => {
     for (let step = 0; step < 3; step++) await staged.work();
     await kept.catchUp();
     expect(kept.state.steps).toBe(staged.session.state.steps);
-    expect((await kept.page(end + 2, 10)).frames.map(({ row }) => row.what)).toEqual(
-      (await wholeOf(staged)).slice(end + 2).map(({ row }) => row.what),
+    expect((await kept.page(end + 2, 10)).frames.map(({ row }) => row.action)).toEqual(
+      (await wholeOf(staged)).slice(end + 2).map(({ row }) => row.action),
     );
     expect(read()).toBe(kept.seq - end);
     // A page of the beginning needs the entries up to its end only.
@@ -101,8 +101,8 @@ describe('the frames of a long session', () => {
           else {
             const { frames } = await kept.page(each.from, each.limit);
             const whole = (await wholeOf(staged)).slice(each.from, each.from + each.limit);
-            expect(frames.map(({ seq, row }) => [seq, row.what])).toEqual(
-              whole.slice(0, frames.length).map(({ seq, row }) => [seq, row.what]),
+            expect(frames.map(({ seq, row }) => [seq, row.action])).toEqual(
+              whole.slice(0, frames.length).map(({ seq, row }) => [seq, row.action]),
             );
           }
         }

@@ -109,7 +109,7 @@ describe('a message to a session', () => {
     expect(await sent('Delete it.', connectionOf('agent'))).toMatchObject({ ok: false, code: 'mode-forbids' });
   });
 
-  it('of an agent needs the tool bell in the agent’s peripheral', async () => {
+  it('from an agent needs the tool bell in the agent’s peripheral', async () => {
     await sender.stop('done');
     expect(await sent('Hello?', connectionOf('agent'))).toMatchObject({ ok: false, code: 'sender-refused' });
     expect(await store.messages!.inbox(`session:${recipient.id}`)).toEqual([]);

@@ -50,7 +50,7 @@ function runEmitted(folder: string): Run {
 }
 
 it('an emitted test file has each move once as data, and each path as names of moves', async () => {
-  const { tests } = await generateTests(fixtureSpecs, { deaths: false });
+  const { tests } = await generateTests(fixtureSpecs, { crashes: false });
   const cases = tests.map(({ planned }) => planned);
   expect(JSON.parse(JSON.stringify(cases))).toEqual(cases);
   const text = emitTestFiles(cases, 'specs')['round-trips.test.js']!;

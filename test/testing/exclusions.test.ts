@@ -4,7 +4,7 @@ import { fixtureSpecs } from '../fixture-specs.ts';
 
 const DEPLOYED = 'edge deploy deployed reflect';
 const generate = (exclude: { readonly [item: string]: string }) =>
-  generateTests(fixtureSpecs, { deaths: false, exclude });
+  generateTests(fixtureSpecs, { crashes: false, exclude });
 
 it('an excluded item excludes each test whose path needs it, with the reason, and is not missing in the coverage', async () => {
   const { tests, coverage } = await generate({ [DEPLOYED]: 'no host' });

@@ -20,7 +20,7 @@ it.each(Object.entries(ANSWERS))(
         return { outcome, effects: [] };
       },
     };
-    const { tests } = await generateTests(specsOf(RUNBOOK), { backends: [mine], deaths: false });
+    const { tests } = await generateTests(specsOf(RUNBOOK), { backends: [mine], crashes: false });
     for (const { run } of tests) await run();
     expect(calls).toBeGreaterThan(0);
   },

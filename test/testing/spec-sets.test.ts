@@ -6,7 +6,7 @@ import { isDeep } from '../depth.ts';
 import { grid, REVIEW, RUNBOOK, specsOf } from './spec-sets.ts';
 
 describe.runIf(isDeep)('the generated tests of a review pipeline', async () => describeSpec(specsOf(REVIEW)));
-describe('the generated tests of an incident runbook', async () => describeSpec(specsOf(RUNBOOK), { deaths: false }));
+describe('the generated tests of an incident runbook', async () => describeSpec(specsOf(RUNBOOK), { crashes: false }));
 
 it('long walks cover 60 peripherals and 900 edges', async () => {
   const { tests, large, coverage } = await generateTests(specsOf(grid(60, 15)));
@@ -35,7 +35,7 @@ it('the generated tests pass for tools and places that no mode allows', async ()
     ...place('two', 'tools: [read, mend]\nentry: [from-any]\nexit: { again: one }\n'),
     ...place('three', 'tools: [glob]\nentry: [from-any]\nexit: { again: one }\n'),
   });
-  const { tests } = await generateTests(specs, { deaths: false });
+  const { tests } = await generateTests(specs, { crashes: false });
   for (const { run } of tests) await run();
 });
 
@@ -57,7 +57,7 @@ describe('an agent under test', () => {
   };
 
   it('is put into every peripheral and may try any call', async () => {
-    const { tests, specs } = await generateTests('default', { play: rush, deaths: false });
+    const { tests, specs } = await generateTests('default', { play: rush, crashes: false });
     const played = tests.filter(({ group }) => group === 'agent');
     expect(played.map(({ name }) => name.replace('the agent plays in ', '')).toSorted()).toEqual([
       ...Object.keys(specs.peripherals).toSorted(),
@@ -70,7 +70,7 @@ describe('an agent under test', () => {
     const slow = async () => {
       throw new Error('the agent broke');
     };
-    const { tests } = await generateTests('default', { play: slow, deaths: false });
+    const { tests } = await generateTests('default', { play: slow, crashes: false });
     await expect(tests.find(({ group }) => group === 'agent')?.run()).rejects.toThrow('the agent broke');
   });
 

@@ -27,8 +27,8 @@ async function shown({ session, store }: Stage): Promise<readonly (ViewFrame & {
 /** The rows that a page has after the last frame. */
 function rowsOf(frames: readonly ViewFrame[]) {
   const rows = new Map<number, ViewFrame['row']>();
-  for (const { row, takes = [] } of frames) {
-    for (const key of takes) rows.delete(key);
+  for (const { row, replaces = [] } of frames) {
+    for (const key of replaces) rows.delete(key);
     rows.set(row.key, row);
   }
   return [...rows.values()];
@@ -72,7 +72,7 @@ it('the frames give the state of the session after each entry, exactly as the se
 
 it('the frames join intent, approval and outcome to one row, and a hop and its start to another', async () => {
   const rows = rowsOf(await shown(await worked()));
-  expect(rows.slice(1).map(({ event, what, seqs }) => `${event}: ${what} (${seqs.length})`)).toMatchInlineSnapshot(`
+  expect(rows.slice(1).map(({ event, action, seqs }) => `${event}: ${action} (${seqs.length})`)).toMatchInlineSnapshot(`
     [
       "mode: mode discuss → diagnose (1)",
       "start: explore (1)",
@@ -145,7 +145,7 @@ it('the frames begin at the last rows of a session, from its stored state alone,
   const view = new SessionFrames(pin, session.id, { state, from });
   const tail = past.slice(from).map((stored) => view.addPast(stored));
   const whole = framesOf(pin, session.id, entries);
-  expect(tail.map(({ seq, row }) => [seq, row.key, row.what])).toEqual(
+  expect(tail.map(({ seq, row }) => [seq, row.key, row.action])).toEqual(
     whole.slice(from, -1).map(({ seq, row }) => [seq, Math.max(row.key, from), expect.any(String)]),
   );
   expect(tail.map(({ delta }) => delta)).toEqual(tail.map(() => ({})));

@@ -23,5 +23,5 @@ it('a recording is one page that runs only its own script, and no recorded text 
   const [, data] = /<script type="text\/plain">([^<]*)</.exec(page)!;
   const shown = JSON.parse(inflateRawSync(Buffer.from(data!, 'base64')).toString()) as Recording;
   expect(shown).toEqual(JSON.parse(JSON.stringify(recording)));
-  expect(shown.sessions[0]!.frames.at(-1)!.row.what).toContain('\\u{202e}');
+  expect(shown.sessions[0]!.frames.at(-1)!.row.action).toContain('\\u{202e}');
 });

@@ -5,7 +5,7 @@ import type { Json } from '../../spec/types.ts';
 export interface ClaudeHookEvent {
   /** `hook_event_name`. */
   readonly name: string;
-  /** `session_id`: the client's own id; sub-agents share their parent's. */
+  /** The client's own `session_id`. Sub-agents have that of their parent. */
   readonly conversation: string;
   /** `agent_id`; null for the main agent. */
   readonly agentId: string | null;

@@ -170,7 +170,7 @@ async function concludeUnfinishedCall(
     record,
     concluded
       ? toolResultItem(toolUseId, { status: 'failed', text: message, evidence: entryIdsOrNull(concluded.evidence) })
-      : toolResultItem(toolUseId, { status: 'refused', text: message }), // refused by the user, not by the gate
+      : toolResultItem(toolUseId, { status: 'refused', text: message }), // Refused by the user, not by the gate.
   );
 }
 
@@ -237,7 +237,7 @@ async function withNews(at: HookEventContext, reply: HookReply): Promise<HookRep
 async function renderWithWarning(at: HookEventContext, reply: HookReply): Promise<HookAnswer> {
   const unshown = textOf(at.record.notes['unshown']);
   if (unshown === null || reply.kind === 'deny') return renderHookReply(reply, null);
-  const record = await at.host.conversation(at.record.conversation); // read again: the handler may have added notes
+  const record = await at.host.conversation(at.record.conversation); // Read again: the handler may have added notes.
   const { unshown: _, ...notes } = record.notes;
   await recordHookEvent({ ...at, record, event: { ...at.event, toolUseId: null } }, 'missing hook shown', notes);
   return renderHookReply(reply, `hopgate: ${unshown}`);

@@ -7,7 +7,7 @@ import {
 import { type HookEventContext, recordAgentMessages, recordHookEvent } from './hook-event-context.ts';
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
-/** SubagentStop: closes the sub-agent's session. */
+/** Handles SubagentStop: closes the sub-agent's session. */
 export async function handleSubagentStop(at: HookEventContext): Promise<HookReply> {
   const { host, record, event } = at;
   await recordHookEvent(at, event.name, recordAgentMessages(at));
@@ -30,7 +30,7 @@ export async function handleSubagentStop(at: HookEventContext): Promise<HookRepl
   return NO_REPLY;
 }
 
-/** SessionEnd: the conversation is over; its session can be resumed. */
+/** Handles SessionEnd: the conversation is over; its session can be resumed. */
 export async function handleSessionEnd(at: HookEventContext): Promise<HookReply> {
   await recordHookEvent(at, at.event.name);
   at.host.recordTranscript(at.record, sessionReleasedItem());

@@ -39,7 +39,7 @@ import { storeNativeCall } from './stored-native-call.ts';
 /** The client's time limit for a foreground command, in seconds. */
 const MAX_COMMAND = 600;
 
-/** PreToolUse: decides every call of every tool. */
+/** Handles PreToolUse: decides every call of every tool. */
 export async function handlePreToolUse(at: HookEventContext<ClaudeToolEvent>): Promise<HookReply> {
   const { reply, isMutating, items } = isInOtherTree(at) ? refuse(at, REFUSED_IN_OTHER_TREE) : await decide(at);
   at.host.recordTranscript(at.record, ...items);
@@ -79,11 +79,7 @@ const WITHOUT_QUESTION = { decision: 'allow' } as const;
 const allow = (
   items: readonly RecordedTranscriptItem[],
   instead: Omit<Extract<HookReply, { kind: 'allow' }>, 'kind'> = {},
-): Decided => ({
-  reply: { kind: 'allow', ...instead },
-  isMutating: false,
-  items,
-});
+): Decided => ({ reply: { kind: 'allow', ...instead }, isMutating: false, items });
 
 /** A refusal by the adapter, not by the gate. */
 function refuse({ event }: HookEventContext<ClaudeToolEvent>, why: string): Decided {

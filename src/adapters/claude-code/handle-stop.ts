@@ -7,7 +7,7 @@ import { type ClaudeToolName, claudeToolName } from './claude-tool-name.ts';
 import { type HookEventContext, recordAgentMessages, recordHookEvent } from './hook-event-context.ts';
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
-/** Stop: asks an agent that leaves work unreviewed, once per conversation, to review it. */
+/** Handles Stop: asks an agent that leaves work unreviewed, once per conversation, to review it. */
 export async function handleStop(at: HookEventContext): Promise<HookReply> {
   const { host, record, event } = at;
   const notes = recordAgentMessages(at);

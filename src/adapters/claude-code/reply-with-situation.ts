@@ -1,7 +1,7 @@
 import { textOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import { promptSection } from '../core/prompt-section.ts';
-import { deliveredMessageItem, situationOfSession, userMessageItem } from '../core/transcript/transcript-items.ts';
+import { deliveredMessageItem, transcriptSituation, userMessageItem } from '../core/transcript/transcript-items.ts';
 import { acknowledgeMessages, showMessagesAgain, takeNewMessagesText } from '../core/turn-messages.ts';
 import { explainClaudeTools } from './claude-texts.ts';
 import { claudeToolName } from './claude-tool-name.ts';
@@ -20,7 +20,7 @@ export async function replyWithSituation(at: HookEventContext): Promise<HookRepl
     else if (event.name === 'UserPromptSubmit') await acknowledgeMessages(session);
     return {
       section: promptSection(session),
-      situation: situationOfSession(session),
+      situation: transcriptSituation(session),
       key: placeKey(session),
       messages: await takeNewMessagesText(session),
     };

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fieldsOf, parseJson } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
-import { type Override, toOverrideArguments } from './overrides.ts';
+import { type CodexOverride, toOverrideArguments } from './overrides.ts';
 
 export interface ListedHook {
   /** The key under which Codex stores the hook's trust. */
@@ -30,7 +30,7 @@ interface CodexQuestion {
   readonly codex: string;
   readonly cwd: string;
   readonly env: Env;
-  readonly overrides?: readonly Override[];
+  readonly overrides?: readonly CodexOverride[];
   /** Timeout in milliseconds. Default: 20000. */
   readonly waitMs?: number;
 }

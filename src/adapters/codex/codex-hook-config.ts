@@ -46,9 +46,8 @@ const groupOf = (command: string, event: CodexEvent): HookGroup => ({
  * nonsense, the script exits with 2 and a reason. Codex takes every other exit code for an allow, as well as exit 2
  * without a reason, and output that it cannot read. The script names its own shell, because Codex uses the user's.
  */
-function failingClosed(command: string, event: CodexEvent): string {
-  return `/bin/sh -c ${quoteShell(`${MARK} ${scriptOf(command, event)}`)}`;
-}
+const failingClosed = (command: string, event: CodexEvent): string =>
+  `/bin/sh -c ${quoteShell(`${MARK} ${scriptOf(command, event)}`)}`;
 
 function scriptOf(command: string, event: CodexEvent): string {
   switch (event) {

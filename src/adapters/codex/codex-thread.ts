@@ -2,7 +2,7 @@ import type { SessionPin } from '../../session/pin.ts';
 import type { Session } from '../../session/session.ts';
 import type { AgentSession } from '../core/agent-session.ts';
 import { FirstTurnQueue } from './first-turn.ts';
-import { type Override, sandboxOverrides } from './overrides.ts';
+import { type CodexOverride, sandboxOverrides } from './overrides.ts';
 import { type CodexThreadOptions, threadOptions } from './thread-options.ts';
 
 /** The options of a thread of `@openai/codex-sdk` that hopgate sets. */
@@ -66,7 +66,7 @@ export interface PeripheralThread<T extends CodexThreadLike> {
  */
 export function codexThread<T extends CodexThreadLike>(
   session: Session | RemoteSession,
-  codex: CodexLike<T> | ((configOverrides: Override[]) => CodexLike<T>),
+  codex: CodexLike<T> | ((configOverrides: CodexOverride[]) => CodexLike<T>),
   { options: further = {}, id, onOptions = () => {} }: ThreadSettings = {},
 ): PeripheralThread<T> {
   let thread: T | null = null;

@@ -7,7 +7,7 @@ import { promptSection } from '../core/prompt-section.ts';
 import {
   assistantMessageItem,
   deliveredMessageItem,
-  situationOfSession,
+  transcriptSituation,
   userMessageItem,
 } from '../core/transcript/transcript-items.ts';
 import { acknowledgeMessages, showMessagesAgain, takeNewMessagesText } from '../core/turn-messages.ts';
@@ -122,7 +122,7 @@ async function describeSituation(
     else if (event.hook_event_name === 'UserPromptSubmit') await acknowledgeMessages(session);
     return {
       text: `${promptSection(session, { name: codexToolName(host) })}\n\n${explainCodexTools(host.server)}`,
-      situation: situationOfSession(session),
+      situation: transcriptSituation(session),
       messages: await takeNewMessagesText(session),
     };
   });

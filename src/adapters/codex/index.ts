@@ -11,11 +11,11 @@ export {
 } from './codex-thread.ts';
 export { handleCodexEvent } from './handle-codex-event.ts';
 export {
+  type CodexOverride,
   hookOverrides,
   type McpEntry,
   type McpServer,
   mcpOverrides,
-  type Override,
   sandboxOverrides,
   trustOverride,
   withoutShell,

@@ -31,11 +31,11 @@ const TOOL_TIMEOUT_SECONDS = 1200;
 const OUTPUT_TOKENS = 10_000;
 
 /** `key=value` for Codex's option `-c`, which changes none of the user's files. */
-export type Override = `${string}=${string}`;
+export type CodexOverride = `${string}=${string}`;
 
-const override = (key: string, value: TomlValue): Override => `${key}=${printTomlLiteral(value)}`;
+const override = (key: string, value: TomlValue): CodexOverride => `${key}=${printTomlLiteral(value)}`;
 
-export const toOverrideArguments = (overrides: readonly Override[]): readonly string[] =>
+export const toOverrideArguments = (overrides: readonly CodexOverride[]): readonly string[] =>
   overrides.flatMap((one) => ['-c', one]);
 
 /**
@@ -47,7 +47,7 @@ export function sandboxOverrides(
   options: CodexThreadOptions,
   root: string,
   isInteractive = false,
-): readonly Override[] {
+): readonly CodexOverride[] {
   const { approvalPolicy, deniedReads, writableRoots, webSearch } = options;
   const access: { [path: string]: TomlValue } = { '.': 'read' };
   for (const path of writableRoots) access[path === root ? '.' : path.slice(root.length + 1)] = 'write';
@@ -105,7 +105,7 @@ export type McpServer =
  * @param name the name of the server, whose tools are `mcp__<name>__<tool>`; with hooks, a name that no other
  *   configuration knows
  */
-export function mcpOverrides(server: McpServer, name = 'hopgate'): readonly Override[] {
+export function mcpOverrides(server: McpServer, name = 'hopgate'): readonly CodexOverride[] {
   const connection: TomlValue =
     'url' in server
       ? { url: server.url, bearer_token_env_var: server.tokenVariable }
@@ -125,19 +125,20 @@ export function mcpOverrides(server: McpServer, name = 'hopgate'): readonly Over
 }
 
 /** Removes Codex's shell, so that commands run only through hopgate. Needed where no hooks are installed. */
-export const withoutShell = (): readonly Override[] => [override('features.shell_tool', false)];
+export const withoutShell = (): readonly CodexOverride[] => [override('features.shell_tool', false)];
 
 /** Adds hopgate's hooks as a configuration layer of their own; the user's hooks run as well. */
-export function hookOverrides(hooks: CodexHooks): readonly Override[] {
-  return [override('features.hooks', true), ...CODEX_EVENTS.map((event) => override(`hooks.${event}`, hooks[event]))];
-}
+export const hookOverrides = (hooks: CodexHooks): readonly CodexOverride[] => [
+  override('features.hooks', true),
+  ...CODEX_EVENTS.map((event) => override(`hooks.${event}`, hooks[event])),
+];
 
 /**
  * Marks hooks as trusted: Codex runs a hook only if its state contains the hash of the hook. Also enables the
  * hooks, because a profile (`codex --profile`) may have disabled them.
  * @param off keys of the hooks to disable
  */
-export function trustOverride(hashes: { readonly [key: string]: string }, off: readonly string[] = []): Override {
+export function trustOverride(hashes: { readonly [key: string]: string }, off: readonly string[] = []): CodexOverride {
   const states = [
     ...Object.entries(hashes).map(
       ([key, hash]) => `${printTomlString(key)} = {enabled = true, trusted_hash = ${printTomlString(hash)}}`,

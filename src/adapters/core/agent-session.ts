@@ -27,8 +27,10 @@ export interface AgentTool {
   readonly mayNeedApproval: boolean;
 }
 
-export type Control = (typeof CONTROLS)[number];
+/** The tools that every session offers besides those of its peripheral. */
+export type ControlName = (typeof CONTROLS)[number];
 
+/** A tool call as a model wrote it. Nothing in it is trusted. */
 export interface AgentCall {
   readonly name: string;
   /** The model's arguments, unchecked. `hop` also accepts the short form `{"hop": …, "reason": …}`. */

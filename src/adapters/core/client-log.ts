@@ -14,7 +14,7 @@ export interface LoggedClientCall {
   readonly at: string;
 }
 
-/** Reads the JSON lines from a byte offset; other lines and a missing file give none. `end`: after the last line. */
+/** Reads the JSON lines after a byte offset, and the new offset. Skips other lines; a missing file has none. */
 export function readClientLog(file: string, from = 0): { readonly entries: readonly Fields[]; readonly end: number } {
   const bytes = bytesFrom(file, from);
   const whole = bytes.subarray(0, bytes.lastIndexOf(LINE_BREAK) + 1);

@@ -30,7 +30,7 @@ interface ExitConstraint {
   readonly opens: readonly { readonly to: string; readonly needs: readonly string[] }[];
 }
 
-export interface Constraints {
+export interface PeripheralConstraints {
   readonly peripheral: string;
   readonly purpose: string;
   readonly tools: readonly ToolConstraint[];
@@ -61,7 +61,7 @@ export interface Constraints {
  * @example
  * describeConstraints(specs, config, 'edit')?.scope.writes; // 'only src/, docs/, scripts/'
  */
-export function describeConstraints(specs: SpecSet, config: ProjectConfig, id: string): Constraints | null {
+export function describeConstraints(specs: SpecSet, config: ProjectConfig, id: string): PeripheralConstraints | null {
   const spec = getOwn(specs.peripherals, id);
   if (!spec) return null;
   const rule = effectiveScope(specs, config, id);

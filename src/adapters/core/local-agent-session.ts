@@ -15,7 +15,7 @@ import { describeAvailableCalls, describeRefusal } from './describe-refusal.ts';
 import { promptSection } from './prompt-section.ts';
 import { renderResult } from './render-result.ts';
 import { adviseOnSandboxError } from './sandbox-advice.ts';
-import { firstHopOfWay, situation } from './situation.ts';
+import { firstHopOfWay, readSituation } from './situation.ts';
 import {
   acknowledgeMessages,
   renderMessagesForAgent,
@@ -105,7 +105,7 @@ async function carryOut(
     return arrivalAnswer(session, { mode: changed.mode });
   }
   if (name === 'status') {
-    const data = asJson({ ...session.state, available: session.available(), situation: situation(session) });
+    const data = asJson({ ...session.state, available: session.available(), situation: readSituation(session) });
     return { status: 'ok', text: promptSection(session), data, denial: null };
   }
   if (name === 'why') {

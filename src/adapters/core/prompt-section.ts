@@ -1,7 +1,7 @@
 import { isEmptyJson, type Json } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import { joinList, toOneLine } from './language/format-words.ts';
-import { describeShippingStep, type PossibleHop, type SessionSituation, situation } from './situation.ts';
+import { describeShippingStep, type PossibleHop, readSituation, type SessionSituation } from './situation.ts';
 
 export interface PromptOptions {
   /** The name of a tool in the agent's program. Default: its id. */
@@ -13,7 +13,7 @@ export interface PromptOptions {
  * closed tools, the mode and its permitted changes, and the remaining limits.
  */
 export const promptSection = (session: Session, options: PromptOptions = {}): string =>
-  describeSituation(situation(session), options);
+  describeSituation(readSituation(session), options);
 
 /** Renders the prompt section from its data. */
 function describeSituation(now: SessionSituation, { name = (tool) => tool }: PromptOptions = {}): string {

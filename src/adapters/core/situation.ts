@@ -5,7 +5,7 @@ import type { Session } from '../../session/session.ts';
 import { nearestModeWithEffects } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Json, Mode } from '../../spec/types.ts';
-import { type Constraints, describeConstraints } from './describe-constraints.ts';
+import { describeConstraints, type PeripheralConstraints } from './describe-constraints.ts';
 import { printToolSignature } from './language/format-words.ts';
 
 /** A possible hop, with its exact call. Outside of every peripheral it is an entry. */
@@ -51,7 +51,7 @@ export interface SessionSituation {
     readonly observed: Fields;
   };
   readonly actions: readonly { readonly tool: string; readonly usage: string; readonly purpose: string }[];
-  readonly scope: Constraints['scope'] | null;
+  readonly scope: PeripheralConstraints['scope'] | null;
   /** The exits and where they lead (outside of any peripheral: the possible entries). */
   readonly exits: readonly PossibleHop[];
   /** The paths to the peripherals that ship, with all remaining needs. */
@@ -81,7 +81,8 @@ export interface SessionSituation {
   };
 }
 
-export function situation(session: Session): SessionSituation {
+/** Reads the situation of a session as it is now. A closed session has neither tools nor exits. */
+export function readSituation(session: Session): SessionSituation {
   const { specs, config, state } = session;
   const { tools, hops, modes } = session.available();
   const { peripheral, here, backpack } = state;
@@ -200,7 +201,7 @@ function hopCall(
 export function firstHopOfWay(session: Session, { way }: Pick<Denial, 'way'>): Fields | null {
   const [first] = way ?? [];
   if (!first) return null;
-  return hopCall(first, first.exit === null ? [] : situation(session).toState, modeAt(session, first.to));
+  return hopCall(first, first.exit === null ? [] : readSituation(session).toState, modeAt(session, first.to));
 }
 
 const pick = (fields: Fields, keep: (field: string) => boolean): Fields =>

@@ -3,7 +3,7 @@ import type { Session } from '../../session/session.ts';
 import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import { readRequestedHop, requestedModeChanges } from './calls/control-calls.ts';
 import type { ConversationRecord } from './hook-context.ts';
-import { situation } from './situation.ts';
+import { readSituation } from './situation.ts';
 
 export interface UnreviewedWork {
   /** The peripheral that the session is in; null if it is outside. */
@@ -29,7 +29,7 @@ export async function findUnreviewedWork(
   const from = notes[TURN];
   if (closed || isReflective(session, peripheral)) return null;
   if (!(await isWorthReview(session, typeof from === 'number' ? from : 0))) return null;
-  const exits = situation(session).exits.filter(({ to }) => isReflective(session, to));
+  const exits = readSituation(session).exits.filter(({ to }) => isReflective(session, to));
   // Prefers the exit `hop-…`, because it claims no fact.
   const byPreference = exits.toSorted((a, b) => Number(b.exit === `hop-${b.to}`) - Number(a.exit === `hop-${a.to}`));
   for (const { call } of byPreference) if (await needsNoPerson(session, call)) return { peripheral, hop: call };

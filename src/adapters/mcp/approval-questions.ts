@@ -16,9 +16,9 @@ const LIFETIME = 30 * 60_000;
 const MAX_OPEN = 100;
 
 /**
- * A person's answer to a question. `unticked`: they accepted the form without ticking yes, and are asked again;
- * `unticked-again`: the second time, which counts as a no. `unasked`: the call carries no answer to a question of
- * hopgate.
+ * A person's answer to a question. If a person accepts the form without ticking yes, the answer is `unticked` and
+ * hopgate asks again; the second time it is `unticked-again`, which counts as a no. It is `unasked` if the call carries
+ * no answer to a question of hopgate.
  */
 type QuestionAnswer = 'yes' | 'no' | 'unticked' | 'unticked-again' | 'dismissed' | 'unasked';
 
@@ -44,7 +44,7 @@ interface AskedQuestion {
   readonly call: string;
   readonly hash: string;
   readonly at: number;
-  /** True if the person has accepted the form without a yes before. */
+  /** True if the person was asked before and accepted the form without ticking yes. */
   readonly isAgain: boolean;
 }
 

@@ -59,8 +59,5 @@ function upstreamResult({ status, data }: AgentAnswer): {
   const content = result?.['content'];
   if (!Array.isArray(content) || !content.every((block) => isSpecType.ContentBlock(block))) return null;
   if (status === 'failed' && content.length === 0) return null; // hopgate caused the failure, not the server
-  return {
-    content: content as ContentBlock[],
-    structuredContent: objectOr(result?.['structuredContent']),
-  };
+  return { content: content as ContentBlock[], structuredContent: objectOr(result?.['structuredContent']) };
 }

@@ -63,7 +63,7 @@ export async function answerToolCall(
   const begun = Promise.withResolvers<CallToolResult>();
   const stop = reportProgress(ctx, `${params.name} has been running`, progressMs);
   const done = host.inOrder<CallToolResult | InputRequiredResult>(async () => {
-    // the call was cancelled while it waited: nobody reads this result
+    // The call was cancelled while it waited: nobody reads this result.
     if (signal.aborted) return { content: [], isError: true };
     const named = { ...called, name: (await host.names()).idOf(called.name) };
     const isTask = taskForm !== null && named.name === TASK_TOOL_NAME;

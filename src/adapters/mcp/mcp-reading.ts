@@ -8,7 +8,7 @@ export interface McpReading {
   spec(): Promise<SpecSet>;
   /** The constraints of a peripheral, as data: everything that it allows and forbids. */
   constraints(peripheral: string): Promise<Json>;
-  /** The messages of the session that no request of its agent has contained, in the order of the inbox. */
+  /** The messages of the session that its agent has not received yet, in the order of the inbox. */
   inbox(): Promise<readonly Message[]>;
   /**
    * The number of the session's last entry. The host reads it four times a second; if it has changed, the host compares

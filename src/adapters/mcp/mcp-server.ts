@@ -49,9 +49,8 @@ export async function makeMcpServer(host: McpHost, servedClient: ServedClient, g
 }
 
 // New messages are left out, because clients may cut off or drop the instructions; they come with the next answer.
-async function serverInstructions({ describes = true, session }: McpHost['options']): Promise<string> {
-  return describes ? `${INTRODUCTION}\n\n${shortened(await session.prompt({ messages: false }))}` : INTRODUCTION;
-}
+const serverInstructions = async ({ describes = true, session }: McpHost['options']): Promise<string> =>
+  describes ? `${INTRODUCTION}\n\n${shortened(await session.prompt({ messages: false }))}` : INTRODUCTION;
 
 const INTRODUCTION =
   'This server limits you to one peripheral at a time; you have only its tools. "hop" moves to another peripheral, "status" describes where you are, "why" says if a call would be allowed. A refusal says what to do instead. The tools change with every hop and mode.';

@@ -24,11 +24,7 @@ const PROMPTS: readonly Prompt[] = [
     title: 'Write a post-action review',
     description: 'Asks the agent to review the session and write its PAR.',
   },
-  {
-    name: 'where-am-i',
-    title: 'Where am I?',
-    description: 'Describes where the agent is, its tools and its exits.',
-  },
+  { name: 'where-am-i', title: 'Where am I?', description: 'Describes where the agent is, its tools and its exits.' },
 ];
 
 /** Serves the prompts: texts for the agent that a person picks from a menu. They give no permission. */

@@ -236,10 +236,5 @@ function tightenGate(
   const modeNames = modes
     .map(([mode]) => [mode, modeGate.peripherals[mode]] as const)
     .map(([mode, allowed]) => [mode, allowed?.filter((id) => ids.has(id)) ?? null] as const);
-  return {
-    ...modeGate,
-    transitions,
-    effects: Object.fromEntries(effects),
-    peripherals: Object.fromEntries(modeNames),
-  };
+  return { ...modeGate, transitions, effects: Object.fromEntries(effects), peripherals: Object.fromEntries(modeNames) };
 }

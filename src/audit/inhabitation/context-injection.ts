@@ -1,5 +1,5 @@
 import { isEmptyJson, listOf } from '../../base/json.ts';
-import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
+import type { SituationData, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { isBlobReference, isSameJson } from '../rules/compare-json.ts';
 import { type DemandFailure, type DemandResult, demandResult, inapplicableDemand } from './inhabitation-demands.ts';
@@ -54,7 +54,11 @@ function firstDelivered({ alignment, acts, transcript }: SessionTimeline, act: S
   return delivered.find(({ situation }) => situation?.peripheral === act.entered?.peripheral) ?? delivered[0] ?? null;
 }
 
-function missingInData(specs: SpecSet, { peripheral, mode, context }: EnteredContext, situation: Situation): string[] {
+function missingInData(
+  specs: SpecSet,
+  { peripheral, mode, context }: EnteredContext,
+  situation: SituationData,
+): string[] {
   const problems: string[] = [];
   if (situation.peripheral !== peripheral)
     problems.push(`the text says that the agent is in ${situation.peripheral ?? 'no peripheral'}`);
@@ -84,7 +88,7 @@ const isShown = (name: string, value: Json, shown: Json | undefined): boolean =>
 function missingInText(
   specs: SpecSet,
   { peripheral, mode, context }: EnteredContext,
-  situation: Situation,
+  situation: SituationData,
   text: string,
 ): string[] {
   const without = (names: readonly string[]): string[] =>

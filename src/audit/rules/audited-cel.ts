@@ -25,9 +25,8 @@ const parsed = new Map<string, ReturnType<typeof environment.parse>>();
 /** The facts for a rule, by name. A rule that reads an absent fact cannot be evaluated. */
 export type CelRuleFacts = { readonly [root in keyof CelVariables]?: Fields };
 
-function parse(rule: string): ReturnType<typeof environment.parse> {
-  return getOrInsert(parsed, rule, () => parseCelRule(environment, rule));
-}
+const parse = (rule: string): ReturnType<typeof environment.parse> =>
+  getOrInsert(parsed, rule, () => parseCelRule(environment, rule));
 
 /** Evaluates a rule in CEL. A rule that cannot be evaluated does not hold. */
 export const isCelRuleTrue = (rule: string, variables: CelVariables): boolean => evaluateCel(rule, variables) === true;

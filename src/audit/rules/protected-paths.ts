@@ -33,9 +33,8 @@ type Test = (path: string) => boolean;
 const tests = new WeakMap<readonly string[], Test>();
 
 /** True if a root-relative path, or a folder above it, is masked: no tool shows it. */
-export function isMaskedPath(path: string, masks: readonly string[]): boolean {
-  return getOrInsert(tests, masks, () => maskTest(masks))(path);
-}
+export const isMaskedPath = (path: string, masks: readonly string[]): boolean =>
+  getOrInsert(tests, masks, () => maskTest(masks))(path);
 
 function maskTest(masks: readonly string[]): Test {
   const rules = masks.flatMap((mask) => {

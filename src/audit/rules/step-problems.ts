@@ -140,9 +140,8 @@ function withDefaults({ parameters }: ToolSpec, args: Fields): Fields {
 const ajv = new Ajv2020({ strict: false, validateFormats: false, code: { regExp: schemaRegex } });
 const validators = new WeakMap<object, ValidateFunction>();
 
-function fitsSchema(schema: ToolParameter['schema'], value: Json): boolean {
-  return getOrInsert(validators, schema, () => ajv.compile(schema))(value) as boolean;
-}
+const fitsSchema = (schema: ToolParameter['schema'], value: Json): boolean =>
+  getOrInsert(validators, schema, () => ajv.compile(schema))(value) as boolean;
 
 function addArgumentProblems(tool: ToolSpec, args: Fields, apart: readonly string[], add: AddRuleProblem): void {
   const refuse = (argument: string, constraint: string, message: string) =>

@@ -22,7 +22,7 @@ export class ApprovalAudit {
   /** The recorded approval that the next entry must use; null if there is none. */
   #waiting: ApprovalBody | null = null;
   /** The approval that the last hop used; null if it used none. */
-  ofHop: ApprovalBody | null = null;
+  #ofHop: ApprovalBody | null = null;
 
   constructor(report: AuditReport) {
     this.#report = report;
@@ -31,7 +31,7 @@ export class ApprovalAudit {
   /** Judges an approval's record when it appears. */
   record(body: ApprovalBody, sessionId: string): void {
     const { record, request } = body;
-    const wrong = this.#report.of('approval');
+    const wrong = this.#report.reporterOf('approval');
     const { version, action, reason, view } = request;
     const versioned = version === undefined ? {} : { version };
     const bytes = canonicalize({ ...versioned, sessionId: record.sessionId, action, reason, view }) ?? '';
@@ -49,13 +49,18 @@ export class ApprovalAudit {
   drop(): void {
     if (!this.#waiting) return;
     const { id } = this.#waiting.record;
-    this.discard();
+    this.#waiting = null;
     const message = `approval ${id} was not used by the next entry`;
     this.#report.violation('approval', 'the entry after an approval must use it', message);
   }
 
   discard(): void {
     this.#waiting = null;
+    this.#ofHop = null;
+  }
+
+  useForHop(...use: Parameters<ApprovalAudit['use']>): void {
+    this.#ofHop = this.use(...use);
   }
 
   /**
@@ -70,7 +75,7 @@ export class ApprovalAudit {
     const approved = this.#waiting;
     this.#waiting = null;
     if (id === null) return null;
-    const wrong = this.#report.of('approval');
+    const wrong = this.#report.reporterOf('approval');
     if (this.#usedIds.has(id)) wrong('an approval may be used only once', `approval ${id} was used before`);
     this.#usedIds.add(id);
     if (approved?.record.id !== id) {
@@ -95,6 +100,6 @@ export class ApprovalAudit {
 
   /** The start after a hop must take the context that was approved with it. */
   checkContext(taken: Fields): void {
-    if (this.ofHop) this.#compare('context', this.ofHop.request.view[APPROVAL_FIELD_TITLES.context], taken);
+    if (this.#ofHop) this.#compare('context', this.#ofHop.request.view[APPROVAL_FIELD_TITLES.context], taken);
   }
 }

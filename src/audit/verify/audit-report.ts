@@ -10,14 +10,19 @@ export type ReportViolation = (constraint: string, message: string, about?: Rule
 export class AuditReport {
   readonly violations: Violation[] = [];
   readonly gaps: EvidenceGap[] = [];
-  violationsInAll = 0;
-  gapsInAll = 0;
+  #violationCount = 0;
+  #gapCount = 0;
   #at: Pick<Entry, 'id' | 'seq'> = { id: '', seq: -1 };
 
   #history: AuditState['history'] = 'complete';
 
   get entryId(): string {
     return this.#at.id;
+  }
+
+  /** Numbers of all violations and gaps, including those above the limit of the lists. */
+  get counts(): { readonly violations: number; readonly gaps: number } {
+    return { violations: this.#violationCount, gaps: this.#gapCount };
   }
 
   beginEntry(entry: Entry, { history }: AuditState): void {
@@ -35,14 +40,14 @@ export class AuditReport {
       this.gap('erased', `cannot be judged after an erased body: ${message}`, about.tool);
       return;
     }
-    this.violationsInAll += 1;
+    this.#violationCount += 1;
     if (this.violations.length >= MAX_LISTED_FINDINGS) return;
     const { id, seq } = this.#at;
     this.violations.push({ rule, entryId: id, seq, ...about, constraint, message });
   }
 
-  /** A function that reports violations of one rule. */
-  of(rule: AuditRule): ReportViolation {
+  /** Returns a function that reports violations of one rule. */
+  reporterOf(rule: AuditRule): ReportViolation {
     return (...violation) => this.violation(rule, ...violation);
   }
 
@@ -53,7 +58,7 @@ export class AuditReport {
   }
 
   gap(kind: EvidenceGap['kind'], message: string, tool?: string): void {
-    this.gapsInAll += 1;
+    this.#gapCount += 1;
     if (this.gaps.length >= MAX_LISTED_FINDINGS) return;
     const { id, seq } = this.#at;
     this.gaps.push({ kind, entryId: id, seq, ...(tool === undefined ? {} : { tool }), message });

@@ -10,13 +10,13 @@ import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import { testCommandsProblem } from '../rules/test-runs.ts';
 import { checkEffects, checkReportedFields, describeUnconfirmedRelease } from './check-effects.ts';
 import type { CheckContext } from './check-visits.ts';
-import { isObserveOnlySession, unrestrictedAuditState } from './observe-only-session.ts';
+import { auditStateForRefusedCall, isObserveOnlySession } from './observe-only-session.ts';
 
 /** Checks a tool call: an acting tool must have an intent, and another tool must not. */
 export function checkToolCall(body: StepBody | IntentBody, context: CheckContext): void {
   const { state, report } = context;
   const { event, tool: id } = body;
-  const [wrong, about] = [report.of('intent'), { tool: id }];
+  const [wrong, about] = [report.reporterOf('intent'), { tool: id }];
   const tool = getOwn(state.pinned.specs.tools, id);
   if (event === 'step' && recordsIntent(tool))
     wrong(`${id} must have an intent before it runs`, 'the call has no intent', about);
@@ -76,7 +76,7 @@ function checkResult({ state, report, shipping }: CheckContext, body: StepBody |
     report.gap('unobserved', `${id} ran without a sandbox`, id);
   if (claimed && body.effects !== 'unobserved') report.gap('unconfirmed', claimed, id);
   const judged = isObserveOnlySession(state)
-    ? unrestrictedAuditState(state, id, body.event === 'step' ? body.args : {})
+    ? auditStateForRefusedCall(state, id, body.event === 'step' ? body.args : {})
     : state;
   if (judged.visit) checkEffects(judged, judged.visit, id, effects, report);
   checkReportedFields(getOwn(tools, id), body, report);

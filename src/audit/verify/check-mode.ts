@@ -7,7 +7,7 @@ import type { CheckContext } from './check-visits.ts';
 /** Compares a change of mode with the mode before it, the gate's time limit, its approval and its facts. */
 export function checkMode(body: ModeBody, { state, report, approvals, at }: CheckContext): void {
   const { from, to, how, by, summary } = body;
-  const wrong = report.of('mode');
+  const wrong = report.reporterOf('mode');
   const { modeGate } = state.pinned.specs;
   if (!modeGate) return;
   if (state.mode !== null && from !== state.mode)

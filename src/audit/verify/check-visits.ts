@@ -26,7 +26,7 @@ export interface CheckContext {
   /** The entry's time, in epoch milliseconds. */
   readonly at: number;
   /** The id of the last entry of the visit before its review and its stop; a reframe must name it. */
-  readonly shownBy: string | null;
+  readonly shownId: string | null;
   /** The refusal in the entry directly before, if the tool itself refused an allowed call. */
   readonly refused: { readonly tool: string; readonly code: string } | null;
 }
@@ -85,10 +85,9 @@ export function checkStop(body: StopBody, { state, report, approvals }: CheckCon
 }
 
 /** Checks a hop against the stop before it, its approval, its reframe and its facts. */
-export function checkHop(body: HopBody, { state, report, approvals, at, shownBy }: CheckContext): void {
+export function checkHop(body: HopBody, { state, report, approvals, at, shownId }: CheckContext): void {
   const { leaving } = state;
   const { from, exit: name, to, reason, by } = body;
-  approvals.ofHop = null;
   if (!leaving) {
     report.violation('lifecycle', 'a stop must come before a hop', `the hop from ${from} has no stop before it`);
     approvals.discard();
@@ -102,12 +101,12 @@ export function checkHop(body: HopBody, { state, report, approvals, at, shownBy 
     ['by', leaving.by, by],
   ] as const)
     report.compare('lifecycle', `${part} of the hop`, left, hopped);
-  checkReframe(state, report, body, shownBy);
+  checkReframe(state, report, body, shownId);
   const ships = body.tree?.['ships'];
   const files = listOf(fieldsOf(ships)['files']).map(String);
   const subAgents = fieldsOf(fieldsOf(ships ?? body.tree)['subAgents']);
   const changes = { ...fieldsOf(subAgents['changes']), ...state.changes };
-  approvals.ofHop = approvals.use(body.approval, at, {
+  approvals.useForHop(body.approval, at, {
     action: { kind: 'hop', from, exit: name, to },
     reason,
     view: {
@@ -143,12 +142,12 @@ function checkReframe(
   { pinned, visits, leaving }: AuditState,
   report: AuditReport,
   { from, to, reframe }: HopBody,
-  shownBy: string | null,
+  shownId: string | null,
 ): void {
   const expected = getOwn(pinned.specs.peripherals, from)?.exits.find(({ implies }) => implies !== null)?.implies;
   const actual = expected && leaving?.fruit[expected.field];
   const isBack = (visits[to] ?? 0) > 0 && expected && typeof actual === 'string' && actual !== expected.value;
-  const due = isBack ? { expected: expected.value, actual, shownBy } : undefined;
+  const due = isBack ? { expected: expected.value, actual, shownBy: shownId } : undefined;
   report.compare('reframe', 'the reframe', due, reframe, NEEDS_HISTORY);
 }
 

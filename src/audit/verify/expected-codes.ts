@@ -8,7 +8,7 @@ import { type Fields, fieldsOf, isBlobReference, textOf } from '../rules/compare
 import { gatesOnHop } from '../rules/entry-problems.ts';
 import { findRuleProblems } from '../rules/find-rule-problems.ts';
 import { RULE_PROBLEM_CODES } from '../rules/rule-problem.ts';
-import { isObserveOnlySession, unrestrictedAuditState } from './observe-only-session.ts';
+import { auditStateForRefusedCall, isObserveOnlySession } from './observe-only-session.ts';
 
 /** Codes with which a tool itself may refuse a call that the spec allows. */
 const OF_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-unavailable'];
@@ -26,7 +26,7 @@ export function expectedRefusalCodes(state: AuditState, body: DenialBody, at: nu
   if (request === null || restsOnTree(state, request, code) || restsOnReview(state, request, code)) return null;
   const judged =
     isObserveOnlySession(state) && enforced !== false && request.kind === 'step'
-      ? unrestrictedAuditState(state, request.tool, request.args)
+      ? auditStateForRefusedCall(state, request.tool, request.args)
       : state;
   // The decision was made before the entry was written, so a deadline may have passed in between.
   const found = [state.lastAt, at].flatMap((now) => findRuleProblems(judged, request, now)).map((each) => each.code);

@@ -27,7 +27,7 @@ export class GrantAudit {
   #hasUnobservedChange = false;
 
   constructor(report: AuditReport) {
-    this.#violation = report.of('approval');
+    this.#violation = report.reporterOf('approval');
   }
 
   /** Adds an entry that may begin or end a grant. `state` is the state before the entry. */

@@ -22,7 +22,7 @@ export class MessageAudit {
 
   constructor(report: AuditReport) {
     this.#report = report;
-    this.#wrong = report.of('message');
+    this.#wrong = report.reporterOf('message');
   }
 
   /** Adds an entry; `state` is the state before it. */

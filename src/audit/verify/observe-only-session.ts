@@ -21,8 +21,8 @@ export const REFUSED_BUT_RUN_PROBLEM = makeRuleProblem(
 export const wrongRefusalProblem = (recorded = 'no refusal', due = 'no refusal'): RuleProblem =>
   makeRuleProblem('tool-not-allowed', 'facts', `by the spec the answer is ${due}`, `the entry records ${recorded}`);
 
-/** The state for judging a refused call that ran: only masks, protected names and the arguments' form limit it. */
-export function unrestrictedAuditState(state: AuditState, tool: string, args: Json = {}): AuditState {
+/** The state without the limits that a refused call broke; masks, protected names and the form of arguments remain. */
+export function auditStateForRefusedCall(state: AuditState, tool: string, args: Json = {}): AuditState {
   const { pinned, visit } = state;
   if (!visit?.spec) return state;
   const { specs, config } = pinned;

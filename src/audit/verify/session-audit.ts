@@ -24,9 +24,9 @@ import { GrantAudit } from './grant-audit.ts';
 import { requestImpliedByEntry } from './implied-request.ts';
 import { MessageAudit } from './message-audit.ts';
 import {
+  auditStateForRefusedCall,
   isObserveOnlySession,
   REFUSED_BUT_RUN_PROBLEM,
-  unrestrictedAuditState,
   wrongRefusalProblem,
 } from './observe-only-session.ts';
 import { ShippingAudit } from './shipping-audit.ts';
@@ -46,7 +46,7 @@ export class SessionAudit {
   readonly #thread = new VerifiedThread();
   readonly #approvals = new ApprovalAudit(this.#report);
   readonly #grants = new GrantAudit(this.#report);
-  readonly #correspondence = new MessageAudit(this.#report);
+  readonly #messages = new MessageAudit(this.#report);
   readonly #shipping = new ShippingAudit(this.#report);
   #refusedByTool: CheckContext['refused'] = null;
   #state: AuditState;
@@ -78,8 +78,8 @@ export class SessionAudit {
 
   result(): AuditResult {
     const { visit, pending, visits, steps, denials } = this.#state;
-    const { violations, violationsInAll, gaps, gapsInAll } = this.#report;
-    const { lastId, pendingId } = this.#thread;
+    const { violations, gaps, counts } = this.#report;
+    const { lastId, pendingId } = this.#thread.ids;
     const seq = this.#counts.entries - 1;
     const open: AuditResult['gaps'][number][] = [];
     if (pending) {
@@ -91,7 +91,7 @@ export class SessionAudit {
       open.push({ kind: 'open-visit', entryId: lastId ?? '', seq, message });
     }
     return {
-      ok: violationsInAll === 0,
+      ok: counts.violations === 0,
       ...(isObserveOnlySession(this.#state) ? { observed: true } : {}),
       violations: [...violations],
       gaps: [...gaps, ...open],
@@ -100,8 +100,8 @@ export class SessionAudit {
         steps,
         denials,
         visits: Object.values(visits).reduce((sum, count) => sum + count, 0),
-        violations: violationsInAll,
-        gaps: gapsInAll + open.length,
+        violations: counts.violations,
+        gaps: counts.gaps + open.length,
       },
     };
   }
@@ -111,13 +111,13 @@ export class SessionAudit {
     const { sessionId, lastAt, closed } = this.#state;
     const report = this.#report;
     if (this.#counts.entries === 0) {
-      const wrong = report.of('goal-first');
+      const wrong = report.reporterOf('goal-first');
       if (entry.claim !== 'goal') wrong('the first entry must be a goal', `the first entry is a ${entry.claim}`);
       if (body && body.event !== 'session-open')
         wrong('the first entry must open the session', `the first entry records ${body.event}`);
     }
     report.compare('one-session', 'the session of the entry', sessionId, entry.sessionId);
-    const wrong = report.of('time');
+    const wrong = report.reporterOf('time');
     if (Number.isNaN(at)) wrong('an entry must have a valid time', `${entry.at} is not a valid time`);
     else if (at < lastAt)
       wrong(`the entry before is of ${new Date(lastAt).toISOString()}`, `the entry is earlier: ${entry.at}`);
@@ -156,13 +156,13 @@ export class SessionAudit {
     if (wouldRefuse) this.#counts.wouldRefuse += 1;
     const recorded =
       first && wouldRefuse?.code === first.code ? [] : [wrongRefusalProblem(wouldRefuse?.code, first?.code)];
-    return [...recorded, ...findRuleProblems(unrestrictedAuditState(this.#state, body.tool, body.args), request)];
+    return [...recorded, ...findRuleProblems(auditStateForRefusedCall(this.#state, body.tool, body.args), request)];
   }
 
   /** Checks that an outcome directly follows its intent, a hop its stop, a start its hop, a use its approval. */
   #checkOrder({ event }: Body): void {
     const { opened, history, pending, leaving, arriving } = this.#state;
-    const wrong = this.#report.of('lifecycle');
+    const wrong = this.#report.reporterOf('lifecycle');
     if (event === 'session-open' && opened) wrong('a session may be opened only once', 'the session was opened again');
     if (event !== 'session-open' && !opened && this.#counts.entries > 0 && history === 'complete')
       wrong('a session must be opened first', `${event} came before the session was opened`);
@@ -179,13 +179,13 @@ export class SessionAudit {
 
   #checkClaims(body: Body, at: number): void {
     const state = this.#state;
-    const { shownId: shownBy } = this.#thread;
+    const { shownId } = this.#thread.ids;
     const [report, approvals, shipping, refused] = [this.#report, this.#approvals, this.#shipping, this.#refusedByTool];
     this.#refusedByTool = null;
     this.#grants.add(body, state);
-    this.#correspondence.add(body, at, state);
+    this.#messages.add(body, at, state);
     const check = this.#claimChecks[body.event] as ClaimCheck<Body> | null;
-    check?.(body, { state, report, approvals, shipping, at, shownBy, refused });
+    check?.(body, { state, report, approvals, shipping, at, shownId, refused });
   }
 
   readonly #claimChecks: { readonly [Event in Body['event']]: ClaimCheck<BodyOf<Event>> | null } = {

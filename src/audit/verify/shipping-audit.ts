@@ -29,7 +29,7 @@ export class ShippingAudit {
   /** Judges the shipped tree that a tool reports. */
   checkShipped(tool: string, result: Fields, { config: { git } }: AuditedPin): void {
     const branch = textOf(result['branch']);
-    const wrong = this.#report.of('shipped');
+    const wrong = this.#report.reporterOf('shipped');
     const allowed = [git?.branch ?? 'none'].flat().join(', ');
     if (
       tool === 'bash-git' &&

@@ -100,11 +100,7 @@ const addViolations = (
   ok: ok && more.violations.length === 0,
   violations: [...violations, ...more.violations],
   gaps: [...gaps, ...more.gaps],
-  counts: {
-    ...counts,
-    violations: counts.violations + more.violations.length,
-    gaps: counts.gaps + more.gaps.length,
-  },
+  counts: { ...counts, violations: counts.violations + more.violations.length, gaps: counts.gaps + more.gaps.length },
 });
 
 class SealedPart {

@@ -21,7 +21,7 @@ import { startInnerAgent } from './inner-agent.ts';
 
 type AcpCommand = Pick<McpCommand, 'root' | 'agent' | 'peripheral' | 'specs' | 'approve' | 'unsafeNoSandbox'>;
 
-/** `hopgate acp`: serves an editor on stdin and stdout until the editor or the ACP agent ends. */
+/** Runs `hopgate acp`: serves an editor on stdin and stdout until the editor or the ACP agent ends. */
 export async function serveAcp(io: Io, options: AcpCommand, command: readonly string[]): Promise<void> {
   const root = resolveRootOption(io, options);
   const child = await startInnerAgent(io, { root, command, unsafeNoSandbox: options.unsafeNoSandbox ?? false });

@@ -4,7 +4,7 @@ import { didYouMean } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { usageError } from '../io.ts';
 
-/** `--approve NAMES`: approvals that the operator gives in advance. Check the names with {@link checkApproveOption}. */
+/** Makes `--approve NAMES`, by which the operator approves in advance. {@link checkApproveOption} checks the names. */
 export const approveOption = (): Option =>
   new Option(
     '--approve <names...>',

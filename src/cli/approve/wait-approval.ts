@@ -5,7 +5,7 @@ import { ensureStateDir } from '../../project/state-dir.ts';
 import { type Io, printRemark } from '../io.ts';
 import { wholeNumberParser } from '../shared-options.ts';
 
-/** `--wait-approval SECONDS`: how long a command waits until the operator answers its request for approval. */
+/** Makes `--wait-approval SECONDS`, the time for which a command waits until the operator answers its request. */
 export const waitApprovalOption = (): Option =>
   new Option(
     '--wait-approval <seconds>',

@@ -9,9 +9,8 @@ interface MissingHook {
 }
 
 /** The events that no hook reported in a repository's conversations. Creates no folder for it. */
-export function listMissingHooksOfRoot(root: string, env: Io['env']): readonly MissingHook[] {
-  return ConversationFiles.existing(root, env)?.all().flatMap(missingHooksOfSession) ?? [];
-}
+export const listMissingHooksOfRoot = (root: string, env: Io['env']): readonly MissingHook[] =>
+  ConversationFiles.existing(root, env)?.all().flatMap(missingHooksOfSession) ?? [];
 
 export function missingHooksOfSession({ sessionId, notes }: StoredConversation): readonly MissingHook[] {
   const { silent } = notes;

@@ -21,7 +21,7 @@ import { allowRunCommand } from './run-command-rules.ts';
 import { showClaudeEnd } from './show-claude-end.ts';
 import { addHopgateStatusLine, readUserStatusLine } from './status-line-setting.ts';
 
-/** `hopgate claude`: runs Claude Code in a session until Claude Code ends. */
+/** Runs Claude Code in a session until Claude Code ends (`hopgate claude`). */
 export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
   const root = resolveRootOption(io, command);
   const program = findClientProgram(io, 'claude', command.program);
@@ -46,7 +46,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const settings = JSON.stringify({ ...stated, ...own });
     const args = ['--plugin-dir', ensurePluginFolder(io.env), '--settings', settings, ...types, ...command.args];
     const code = await runClientProgram('claude', program, args, { cwd: root, env });
-    // if this fails, the end of this process releases the session
+    // If this fails, the end of this process releases the session.
     await host.sessions.release(root, sessionId).catch(() => {});
     const run = summariseClientRun(io, root, sessionId, begun);
     const isScript = command.args.some((word) => word === '-p' || word === '--print');

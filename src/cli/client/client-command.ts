@@ -8,7 +8,7 @@ export interface ClientCommand {
   readonly session: string | null;
   readonly peripheral: string | null;
   readonly approve: readonly string[];
-  /** `--observe`: only record what would be refused, in a new session. */
+  /** With `--observe`, a new session only records what would be refused. */
   readonly observe: boolean;
   /** The word that follows the last `--approve`, if it is the client program's; null otherwise. */
   readonly afterApprove: string | null;

@@ -69,7 +69,7 @@ async function openContinued(
 ): Promise<string | null> {
   const session = continued && peripheral === null ? findContinuedSessionId(io, root, agent, continued) : null;
   if (session === null) return null;
-  const summary = await findSessionIn(io, root, session).catch(() => null); // the session may have been pruned
+  const summary = await findSessionIn(io, root, session).catch(() => null); // The session may have been pruned.
   if (summary?.closed === false) return session;
   printRemark(io, `the session of this conversation, ${session}, is ${summary ? 'closed' : 'gone'}; opening a new one`);
   return null;

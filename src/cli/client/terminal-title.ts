@@ -26,7 +26,7 @@ export function showTerminalTitle(io: Io, root: string, sessionId: string): () =
     lastTitle = line;
     io.stdout.write(`\x1b]2;${line}\x07`);
   };
-  const update = () => void show().catch(() => {}); // an unreadable status leaves the title as it is
+  const update = () => void show().catch(() => {}); // An unreadable status leaves the title as it is.
   io.stdout.write(KEEP);
   update();
   const timer = setInterval(update, PERIOD_MS);

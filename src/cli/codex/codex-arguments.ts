@@ -1,10 +1,10 @@
 import { askCodex, type CodexAnswer } from '../../adapters/codex/ask-codex.ts';
 import { CODEX_EVENTS, type CodexHooks, isHopgateCodexHook } from '../../adapters/codex/codex-hook-config.ts';
 import {
+  type CodexOverride,
   hookOverrides,
   type McpEntry,
   mcpOverrides,
-  type Override,
   sandboxOverrides,
   toOverrideArguments,
   trustOverride,
@@ -32,7 +32,7 @@ interface CodexLaunch extends Pick<HookedCodex, 'root' | 'hooks'> {
   /** True if a person is at Codex's screen. */
   readonly isInteractive: boolean;
   /** The setting by which Codex trusts hopgate's hooks, see {@link askCodexHookTrust}. */
-  readonly trust: Override;
+  readonly trust: CodexOverride;
 }
 
 /**
@@ -60,7 +60,7 @@ export const makeCodexArguments = ({
  * session: the caller can ask while it opens the session, because Codex takes several hundred milliseconds to answer.
  * @throws CliError `codex-failed`, `codex-too-old`, `hooks-off`
  */
-export async function askCodexHookTrust({ codex, root, env, hooks }: HookedCodex): Promise<Override> {
+export async function askCodexHookTrust({ codex, root, env, hooks }: HookedCodex): Promise<CodexOverride> {
   const answer = await listHooks(codex, root, env, hookOverrides(hooks));
   if (!isNewEnough(answer.version))
     throw new CliError(
@@ -77,7 +77,12 @@ const installedHookKeys = ({ hooks }: CodexAnswer): readonly string[] =>
     source !== 'sessionFlags' && isHopgateCodexHook(command ?? '') ? [key] : [],
   );
 
-async function listHooks(codex: string, cwd: string, env: Env, overrides: readonly Override[]): Promise<CodexAnswer> {
+async function listHooks(
+  codex: string,
+  cwd: string,
+  env: Env,
+  overrides: readonly CodexOverride[],
+): Promise<CodexAnswer> {
   try {
     return await askCodex({ codex, cwd, env, overrides });
   } catch (cause) {

@@ -3,7 +3,7 @@ import { type ContinuedConversation, isConversationId } from '../client/continue
 import { usageError } from '../io.ts';
 
 export interface CodexCommand extends ClientCommand {
-  /** `--follow`: resume `codex exec` if it ended in a peripheral with another sandbox. */
+  /** With `--follow`, `codex exec` is resumed if it ended in a peripheral with another sandbox. */
   readonly follow: boolean;
   readonly args: readonly string[];
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { type CodexHooks, codexHooks } from '../../adapters/codex/codex-hook-config.ts';
-import type { Override } from '../../adapters/codex/overrides.ts';
+import type { CodexOverride } from '../../adapters/codex/overrides.ts';
 import { type CodexThreadOptions, threadOptions } from '../../adapters/codex/thread-options.ts';
 import { toShellWord as shown } from '../../base/text.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
@@ -23,13 +23,13 @@ import { showCodexEnd } from './show-codex-end.ts';
 /** Maximum number of runs of Codex with `--follow`, including the first. */
 const MAX_ROUNDS = 8;
 
-/** `hopgate codex`: runs Codex in a session until Codex ends. */
+/** Runs Codex in a session until Codex ends (`hopgate codex`). */
 export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const root = resolveRootOption(io, command);
   const codex = findClientProgram(io, 'codex', command.program);
   const hooks = codexHooks(hookCommand('codex', io.env));
   const trust = askCodexHookTrust({ codex, root, env: io.env, hooks });
-  trust.catch(() => {}); // a failure is thrown below, where `trust` is awaited
+  trust.catch(() => {}); // A failure is thrown below, where `trust` is awaited.
   const { sessionId, specs, config } = await openCodexSession(io, root, command);
   // Starts the daemon, which holds the session for the hooks and the tools, before they need it.
   const remote = await remoteAgentSession({ root, agent: 'codex', env: { ...io.env, HOPGATE_SESSION: sessionId } });
@@ -77,7 +77,7 @@ interface Run {
   readonly root: string;
   readonly sessionId: string;
   readonly hooks: CodexHooks;
-  readonly trust: Override;
+  readonly trust: CodexOverride;
   readonly options: CodexThreadOptions;
   readonly args: readonly string[];
 }

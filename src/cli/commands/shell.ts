@@ -135,7 +135,7 @@ async function shell(io: Io, options: Options): Promise<void> {
       );
     if (!closed) prompt(io, reader, session);
     for await (const line of lines) {
-      if (leaving) break; // lines that were typed before Ctrl-C are dropped
+      if (leaving) break; // Lines that were typed before Ctrl-C are dropped.
       running = excerpt(line.trim(), 60);
       const ended = await runLine(io, session, line, (next) => {
         call = next;

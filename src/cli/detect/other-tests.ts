@@ -3,7 +3,9 @@ import { valueOr } from '../../base/value-or.ts';
 import { type DetectedTest, JUNIT_REPORT_NAME } from './detected-commands.ts';
 import type { ProjectFileReader } from './project-file-reader.ts';
 
-/** Cargo.toml → `cargo test`, with `--workspace` if cargo would otherwise test only the package at the root. */
+/**
+ * For Cargo.toml, detects `cargo test`, with `--workspace` if cargo would otherwise test only the package at the root.
+ */
 export function detectCargoTest(tree: ProjectFileReader): DetectedTest | null {
   const text = tree.read('Cargo.toml');
   if (text === null) return null;
@@ -14,7 +16,7 @@ export function detectCargoTest(tree: ProjectFileReader): DetectedTest | null {
 /** Maximum number of Go modules with a command of their own. */
 const MAX_MODULES = 8;
 
-/** go.mod → `go test ./...`, and the same for each module below the root, because `./...` does not include them. */
+/** For go.mod, detects `go test ./...`; also for each module below the root, because `./...` does not include them. */
 export function detectGoTests(tree: ProjectFileReader): readonly DetectedTest[] {
   const folders = tree.list('').filter(isGoFolder);
   const below = [
@@ -149,7 +151,7 @@ export function detectDenoTest(tree: ProjectFileReader): DetectedTest | null {
   return { run: hasTask ? ['deno', 'task', 'test'] : ['deno', 'test', '--allow-all'], report: 'none', because };
 }
 
-/** pytest, if a file mentions it. It is run by the environment manager whose lock file exists, such as uv. */
+/** Detects pytest if a file mentions it. The environment manager whose lock file exists, such as uv, runs it. */
 export function detectPytest(tree: ProjectFileReader): DetectedTest | null {
   const because = pytestSign(tree);
   if (because === null) return null;
@@ -162,7 +164,7 @@ export function detectPytest(tree: ProjectFileReader): DetectedTest | null {
   };
 }
 
-/** Python's own runner, if there are test files and nothing mentions pytest. */
+/** Detects Python's own runner if there are test files and nothing mentions pytest. */
 export function detectUnittest(tree: ProjectFileReader): DetectedTest | null {
   if (pytestSign(tree) !== null) return null;
   for (const folder of ['tests', 'test', '']) {

@@ -86,26 +86,26 @@ export function proposePrograms(
 /** A folder for `cache`: one that test runs share, or one of the operator's, relative to the home folder. */
 export type ProposedCache = string | { readonly read: string };
 
-/** `sign`: a file that proves modules are used; `folders`: their places; `unless`: a file that proves them vendored. */
+/** Package managers by the file that shows their use, unless another file shows that the packages are in the tree. */
 const EXTERNAL: readonly {
-  readonly sign: readonly [file: string, RegExp];
+  readonly usedIf: readonly [file: string, RegExp];
   readonly unless?: readonly [file: string, RegExp];
   readonly folders: readonly string[];
 }[] = [
-  { sign: ['go.sum', /\S/], unless: ['vendor/modules.txt', /\S/], folders: ['go/pkg/mod'] },
+  { usedIf: ['go.sum', /\S/], unless: ['vendor/modules.txt', /\S/], folders: ['go/pkg/mod'] },
   {
-    sign: ['Cargo.lock', /^source = /m],
+    usedIf: ['Cargo.lock', /^source = /m],
     unless: ['.cargo/config.toml', /^\s*replace-with\b/m],
     folders: ['.cargo/registry', '.cargo/git'],
   },
-  { sign: ['pom.xml', /<(?:dependency|plugin|parent|project)\b/], folders: ['.m2/repository', '.m2/wrapper'] },
+  { usedIf: ['pom.xml', /<(?:dependency|plugin|parent|project)\b/], folders: ['.m2/repository', '.m2/wrapper'] },
 ];
 
 /** The caches that let tests run offline: the operator's existing modules, and Go's build cache, which saves time. */
 export function proposeCaches(tree: ProjectFileReader, home: string | undefined): readonly ProposedCache[] {
   const build: readonly ProposedCache[] = tree.read('go.mod') === null ? [] : ['~/.cache/go-build'];
   const has = ([file, text]: readonly [string, RegExp]) => text.test(tree.read(file) ?? '');
-  const modules = EXTERNAL.filter(({ sign, unless }) => has(sign) && !(unless && has(unless)))
+  const modules = EXTERNAL.filter(({ usedIf, unless }) => has(usedIf) && !(unless && has(unless)))
     .flatMap(({ folders }) => folders)
     .filter((folder) => home !== undefined && existsSync(join(home, folder)))
     .map((folder) => ({ read: `~/${folder}` }));

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 import { CliError } from '../io.ts';
 import { renderInspectorPage } from './bridge-page.ts';
-import type { Send } from './stately-inspector.ts';
+import type { SendToInspector } from './stately-inspector.ts';
 
 const LOOPBACK = '127.0.0.1';
 
@@ -16,7 +16,7 @@ export interface Bridge {
   /** The address at which a WebSocket client receives the messages. */
   readonly socket: string;
   /** Sends a message to every watcher, and stores it for watchers that connect later. */
-  readonly send: Send;
+  readonly send: SendToInspector;
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export async function startBridge(port: number, inspector?: string): Promise<Bri
     socket.on('error', () => socket.terminate());
     for (const message of messages) socket.send(message);
   });
-  sockets.once('error', () => {}); // the error of `server.listen` below says the same
+  sockets.once('error', () => {}); // The error of `server.listen` below says the same.
   await once(server.listen(port, LOOPBACK), 'listening').catch((error: NodeJS.ErrnoException) => {
     throw unusablePort(port, error);
   });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { CliError, usageError } from '../io.ts';
-import type { Send } from './stately-inspector.ts';
+import type { SendToInspector } from './stately-inspector.ts';
 
 /**
  * Connects to a receiver by its address. If the connection breaks later, `onLost` is called once, and no further
@@ -11,7 +11,7 @@ import type { Send } from './stately-inspector.ts';
 export async function connectToInspector(
   url: string,
   onLost: (why: string) => void,
-): Promise<{ readonly send: Send; close(): Promise<void> }> {
+): Promise<{ readonly send: SendToInspector; close(): Promise<void> }> {
   if (!URL.canParse(url) || !['ws:', 'wss:'].includes(new URL(url).protocol))
     throw usageError(`"${url}" is not a WebSocket address`, 'Write it like ws://127.0.0.1:8080.', 'bad-address');
   const socket = new WebSocket(url);

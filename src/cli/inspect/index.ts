@@ -1,2 +1,2 @@
 export { type Bridge, startBridge } from './bridge-server.ts';
-export { type Send, statelyInspector } from './stately-inspector.ts';
+export { type SendToInspector, statelyInspector } from './stately-inspector.ts';

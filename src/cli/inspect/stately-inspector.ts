@@ -3,7 +3,7 @@ import { createInspector, type StatelyInspectionEvent } from '@statelyai/inspect
 import type { Inspector } from '../../ports/inspector.ts';
 
 /** Sends a message to the watchers. Must neither throw nor block. */
-export type Send = (message: StatelyInspectionEvent) => void;
+export type SendToInspector = (message: StatelyInspectionEvent) => void;
 
 /** The limit of nested states in a definition. It is deeper than any machine, so that none is truncated. */
 const DEPTH = 64;
@@ -25,7 +25,7 @@ interface Actor {
  * `@statelyai/inspect`: the mode gate and the hop graph as actors, and each visit's lifecycle as a child of the hop
  * graph. One inspector serves one session.
  */
-export function statelyInspector(send: Send): Inspector {
+export function statelyInspector(send: SendToInspector): Inspector {
   const actors = new Map<string, Actor>();
   const counts = new Map<string, number>();
   let root: string | undefined;

@@ -25,7 +25,7 @@ export function readOriginalCopies({ io }: InstallTarget, folder: string): Origi
   try {
     return { path, files: fieldsOf(JSON.parse(readTextOrNull(path) ?? '{}')) as OriginalCopies['files'] };
   } catch {
-    return { path, files: {} }; // a damaged file counts as no copies: the uninstallation then removes each added part
+    return { path, files: {} }; // A damaged file counts as no copies: the uninstallation then removes each added part.
   }
 }
 

@@ -30,7 +30,7 @@ import { createSessionReading } from './session-reading.ts';
 /** The remark about an invalid line from the client, instead of its schema errors. */
 const NO_MESSAGE = 'ignored input that is not a JSON-RPC 2.0 message';
 
-/** `hopgate mcp`: serves until the client disconnects or a signal comes. Errors go to stderr, also with `--json`. */
+/** Runs `hopgate mcp` until the client disconnects or a signal comes. Errors go to stderr, also with `--json`. */
 export async function serveMcp(io: Io, options: McpCommand): Promise<void> {
   try {
     await serve(io, options);

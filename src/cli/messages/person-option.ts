@@ -13,7 +13,7 @@ export interface PersonOptions extends RootOption {
   readonly as: string;
 }
 
-/** `--as NAME`: the person whose inbox is used. */
+/** Makes `--as NAME`, the person whose inbox is used. */
 export const personOption = (): Option =>
   new Option('--as <name>', 'the person who sends or reads').default('operator', 'operator');
 

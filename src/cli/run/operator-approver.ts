@@ -10,11 +10,11 @@ import { type Io, print, printRemark } from '../io.ts';
 /** The sources of answers to approval requests, other than a person at the terminal. */
 interface OperatorOptions {
   readonly yes: boolean;
-  /** `--approve`: the destinations, modes and tools that are approved. */
+  /** The destinations, modes and tools that `--approve` names. */
   readonly approve: readonly string[];
   /** The scenario's answer for the current step; null if it has none. */
   readonly scripted?: () => 'given' | 'refused' | null;
-  /** The approver to ask if there is no terminal. */
+  /** The approver that is asked if there is no terminal. */
   readonly fallback?: Approver;
   readonly root: string;
   /** Asks a yes-or-no question on the terminal. Default: a prompt. */

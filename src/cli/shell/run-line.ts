@@ -1,5 +1,5 @@
 import { modeChangesBeforeHop, readCallArguments } from '../../adapters/core/calls/control-calls.ts';
-import { describeShippingStep, situation } from '../../adapters/core/situation.ts';
+import { describeShippingStep, readSituation } from '../../adapters/core/situation.ts';
 import { escapeInvisible, escapeTerminalLine, excerpt, plural, shorten } from '../../base/text.ts';
 import { describeWayLeg } from '../../gate/describe-denial.ts';
 import { renderMessages } from '../../messages/render-messages.ts';
@@ -219,7 +219,7 @@ function printStatus(io: Io, session: Session): void {
   print(io, `  tools       ${here.tools.join(', ') || 'none in this mode'}`);
   for (const [index, leg] of here.hops.entries())
     print(io, `  ${index === 0 ? 'hops    ' : '        '}    ${asShellCommands(describeWayLeg(leg))}`);
-  for (const path of situation(session).ships) print(io, `  to ${path.to.padEnd(8)} ${describeShippingStep(path)}`);
+  for (const path of readSituation(session).ships) print(io, `  to ${path.to.padEnd(8)} ${describeShippingStep(path)}`);
   for (const { to, needs } of here.modes)
     print(io, `  mode →      ${to}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`);
   print(io, `  so far      ${plural(steps, 'step')}, ${denials} refused`);

@@ -55,9 +55,9 @@ function rowLines(io: Io, row: ThreadRow, { wide, margin, indent, laterIndent: f
   const lead = sign === '' ? '' : `${paint(io, color, sign)} `;
   const laterLead = sign === '' ? '  ' : '    ';
   const room = wide - margin - textWidth(indent) - textWidth(deep) - textWidth(lead);
-  const what = escapeInvisible(row.what);
-  const took = row.took !== null && row.took >= 1000 ? `  (${formatDuration(row.took)})` : '';
-  const outcome = escapeInvisible(row.came) + took;
+  const action = escapeInvisible(row.action);
+  const took = row.durationMs !== null && row.durationMs >= 1000 ? `  (${formatDuration(row.durationMs)})` : '';
+  const outcome = escapeInvisible(row.result) + took;
   const head = style === undefined ? (x: string) => x : (x: string) => paint(io, style, x);
   const paintOutcome = (x: string): string => paint(io, mark === null || mark === 'ok' ? 'dim' : color, x);
 
@@ -68,10 +68,10 @@ function rowLines(io: Io, row: ThreadRow, { wide, margin, indent, laterIndent: f
     const prefix = lines.length === 0 ? `${paint(io, 'dim', start)}${indent}` : `${blank}${further}`;
     lines.push(`${prefix}${deep}${lines.length === 0 ? lead : ''}${line}`.trimEnd());
   };
-  const fits = textWidth(what) + 2 + textWidth(outcome) <= room;
-  if (fits) add(`${head(what)}${outcome === '' ? '' : `  ${paintOutcome(outcome)}`}`);
+  const fits = textWidth(action) + 2 + textWidth(outcome) <= room;
+  if (fits) add(`${head(action)}${outcome === '' ? '' : `  ${paintOutcome(outcome)}`}`);
   else {
-    const [one = '', ...more] = wrapText(what, room - 2);
+    const [one = '', ...more] = wrapText(action, room - 2);
     add(head(one));
     for (const line of more) add(`${laterLead}${head(line)}`);
     for (const line of wrapText(outcome, room - 4)) add(`${laterLead}${paintOutcome(line)}`);

@@ -1,5 +1,5 @@
 import type { RecordedSession } from '../../adapters/core/transcript/record-transcript.ts';
-import { quote, textTurns } from '../../adapters/text-turns.ts';
+import { quoteWord, textTurns } from '../../adapters/text-turns.ts';
 
 interface StoryHooks {
   readonly printLine: (line: string) => void;
@@ -56,7 +56,7 @@ export async function playScriptedAgent(
   await say('I ask Codex while I am here.\n> whistle agent:codex "How do I see what is inside a drawer?"');
   await say('I cannot know which one is right, so I ask.\n> bell joe "Which one is right, and where does it belong?"');
   await say(
-    `I need Joe, so I leave alfworld; my game stays as it is.\n> hop-out ${quote('stuck: only Joe knows the goal')}`,
+    `I need Joe, so I leave alfworld; my game stays as it is.\n> hop-out ${quoteWord('stuck: only Joe knows the goal')}`,
   );
   printLine('--- now in chat ---');
   await session.tools();

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { quote } from '../../adapters/text-turns.ts';
+import { quoteWord } from '../../adapters/text-turns.ts';
 import type { Json } from '../../spec/types.ts';
 import { hopgateCommandLine } from '../client/client-program.ts';
 import type { Io } from '../io.ts';
@@ -66,7 +66,7 @@ export async function connectOverShell({ session, root, env }: ConnectionSetting
     shell.stdin.write(`${line}\n`);
     return answer<T>();
   };
-  const word = (value: Json): string => quote(String(value));
+  const word = (value: Json): string => quoteWord(String(value));
   await answer();
   return {
     step: (tool, args) =>

@@ -22,10 +22,7 @@ export const isPlainEdge = ({ to, exits, needs }: PictureEdge): boolean =>
 export function measureEdgeLabel(edge: PictureEdge): Size {
   if (isPlainEdge(edge)) return { width: 0, height: 0 };
   const lines = linesOf(edge);
-  return {
-    width: Math.ceil(Math.max(...lines.map(lineWidth))) + 2 * SIDE,
-    height: lines.length * LINE + 6,
-  };
+  return { width: Math.ceil(Math.max(...lines.map(lineWidth))) + 2 * SIDE, height: lines.length * LINE + 6 };
 }
 
 /** Draws an arrow with its label: exits and needs. A gate is a bar across the arrow's end. */
@@ -114,9 +111,8 @@ function pointTowards(from: Point, to: Point, by: number): string {
   return `${at(from.x, to.x)} ${at(from.y, to.y)}`;
 }
 
-function angleOf(from: Point, to: Point): number {
-  return Math.round((Math.atan2(to.y - from.y, to.x - from.x) * 180) / Math.PI);
-}
+const angleOf = (from: Point, to: Point): number =>
+  Math.round((Math.atan2(to.y - from.y, to.x - from.x) * 180) / Math.PI);
 
 const drawHead = (before: Point, end: Point): string =>
   `<g transform="translate(${end.x} ${end.y}) rotate(${angleOf(before, end)})"><path class="head" d="M0 0L-9 -4.5L-9 4.5z"/></g>`;

@@ -107,9 +107,8 @@ const sharedNeeds = ([first = [], ...others]: readonly (readonly MarkedNeed[])[]
 const remainingNeeds = (needs: readonly MarkedNeed[], excluded: readonly MarkedNeed[]): readonly MarkedNeed[] =>
   needs.filter((need) => !isIn(need, excluded));
 
-function startInWords(requirements: readonly Requirement[] | undefined): string | null {
-  return requirements === undefined ? null : requirements.map(describeRequirement).join(', ');
-}
+const startInWords = (requirements: readonly Requirement[] | undefined): string | null =>
+  requirements === undefined ? null : requirements.map(describeRequirement).join(', ');
 
 function effectOf({ tools }: SpecSet, peripheral: PeripheralSpec): ToolEffect | null {
   const effects = new Set(peripheral.tools.map((tool) => tools[tool]?.effect));

@@ -13,7 +13,7 @@ interface StoredRun {
 }
 
 /** Allowed calls, stored in files under tickets. Each ticket is valid once. */
-export class StoredCallTickets {
+export class RunTickets {
   readonly #options: Pick<SessionHostOptions, 'env' | 'runCommand'>;
 
   constructor(options: Pick<SessionHostOptions, 'env' | 'runCommand'>) {

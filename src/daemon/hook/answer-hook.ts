@@ -1,4 +1,4 @@
-import type { Provider } from '../../adapters/core/calls/client-tools.ts';
+import type { ClientProvider } from '../../adapters/core/calls/client-tools.ts';
 import type { HookAnswer, HookContext } from '../../adapters/core/hook-context.ts';
 import { errorText } from '../../base/text.ts';
 import type { Env } from '../../base/user-folders.ts';
@@ -9,7 +9,7 @@ type Handle = (event: unknown, context: HookContext, env: Env) => Promise<HookAn
 export const HOOK_HANDLERS: { readonly [client: string]: () => Promise<Handle> } = {
   'claude-code': async () => (await import('../../adapters/claude-code/handle-claude-event.ts')).handleClaudeEvent,
   codex: async () => (await import('../../adapters/codex/handle-codex-event.ts')).handleCodexEvent,
-} satisfies { readonly [client in Exclude<Provider, 'mcp'>]: () => Promise<Handle> };
+} satisfies { readonly [client in Exclude<ClientProvider, 'mcp'>]: () => Promise<Handle> };
 
 /** The answer if hopgate fails. Claude Code and Codex treat it as a refusal, and show the reason to the model. */
 const faultAnswer = (why: string): HookAnswer => ({

@@ -116,7 +116,7 @@ async function runAlone(ticket: string, env: Env): Promise<DecodedAnswerFrame> {
   return toFrame(answer);
 }
 
-/** Asks the daemon. Null if there is none: one is started for the next hook, and this one is answered here. */
+/** Asks the daemon. Starts a daemon for the next hook and returns null if none runs; the caller then answers itself. */
 async function askFor(path: string, env: Env, input: Buffer): Promise<DecodedAnswerFrame | null> {
   const answer = await askRunning(path, env, input);
   if (answer === null && !path.startsWith('/line/')) (await import('../start-daemon.ts')).startDetachedDaemon(env);

@@ -37,7 +37,7 @@ export function installLauncher(env: Env, log: (line: string) => void = () => {}
   const folder = ensurePrivateDir(join(userStateFolder(env), 'bin'));
   const compiled = compiledClient(folder, env, log);
   const file = launcherScriptPath(env);
-  put(file, script(compiled, env), 0o700);
+  writeIfChanged(file, launcherScript(compiled, env), 0o700);
   return { file, client: compiled ? 'compiled' : 'node' };
 }
 
@@ -47,12 +47,12 @@ function compiledClient(folder: string, env: Env, log: (line: string) => void): 
   if (!existsSync(source) || env['HOPGATE_HOOK_CLIENT'] === 'node') return null;
   const name = createHash('sha256').update(readFileSync(source)).update(process.arch).digest('hex').slice(0, 16);
   const file = join(folder, `hook-client-${name}`);
-  if (existsSync(file)) return isMine(file) ? file : null;
+  if (existsSync(file)) return isOwnFile(file) ? file : null;
   const cc = ['cc', 'gcc', 'clang'].map((name) => findProgram(name, env['PATH'])).find((path) => path !== null);
   if (!cc) return null;
-  const made = `${file}.${process.pid}`;
+  const unfinished = `${file}.${process.pid}`;
   const build = (flags: readonly string[]) =>
-    spawnSync(cc, ['-O2', ...flags, '-o', made, source], {
+    spawnSync(cc, ['-O2', ...flags, '-o', unfinished, source], {
       timeout: 30_000,
       encoding: 'utf8',
       env: { PATH: env['PATH'] },
@@ -61,21 +61,21 @@ function compiledClient(folder: string, env: Env, log: (line: string) => void): 
   if (result.status !== 0) result = build([]);
   if (result.status !== 0) {
     log(`the hook client could not be compiled: ${(result.stderr ?? '').slice(0, 500)}`);
-    rmSync(made, { force: true });
+    rmSync(unfinished, { force: true });
     return null;
   }
-  chmodSync(made, 0o700);
-  renameSync(made, file);
+  chmodSync(unfinished, 0o700);
+  renameSync(unfinished, file);
   return file;
 }
 
-function isMine(file: string): boolean {
+function isOwnFile(file: string): boolean {
   const { uid, mode } = statSync(file);
   return uid === (process.getuid?.() ?? uid) && (mode & 0o022) === 0 && isAccessible(file, constants.X_OK);
 }
 
 /** @param client path of the compiled client that asks the daemon; null if Node asks it */
-function script(client: string | null, env: Env): string {
+function launcherScript(client: string | null, env: Env): string {
   const timeout = findProgram('timeout', env['PATH']);
   const limited = timeout ? `${quoteShell(timeout)} -s KILL ${Math.ceil(DEADLINE_MS / 1000) + 1} ` : '';
   return `#!/bin/sh
@@ -124,7 +124,7 @@ else
 fi`;
 
 /** Writes a file atomically, and only if it differs. */
-function put(file: string, text: string, mode: number): void {
-  if (existsSync(file) && isMine(file) && readFileSync(file, 'utf8') === text) return;
+function writeIfChanged(file: string, text: string, mode: number): void {
+  if (existsSync(file) && isOwnFile(file) && readFileSync(file, 'utf8') === text) return;
   writeAtomically(file, text, mode);
 }

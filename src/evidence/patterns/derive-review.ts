@@ -161,13 +161,13 @@ function exitErrors(recent: readonly EntryWithBody[]): PredictionError[] {
     if (body.event === 'denial' && body.code === 'exit-not-met' && body.about['exit'] === 'pass')
       if (verdict !== null && verdict !== 'pass') add('pass', verdict, 1);
     if (body.event === 'hop' && body.reframe)
-      add(body.reframe.expected, body.reframe.actual, howFarOff(body.reframe.actual, fruit));
+      add(body.reframe.expected, body.reframe.actual, sizeOfExitError(body.reframe.actual, fruit));
   }
   return [...errors.values()];
 }
 
 /** Size of an exit's prediction error: the share of failed tests if known; 0.5 for a flaky run, 1 for anything else. */
-function howFarOff(actual: string, fruit: Fields): number {
+function sizeOfExitError(actual: string, fruit: Fields): number {
   if (actual === 'flaky') return 0.5;
   const { failures, 'test-count': count } = fruit;
   if (!Array.isArray(failures) || typeof count !== 'number' || count < 1 || failures.length < 1) return 1;

@@ -123,7 +123,7 @@ export function commandLineProblem(name: string, value: Json | undefined): Argum
   return null;
 }
 
-/** The refusal of an upstream's command; null if the server contains its commands, which run outside the sandbox. */
+/** The refusal of a command that an upstream runs outside the sandbox; null if its server is `contained`. */
 function upstreamProblem({ tool, scope, config, unsafeNoSandbox }: CommandCall, name: string): ArgumentRefusal | null {
   const { command } = scope;
   const contains = command === 'read-only' || command === 'contained';

@@ -4,9 +4,9 @@ import type { Fields, Principal } from '../../spec/types.ts';
 /**
  * A requirement of a machine's transition. Plain JSON, so that it can be a guard's params in the machine's config.
  *
- * `source`: one of the entry sources applies. `natural-close`: an agent's own request for a peripheral whose entry
- * names `agent-request` needs a natural close, whichever other source would admit it. `when`: the CEL text holds over
- * the session's facts.
+ * `source` requires that one of the entry sources applies. `natural-close` requires a natural close if an agent asks
+ * for a peripheral whose entry names `agent-request`, even if another source would admit it. `when` requires that the
+ * CEL text holds over the session's facts.
  */
 export type Requirement =
   | { readonly kind: 'source'; readonly any: readonly string[] }

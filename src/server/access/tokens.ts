@@ -13,8 +13,8 @@ export const ROLES_THAT_READ_SESSION = ['operator', 'auditor', 'session'] as con
 export const ROLES_THAT_READ_ALL = ['operator', 'auditor'] as const;
 
 /**
- * The sender of a request. `agent`: a program that may open sessions and run agents. `session`: the agent of one
- * session, which reaches that session, and agents without tools. `node`: another node of the agency.
+ * The sender of a request. An `agent` is a program that may open sessions and run agents. A `session` is the agent of
+ * one session, which reaches that session, and agents without tools. A `node` is another node of the agency.
  */
 export type Requester =
   | { readonly role: FileRole }

@@ -3,7 +3,7 @@ import type { Message } from '../../ports/message-store.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { formatStreamCursor, type StreamPositionByRepository } from '../stream/follow-all.ts';
 import { type EventWithCursor, KEEP_ALIVE_MS } from '../stream/follow-session.ts';
-import { requireMessageStore } from './person-messages.ts';
+import { messageStoreOf } from './person-messages.ts';
 
 /** Interval in milliseconds for polling the inboxes, because any process can send. */
 const POLL_MS = 100;
@@ -35,7 +35,7 @@ export async function* followInbox(
     for (const repository of repositories()) {
       const { key } = repository;
       const after = positions.get(key) ?? 0;
-      const messages = await requireMessageStore(repository).inbox(address, { after, unread, limit: PAGE });
+      const messages = await messageStoreOf(repository).inbox(address, { after, unread, limit: PAGE });
       for (const message of messages) {
         positions.set(key, message.seq);
         sent.push({ event: messageEvent(message), cursor: cursor(positions) });

@@ -3,7 +3,7 @@ import type { Message, MessageDraft, MessageStore } from '../../ports/message-st
 import type { EvidenceOfAllRepositories, RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 
-export const requireMessageStore = ({ store, key }: RepositoryEvidence): MessageStore => {
+export const messageStoreOf = ({ store, key }: RepositoryEvidence): MessageStore => {
   if (store.messages) return store.messages;
   throw new ApiError('store-failed', `the store of repository ${key} has no inboxes`, 'Use the SQLite store.');
 };
@@ -17,7 +17,7 @@ export async function findMessage(
   id: string,
 ): Promise<{ readonly message: Message; readonly messages: MessageStore; readonly repository: RepositoryEvidence }> {
   for (const repository of allEvidence.repositories()) {
-    const messages = requireMessageStore(repository);
+    const messages = messageStoreOf(repository);
     const message = await messages.find(id);
     if (message) return { message, messages, repository };
   }
@@ -49,7 +49,7 @@ export async function checkPersonDraft(
   const found: { messages: MessageStore; draft: MessageDraft }[] = [];
   let refusal: MessageProblem | null = null;
   for (const repository of repositories) {
-    const messages = requireMessageStore(repository);
+    const messages = messageStoreOf(repository);
     const to = post.to ?? (await findSenderOfMessage(messages, post.ref));
     const checked = await checkMessage(repository.store, messages, { ...post, to });
     if (checked.ok) found.push({ messages, draft: checked.draft });

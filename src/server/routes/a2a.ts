@@ -57,7 +57,7 @@ const call = defineRoute('POST /a2a', {
 
 const agentCall = defineRoute('POST /a2a/{agent}', {
   id: 'a2aAgent',
-  summary: 'The same for one agent of the registry.',
+  summary: 'Serves the JSON-RPC binding of A2A 1.0 for one agent of the registry.',
   ...CALL,
   run: async (request) => (await request.services.a2a()).call(callOf(request, knownAgent(request, request.path.agent))),
 });

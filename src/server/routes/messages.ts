@@ -23,9 +23,9 @@ import {
   apiErrorOfMessage,
   checkPersonDraft,
   findMessage,
+  messageStoreOf,
   noAnswerInTimeResponse,
   readMessageWithReceipts,
-  requireMessageStore,
   unknownMessageError,
 } from '../messages/person-messages.ts';
 import { NameSchema } from '../schemas.ts';
@@ -70,7 +70,7 @@ const inbox = defineRoute('GET /v1/inbox', {
     let count = 0;
     for (const repository of allEvidence.repositoriesOf(root)) {
       const { key } = repository;
-      const messages = requireMessageStore(repository);
+      const messages = messageStoreOf(repository);
       count += await messages.countUnread(address);
       if (found.length > limit) continue;
       const page = await messages.inbox(address, {

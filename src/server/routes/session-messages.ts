@@ -17,9 +17,9 @@ import {
 } from '../messages/message-schemas.ts';
 import {
   findSenderOfMessage,
+  messageStoreOf,
   noAnswerInTimeResponse,
   readMessageWithReceipts,
-  requireMessageStore,
   unknownMessageError,
 } from '../messages/person-messages.ts';
 import { EntrySeqSchema, NameSchema } from '../schemas.ts';
@@ -42,7 +42,7 @@ const inbox = defineRoute('GET /v1/sessions/{session}/inbox', {
   }),
   answer: z.object({ messages: z.array(MessageSchema), more: z.boolean() }),
   run: async ({ path, query: { unread, after, limit }, services: { allEvidence } }) => {
-    const messages = requireMessageStore(await allEvidence.repositoryOf(path.session));
+    const messages = messageStoreOf(await allEvidence.repositoryOf(path.session));
     const page = await messages.inbox(addressOf(path.session), { after, unread: unread === 'true', limit: limit + 1 });
     return { messages: page.slice(0, limit), more: page.length > limit };
   },
@@ -111,7 +111,7 @@ const bell = defineRoute('POST /v1/sessions/{session}/bell', {
   body: BellBodySchema,
   answer: SessionSentSchema,
   run: async ({ path, body, services, signal }) => {
-    const messages = requireMessageStore(await services.allEvidence.repositoryOf(path.session));
+    const messages = messageStoreOf(await services.allEvidence.repositoryOf(path.session));
     const to = body.to ?? (await findSenderOfMessage(messages, body.ref)) ?? '';
     const sent = await withHostedSession(services, path.session, 'a bell', (session) =>
       send(session, 'bell', { ...body, to }, signal),
@@ -136,7 +136,7 @@ const whistle = defineRoute('POST /v1/sessions/{session}/whistle', {
     const { id, waitedMs, evidence } = sent;
     if (sent.answer === null)
       return noAnswerInTimeResponse(id, body.seconds, `/v1/sessions/${encodeURIComponent(path.session)}`, { evidence });
-    const messages = requireMessageStore(await services.allEvidence.repositoryOf(path.session));
+    const messages = messageStoreOf(await services.allEvidence.repositoryOf(path.session));
     return { ok: true, job: id, answer: await messages.find(sent.answer), waitedMs, evidence };
   },
 });
@@ -147,7 +147,7 @@ const message = defineRoute('GET /v1/sessions/{session}/messages/{message}', {
   for: ROLES_THAT_READ_SESSION,
   answer: StoredMessageSchema,
   run: async ({ path, services: { allEvidence } }) => {
-    const messages = requireMessageStore(await allEvidence.repositoryOf(path.session));
+    const messages = messageStoreOf(await allEvidence.repositoryOf(path.session));
     const found = await messages.find(path.message);
     if (!found || ![found.from, found.to].includes(addressOf(path.session))) throw unknownMessageError(path.message);
     return readMessageWithReceipts(messages, found);

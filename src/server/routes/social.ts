@@ -9,7 +9,7 @@ import { ROLES_THAT_READ_ALL } from '../access/tokens.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { PersonNameSchema } from '../messages/message-schemas.ts';
-import { findMessage, requireMessageStore, unknownMessageError } from '../messages/person-messages.ts';
+import { findMessage, messageStoreOf, unknownMessageError } from '../messages/person-messages.ts';
 import { JsonSchema, NameSchema } from '../schemas.ts';
 import type { ServerServices } from '../services.ts';
 import { withHostedSession } from './use-session.ts';
@@ -57,7 +57,7 @@ const Answer = z.discriminatedUnion('ok', [
 async function sendThrough(
   { counters }: ServerServices,
   { store }: RepositoryEvidence,
-  messages: ReturnType<typeof requireMessageStore>,
+  messages: ReturnType<typeof messageStoreOf>,
   connection: SenderConnection,
   incoming: IncomingMessage,
   more: Pick<SocialServices, 'opener' | 'ringAs'>,
@@ -84,7 +84,7 @@ const send = defineRoute('POST /v1/send', {
     return sendThrough(
       services,
       repository,
-      requireMessageStore(repository),
+      messageStoreOf(repository),
       { transport: 'http', principal: 'operator', name: as },
       { id: id ?? `m-${randomUUID()}`, to: to ?? null, payload },
       { opener: { root: real, open: (id) => services.host.sessions.open(real, 'unassigned', idsWithSession(id)) } },
@@ -103,7 +103,7 @@ const sendAsSession = defineRoute('POST /v1/sessions/{session}/send', {
     const repository = await services.allEvidence.repositoryOf(session);
     const connection = { transport: 'http' as const, principal: 'agent' as const, name: session };
     const incoming = { id: id ?? `m-${randomUUID()}`, to, payload };
-    return sendThrough(services, repository, requireMessageStore(repository), connection, incoming, {
+    return sendThrough(services, repository, messageStoreOf(repository), connection, incoming, {
       opener: null,
       ringAs: (from, { id: messageId, to: address, text, act }) =>
         withHostedSession(services, from, 'a message', (at) =>

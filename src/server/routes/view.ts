@@ -41,8 +41,8 @@ const Frame = z
     seq: z.int(),
     at: MillisSchema,
     event: z.string(),
-    row: z.looseObject({ key: z.int(), seqs: z.array(z.int()), event: z.string(), what: z.string() }),
-    takes: z.array(z.int()).optional().describe('Keys of rows that are parts of this one now.'),
+    row: z.looseObject({ key: z.int(), seqs: z.array(z.int()), event: z.string(), action: z.string() }),
+    replaces: z.array(z.int()).optional().describe('Keys of rows that are parts of this one now.'),
     delta: JsonFieldsSchema.describe(
       'The changed fields of the state; in `backpack` and `files`, null removes a member.',
     ),

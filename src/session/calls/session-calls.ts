@@ -34,8 +34,7 @@ export class SessionCalls {
   readonly #unserved: ReadonlySet<string>;
   /** Observes the working tree; undefined if no backend can observe it. */
   readonly observeTree: ToolBackend['tree'];
-  /** Number of commands that run in the background. */
-  background = 0;
+  #backgroundCommands = 0;
   #queue: Promise<unknown> = Promise.resolve();
   #detached = false;
 
@@ -111,9 +110,13 @@ export class SessionCalls {
     await this.parts.dispose?.();
   }
 
+  get runsInBackground(): boolean {
+    return this.#backgroundCommands > 0;
+  }
+
   /** Ends the background commands of the visit, because no command runs longer than its visit. */
   async endBackground(): Promise<void> {
-    if (this.background === 0) return;
+    if (!this.runsInBackground) return;
     const { sessionId } = this.writer.state.facts;
     await Promise.all(this.parts.backends.map((backend) => backend.endBackground?.(sessionId)));
   }
@@ -126,9 +129,9 @@ export class SessionCalls {
 
   /** Keeps the lease while a command runs in the background, so that no other writer ends its visit. */
   holdLeaseDuring(ended: Promise<void>): void {
-    this.background += 1;
+    this.#backgroundCommands += 1;
     const over = () => {
-      this.background -= 1;
+      this.#backgroundCommands -= 1;
     };
     void this.writer.keepLeaseDuring(() => ended).then(over, over);
   }
@@ -171,7 +174,7 @@ export class SessionCalls {
     return { root, peripheral, scope, readableFiles: files, config, settings, unsafeNoSandbox, deadline };
   }
 
-  /** The arguments of a call as evidence keeps them. */
+  /** The arguments of a call as its entry contains them: large ones are stored as blobs. */
   storedArguments({ tool, peripheral }: StepPlan, args: StepPlan['args']): Promise<{ [name: string]: Json }> {
     return storeLargeArguments(this.parts.store, tool, getOwn(this.parts.compiled.specs.peripherals, peripheral), args);
   }
@@ -234,7 +237,7 @@ export class SessionCalls {
     return { ok: false, denial, evidence };
   }
 
-  /** Runs `call` after all earlier calls. First records clock events and an unfinished step of an earlier writer. */
+  /** Does `work` after all earlier calls. First records clock events and an unfinished step of an earlier writer. */
   serially<T extends { readonly ok: boolean }>(
     work: () => Promise<T>,
     { settle: settleFirst = true }: { readonly settle?: boolean } = {},

@@ -9,9 +9,8 @@ export const findPlaceholders = (template: string): readonly string[] =>
 export const hasHopgateHeading = (text: string): boolean => text.search(HEADING) >= 0;
 
 /** Replaces each placeholder once. A line that imitates hopgate's headings is quoted with "> ". */
-export function fillPromptTemplate(template: string, valueFor: (name: string) => string): string {
-  return quoteHopgateHeadings(template.replaceAll(PLACEHOLDER, (_whole, name: string) => valueFor(name)));
-}
+export const fillPromptTemplate = (template: string, valueFor: (name: string) => string): string =>
+  quoteHopgateHeadings(template.replaceAll(PLACEHOLDER, (_whole, name: string) => valueFor(name)));
 
 /** Quotes each line that imitates the heading of a block of hopgate with "> ". */
 export const quoteHopgateHeadings = (text: string): string =>

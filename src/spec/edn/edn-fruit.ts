@@ -16,14 +16,8 @@ export const FRUIT_OF_EDN_PERIPHERALS: { readonly [peripheral: string]: { readon
     'test-count': { observed: 'integer' },
     failures: { observed: 'list' },
   },
-  deploy: {
-    committed: { observed: 'boolean' },
-    pushed: { observed: 'boolean' },
-    sha: { observed: 'string' },
-  },
-  reflect: {
-    par: { observed: 'object' },
-  },
+  deploy: { committed: { observed: 'boolean' }, pushed: { observed: 'boolean' }, sha: { observed: 'string' } },
+  reflect: { par: { observed: 'object' } },
 };
 
 export const PURPOSE_OF_EDN_PERIPHERALS: { readonly [peripheral: string]: string } = {

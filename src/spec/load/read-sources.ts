@@ -108,6 +108,5 @@ function peripheralDraft(document: SourceDocument, stem: string | null, problems
   return { ...made, id, alias: stem ?? id };
 }
 
-function mapping(value: unknown): { readonly [key: string]: unknown } {
-  return isObject(value) ? (value as { [key: string]: unknown }) : {};
-}
+const mapping = (value: unknown): { readonly [key: string]: unknown } =>
+  isObject(value) ? (value as { [key: string]: unknown }) : {};

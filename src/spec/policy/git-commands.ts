@@ -78,21 +78,13 @@ export const GIT_SUB_COMMANDS = {
     options: gitOptions('--verify --short[=] --abbrev-ref[=] --symbolic-full-name'),
     operands: 'refs',
   },
-  add: {
-    purpose: 'stage changed files',
-    options: gitOptions('-A|--all -u|--update -v|--verbose'),
-    operands: 'paths',
-  },
+  add: { purpose: 'stage changed files', options: gitOptions('-A|--all -u|--update -v|--verbose'), operands: 'paths' },
   switch: {
     purpose: 'create a branch at HEAD, or switch to one',
     options: gitOptions('-c|--create='),
     operands: 'refs',
   },
-  checkout: {
-    purpose: 'create a branch at HEAD, or switch to one',
-    options: gitOptions('-b='),
-    operands: 'refs',
-  },
+  checkout: { purpose: 'create a branch at HEAD, or switch to one', options: gitOptions('-b='), operands: 'refs' },
   restore: { purpose: 'unstage files', options: gitOptions('-S|--staged'), operands: 'paths' },
   commit: {
     purpose: 'commit the staged files',

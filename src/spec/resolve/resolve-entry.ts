@@ -35,6 +35,5 @@ export function resolveEntryRule(
 }
 
 /** True if a name is (or looks like) a source, so that no condition may have it. */
-export function isEntrySourceName(name: string): boolean {
-  return name.startsWith('from-') || PLAIN_SOURCES.some((kind) => kind === name);
-}
+export const isEntrySourceName = (name: string): boolean =>
+  name.startsWith('from-') || PLAIN_SOURCES.some((kind) => kind === name);

@@ -6,9 +6,7 @@ export const CallGates = z
       z.strictObject({
         approval: z.literal('operator').describe('The operator must approve each call, with its arguments.'),
       }),
-      z.strictObject({
-        when: z.string().min(1).describe('A CEL rule that must hold; args holds the arguments.'),
-      }),
+      z.strictObject({ when: z.string().min(1).describe('A CEL rule that must hold; args holds the arguments.') }),
     ]),
   )
   .min(1);

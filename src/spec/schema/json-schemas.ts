@@ -21,6 +21,5 @@ const FILES: { readonly [fileName: string]: z.ZodType } = {
 };
 
 /** The JSON Schema (draft 7, for editors) of each authored file kind, by its file name in `specs/schemas/`. */
-export function jsonSchemas(): { [fileName: string]: object } {
-  return mapValues(FILES, (schema) => z.toJSONSchema(schema, { target: 'draft-7', io: 'input' }));
-}
+export const jsonSchemas = (): { [fileName: string]: object } =>
+  mapValues(FILES, (schema) => z.toJSONSchema(schema, { target: 'draft-7', io: 'input' }));

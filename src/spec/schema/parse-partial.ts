@@ -154,9 +154,8 @@ function keysInCommon(option: z.ZodType, value: unknown): number {
 
 const isRequired = (schema: z.ZodType): boolean => !schema.safeParse(undefined).success;
 
-function article(kind: string): string {
-  return kind === 'int' ? 'a whole number' : /^[aeio]/.test(kind) ? `an ${kind}` : `a ${kind}`;
-}
+const article = (kind: string): string =>
+  kind === 'int' ? 'a whole number' : /^[aeio]/.test(kind) ? `an ${kind}` : `a ${kind}`;
 
 function show(value: unknown): string {
   if (Array.isArray(value)) return 'a list';

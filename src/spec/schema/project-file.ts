@@ -67,7 +67,7 @@ const Server = z.strictObject({
     z.record(z.string().regex(/^[A-Za-z0-9-]+$/, 'is not the name of a header'), TextLineSchema),
   ).describe('Headers of every request; ${NAME} is replaced by a variable of hopgate’s own environment.'),
   contained: optional(z.boolean()).describe(
-    'Your statement that commands run by this server cannot reach this machine, so that its command arguments may be used.',
+    'True if commands that this server runs cannot reach this machine; only then may agents use its command arguments.',
   ),
 });
 

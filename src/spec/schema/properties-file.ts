@@ -68,13 +68,13 @@ export function resolveProperties(
       report(at(), 'is empty', 'write never, always, before or exclusive');
     const text = JSON.stringify(raw);
     const peripheral = (name: unknown, path: string[]): string | null => {
-      if (name === undefined) return null; // reported as missing
+      if (name === undefined) return null; // Reported as missing.
       if (defined.peripherals.has(String(name))) return String(name);
       report(at(...path), `there is no peripheral "${name}"`, describeSimilarName(String(name), defined.peripherals));
       return null;
     };
     const modeNamed = (name: unknown, path: string[]): string | null => {
-      if (name === undefined) return null; // reported as missing
+      if (name === undefined) return null; // Reported as missing.
       if (defined.modes?.includes(String(name))) return String(name);
       if (defined.modes)
         report(at(...path), `there is no mode "${name}"`, describeSimilarName(String(name), defined.modes));

@@ -2,33 +2,33 @@ import type { EvidenceStore } from '../../ports/evidence-store.ts';
 
 /** Thrown by a process that crashes. */
 export class CrashError extends Error {
-  override readonly name = 'Died';
+  override readonly name = 'CrashError';
 }
 
 /** The moment of a crash in an append: before the entry is durable, or after it but before the append returns. */
 export type CrashMoment = 'before' | 'after';
 
-/** A process that uses a store, and that a test can let crash in a call. Each instance counts as another process. */
+/** A process that writes to a store, and that a test can let crash. Each instance counts as another process. */
 export class CrashingProcess {
-  #death: CrashMoment | null = null;
-  #dead = false;
+  #nextCrash: CrashMoment | null = null;
+  #hasCrashed = false;
   readonly store: EvidenceStore;
 
   constructor(store: EvidenceStore) {
-    const alive = () => {
-      if (this.#dead) throw new CrashError('the process has crashed');
+    const refuseAfterCrash = () => {
+      if (this.#hasCrashed) throw new CrashError('the process has crashed');
     };
     const own: Partial<EvidenceStore> = {
       append: async (lease, after, drafts) => {
-        alive();
-        this.#dead = this.#death !== null;
-        if (this.#death === 'before') throw new CrashError('the process crashed before the entry was durable');
+        refuseAfterCrash();
+        this.#hasCrashed = this.#nextCrash !== null;
+        if (this.#nextCrash === 'before') throw new CrashError('the process crashed before the entry was durable');
         const stored = await store.append(lease, after, drafts);
-        if (this.#death === 'after') throw new CrashError('the process crashed after the entry was durable');
+        if (this.#nextCrash === 'after') throw new CrashError('the process crashed after the entry was durable');
         return stored;
       },
       acquire: async (...args) => {
-        alive();
+        refuseAfterCrash();
         return store.acquire(...args);
       },
     };
@@ -43,7 +43,7 @@ export class CrashingProcess {
   }
 
   /** Lets the process crash at its next append. */
-  crashAt(death: CrashMoment): void {
-    this.#death = death;
+  crashAt(moment: CrashMoment): void {
+    this.#nextCrash = moment;
   }
 }

@@ -7,6 +7,7 @@ export type ScriptedResult =
   | ToolReport
   | ((args: ToolCall['args'], call: ToolCall) => Json | ToolReport | Promise<Json | ToolReport>);
 
+/** A backend whose answers a test has fixed, with the calls that it received. */
 export interface ScriptedBackend extends ToolBackend {
   /** The calls so far, in order. */
   readonly calls: readonly { readonly tool: string; readonly args: ToolCall['args'] }[];

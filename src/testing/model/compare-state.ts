@@ -10,7 +10,7 @@ export interface StateDifference {
   readonly actual: string;
 }
 
-/** Cache: from an object of the state by the evidence to an equal one of the status. Most requests change neither. */
+/** Objects of the state by the evidence, with the equal object of the status. Most requests change neither. */
 const equalObjects = new WeakMap<object, object>();
 
 function isEqual(expected: Json | undefined, actual: Json | undefined): boolean {

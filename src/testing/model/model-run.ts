@@ -98,7 +98,7 @@ export class ModelRun {
   async make(move: Move): Promise<JudgedMove> {
     this.#trace.push(move.name);
     this.#advanceClock(move);
-    // Before the session records that a time is up: a dry run must know it.
+    // The dry run comes first: it must know that a time is up before the session records it.
     const dryRun = move.asked.kind === 'step' ? this.session.why(move.asked) : null;
     if (move.wait) await this.#settle();
     const difference = await this.#expectations.dryRunProblem(this.session, move, dryRun, this.#state);
@@ -135,7 +135,7 @@ export class ModelRun {
     this.#compareState(second);
   }
 
-  /** Asks the gate for a move that only lacks an approval, with approvals for other requests. */
+  /** Requests a move that only lacks an approval with approvals for other requests. The gate must refuse each. */
   forgeApproval(move: Move): void {
     this.#trace.push(`${move.name} by approvals for something else`);
     const problem = tryForgedApprovals(this.#options.pinned, this.#state, move);
@@ -151,15 +151,15 @@ export class ModelRun {
   }
 
   /**
-   * Makes a move with a process that dies at its first append, before or after the append is durable. Then another
+   * Makes a move with a process that crashes at its first append, before or after the append is durable. Then another
    * process resumes the session. If the move was not recorded, that process makes it again.
    */
-  async makeAndCrash(move: Move, death: CrashMoment): Promise<void> {
+  async makeAndCrash(move: Move, moment: CrashMoment): Promise<void> {
     this.#advanceClock(move);
     if (move.wait) await this.#settle();
     const before = this.#state;
     const head = this.#seq;
-    this.#process.crashAt(death);
+    this.#process.crashAt(moment);
     const answered = await this.#request(move).then(
       () => true,
       (error) => {
@@ -167,18 +167,18 @@ export class ModelRun {
         throw error;
       },
     );
-    this.#trace.push(`${move.name} (killed ${death} it was recorded)`);
+    this.#trace.push(`${move.name} (crashed ${moment} it was recorded)`);
     await this.resume();
-    if (answered) this.#fail(move, 'the writer dies', 'it answered');
-    if (death === 'before' && this.#seq !== head) this.#fail(move, 'no new entry', `${this.#seq - head} entries`);
-    if (death === 'after' && this.#seq === head) this.#fail(move, 'the durable entry is kept', 'it is gone');
+    if (answered) this.#fail(move, 'the process crashes', 'it answered');
+    if (moment === 'before' && this.#seq !== head) this.#fail(move, 'no new entry', `${this.#seq - head} entries`);
+    if (moment === 'after' && this.#seq === head) this.#fail(move, 'the durable entry is kept', 'it is gone');
     const steps = this.#state.steps > before.steps;
-    const done = death === 'after' && (move.asked.kind !== 'step' || steps);
+    const done = moment === 'after' && (move.asked.kind !== 'step' || steps);
     if (!done) await this.make({ ...move, wait: 0 });
     else this.#compareState(move);
   }
 
-  /** Resumes the session as another process does after the death of this one: when the lease has expired. */
+  /** Resumes the session as another process does after a crash of this one: when the lease has expired. */
   async resume(): Promise<void> {
     this.#options.clock.advance(SESSION_LEASE_MS + 1);
     this.#process = new CrashingProcess(this.#options.store);

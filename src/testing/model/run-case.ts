@@ -41,7 +41,7 @@ export async function runPlannedCase(pinned: AuditedPin, planned: PlannedCase, o
   await run.finish();
 }
 
-/** Executes a case on SQLite with a writer that dies in every call, before or after the append is durable. */
+/** Executes a case on SQLite with a process that crashes in every call, before or after the append is durable. */
 export async function runCaseWithCrashes(
   pinned: AuditedPin,
   planned: PlannedCase,

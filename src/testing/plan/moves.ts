@@ -44,11 +44,7 @@ export function movesToTryIn(pinned: AuditedPin, state: AuditState): readonly Mo
   ];
 }
 
-const REFUSED: Move = {
-  name: 'be refused',
-  asked: { kind: 'step', tool: 'no-such-tool', args: {} },
-  refused: true,
-};
+const REFUSED: Move = { name: 'be refused', asked: { kind: 'step', tool: 'no-such-tool', args: {} }, refused: true };
 
 function starts({ specs }: AuditedPin): Move[] {
   const context = Object.fromEntries(
@@ -68,9 +64,8 @@ function starts({ specs }: AuditedPin): Move[] {
 }
 
 /** A hop for each exit, target and fruit that rules can distinguish; also by the operator if that matters. */
-function hops({ specs }: AuditedPin, from: PeripheralSpec): Move[] {
-  return sampleStatedFruits(specs, from).flatMap(({ note, fruit }) => hopsWith(specs, from, fruit, note));
-}
+const hops = ({ specs }: AuditedPin, from: PeripheralSpec): Move[] =>
+  sampleStatedFruits(specs, from).flatMap(({ note, fruit }) => hopsWith(specs, from, fruit, note));
 
 function hopsWith(specs: SpecSet, from: PeripheralSpec, fruit: Fields, note: string): Move[] {
   return from.exits.flatMap(({ name: exit, opens }) =>

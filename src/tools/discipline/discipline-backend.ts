@@ -62,7 +62,7 @@ export function disciplineBackend(store: EvidenceStore): ToolBackend {
 
 const DEFAULT_LIMIT = 5;
 
-/** psr-search { query, limit? }: the matching patterns, best first; without a match, the ids of all patterns. */
+/** Runs `psr-search { query, limit? }`: the matching patterns, best first; without a match, the ids of all patterns. */
 async function psrSearchTool({ call, library }: PatternContext): Promise<ToolOutcome> {
   const query = textUnlessBlank(call.args['query']);
   if (query === null) return invalidCall('query', '"query" is blank', 'Describe what you are about to do.');
@@ -78,7 +78,7 @@ async function psrSearchTool({ call, library }: PatternContext): Promise<ToolOut
   });
 }
 
-/** pur-update { pattern, outcome, actual?, …, notes? }: records the outcome of a selected pattern (PUR). */
+/** Runs `pur-update { pattern, outcome, actual?, …, notes? }`: records the outcome of a selected pattern (PUR). */
 function purUpdateTool(context: PatternContext): ToolOutcome {
   const { args } = context.call;
   const selection = findOpenSelection(context);
@@ -111,7 +111,7 @@ function purUpdateTool(context: PatternContext): ToolOutcome {
   });
 }
 
-/** pur-mark-pivot { pattern, reason, to? }: gives up a selected pattern; another call selects `to`. */
+/** Runs `pur-mark-pivot { pattern, reason, to? }`: gives up a selected pattern; another call selects `to`. */
 function purMarkPivotTool(context: PatternContext): ToolOutcome {
   const { args } = context.call;
   const selection = findOpenSelection(context);
@@ -130,7 +130,7 @@ function purMarkPivotTool(context: PatternContext): ToolOutcome {
   });
 }
 
-/** par-punctuate { what-went-well?, what-could-improve?, …, questions? }: writes a checkpoint review. */
+/** Runs `par-punctuate { what-went-well?, what-could-improve?, …, questions? }`: writes a checkpoint review. */
 function parPunctuateTool({ call, entries }: PatternContext): ToolOutcome {
   const par = deriveReview(entries, call.args);
   return successfulOutcome({ ...(par as { readonly [field: string]: Json }), 'par/tags': ['checkpoint'] });

@@ -6,7 +6,7 @@ import { invalidCall } from '../tool-outcomes.ts';
 import { type PatternContext, successfulOutcome, textsUnlessBlank, textUnlessBlank } from './pattern-context.ts';
 import { searchPatterns } from './search-patterns.ts';
 
-/** psr-select { pattern, rationale, … }: selects a pattern (PSR), whose outcome must be recorded later. */
+/** Runs `psr-select { pattern, rationale, … }`: selects a pattern (PSR), whose outcome must be recorded later. */
 export async function psrSelectTool({ call, cycles, entries, library }: PatternContext): Promise<ToolOutcome> {
   const { args } = call;
   const id = textUnlessBlank(args['pattern']) ?? '';

@@ -11,11 +11,11 @@ import { foldersWithGitHead, type GitFolder } from './git-folder.ts';
 
 export interface GitObjectList {
   /** Reachable objects (refs, reflogs, indexes, heads): blobs at an unmasked path; all commits, trees and tags. */
-  readonly open: ReadonlySet<string>;
+  readonly readable: ReadonlySet<string>;
   /** Blobs that are reachable only at masked paths, or that a ref names directly. */
   readonly masked: ReadonlySet<string>;
   /** Unreachable objects, whose former paths are unknown. */
-  readonly unreached: ReadonlySet<string>;
+  readonly unreachable: ReadonlySet<string>;
 }
 
 /** The reason why git could not list or copy the objects, in one line. */
@@ -104,8 +104,8 @@ export async function listGitObjects(
   const listed = await git(LIST, { stdin: headsOf(folder) });
   if (listed.exit !== 0 || listed.truncated) return explainGitFailure(listed);
   const isMasked = (path: string) => folder.prefixes.some((prefix) => masked(prefix + path));
-  const [open, atMasked, nowhere] = [new Set<string>(), new Set<string>(), new Set<string>()];
-  const [blobs, unreached] = [new Set<string>(), new Set<string>()];
+  const [readable, atMasked, nowhere] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  const [blobs, unreachable] = [new Set<string>(), new Set<string>()];
   let [list, at] = [0, 0];
   for (const line of linesOf(listed.stdout)) {
     at += line.length + 1;
@@ -117,17 +117,17 @@ export async function listGitObjects(
     const space = line.indexOf(' ');
     const name = space === -1 ? line : line.slice(0, space);
     const rest = space === -1 ? '' : line.slice(space + 1);
-    if (list === 0) (rest !== '' && isMasked(rest) ? atMasked : open).add(name);
-    else if (list === 1) !open.has(name) && !atMasked.has(name) && nowhere.add(name);
-    else if (atMasked.has(name) || nowhere.has(name)) rest === 'blob' ? blobs.add(name) : open.add(name);
-    else if (!open.has(name)) unreached.add(name);
+    if (list === 0) (rest !== '' && isMasked(rest) ? atMasked : readable).add(name);
+    else if (list === 1) !readable.has(name) && !atMasked.has(name) && nowhere.add(name);
+    else if (atMasked.has(name) || nowhere.has(name)) rest === 'blob' ? blobs.add(name) : readable.add(name);
+    else if (!readable.has(name)) unreachable.add(name);
   }
   const [staged, odd] = splitAt(listed.stdout.slice(at), '\0\0');
   for (const { name, path } of [...stagedIn(staged), ...changesIn(odd)])
-    if (path.includes('\n') && isMasked(path) && open.delete(name)) blobs.add(name);
+    if (path.includes('\n') && isMasked(path) && readable.delete(name)) blobs.add(name);
   // If the index also has this content at a path that is not masked, a command can read it in the work tree anyway.
-  for (const { name, path } of stagedIn(staged)) if (!isMasked(path) && blobs.delete(name)) open.add(name);
-  return { open, masked: blobs, unreached };
+  for (const { name, path } of stagedIn(staged)) if (!isMasked(path) && blobs.delete(name)) readable.add(name);
+  return { readable, masked: blobs, unreachable };
 }
 
 interface PlacedObject {

@@ -49,7 +49,7 @@ const SAMPLED_FOLDERS = 8;
 /** Maximum number of unchanged packs, because each of their files needs a mount of its own. */
 const MAX_UNCHANGED = 40;
 const PACK_FILES = ['pack', 'idx', 'rev', 'promisor'];
-const INSIDE = '/tmp/view';
+const COPY_IN_SANDBOX = '/tmp/view';
 const EMPTY_BLOB = deflateSync(Buffer.from('blob 0\0'));
 
 interface CopyRequest {
@@ -60,9 +60,9 @@ interface CopyRequest {
   readonly stored: StoredObjects;
   /** An empty folder that hopgate created. */
   readonly folder: string;
-  readonly before: MaskedObjectCopy | null;
+  readonly previous: MaskedObjectCopy | null;
   /** True if some objects lie in other repositories; all objects are then rewritten. */
-  readonly borrows: boolean;
+  readonly hasAlternates: boolean;
 }
 
 /**
@@ -73,31 +73,33 @@ interface CopyRequest {
  * Packs without masked and unreachable objects are mounted unchanged; the others are rewritten.
  */
 export async function copyMaskedObjects(request: CopyRequest): Promise<MaskedObjectCopy | GitFailure> {
-  const { objects, list, folder, before, borrows } = request;
-  const { open, masked } = list;
+  const { objects, list, folder, previous, hasAlternates } = request;
+  const { readable, masked } = list;
   const { unchanged, rewritten } = sortPacks(request);
   const files = new ObjectFolder(folder, lstatSync(objects));
   for (const name of request.stored.loose)
-    if (open.has(name) && !masked.has(name))
+    if (readable.has(name) && !masked.has(name))
       files.addObject(name, (path) => copyFileSync(join(objects, name.slice(0, 2), name.slice(2)), path));
   for (const name of masked) files.addObject(name, (path) => writeFileSync(path, EMPTY_BLOB, { mode: 0o444 }));
 
-  const repacked = borrows ? null : fingerprintOf(rewritten);
-  if (repacked !== null && before?.repacked === repacked) linkPacks(before.folder, folder);
+  const repacked = hasAlternates ? null : fingerprintOf(rewritten);
+  if (repacked !== null && previous?.repacked === repacked) linkPacks(previous.folder, folder);
   else {
-    const copied = [...open].filter((name) => borrows || rewritten.some(({ has }) => has(name)));
+    const copied = [...readable].filter((name) => hasAlternates || rewritten.some(({ has }) => has(name)));
     const failure = copied.length > 0 ? await writePack(request, copied) : null;
     if (failure) return failure;
   }
-  const placed = mountedFiles(request, unchanged);
-  for (const { path } of placed) writeFileSync(join(folder, path), '', { mode: 0o444 });
+  const mountedUnchanged = mountedFiles(request, unchanged);
+  for (const { path } of mountedUnchanged) writeFileSync(join(folder, path), '', { mode: 0o444 });
   return {
     folder,
     repacked,
     stamp: stampOf(folder),
     mounts: [
       { kind: 'read-only', source: folder, target: objects },
-      ...placed.map(({ path, source }): SandboxMount => ({ kind: 'read-only', source, target: join(objects, path) })),
+      ...mountedUnchanged.map(
+        ({ path, source }): SandboxMount => ({ kind: 'read-only', source, target: join(objects, path) }),
+      ),
     ],
   };
 }
@@ -109,14 +111,14 @@ interface Pack {
   readonly removed: readonly string[];
 }
 
-function sortPacks({ list, stored, borrows }: CopyRequest): Record<'unchanged' | 'rewritten', readonly Pack[]> {
-  const all = [...list.masked, ...list.unreached];
-  const nameBytes = ([...list.open, ...all][0]?.length ?? 40) / 2;
+function sortPacks({ list, stored, hasAlternates }: CopyRequest): Record<'unchanged' | 'rewritten', readonly Pack[]> {
+  const all = [...list.masked, ...list.unreachable];
+  const nameBytes = ([...list.readable, ...all][0]?.length ?? 40) / 2;
   const packs = stored.packs.map((name) => {
     const has = packMembershipTest(join(stored.packFolder, `${name}.idx`), nameBytes);
     return { name, has, removed: all.filter(has) };
   });
-  const mayStay = !borrows && packs.length <= MAX_UNCHANGED;
+  const mayStay = !hasAlternates && packs.length <= MAX_UNCHANGED;
   return {
     unchanged: packs.filter(({ removed }) => mayStay && removed.length === 0),
     rewritten: packs.filter(({ removed }) => !mayStay || removed.length > 0),
@@ -171,10 +173,10 @@ class ObjectFolder {
 
 /** Writes these objects as a new pack of the copy. Returns git's failure, or null. */
 async function writePack({ git, objects, folder }: CopyRequest, names: readonly string[]): Promise<GitFailure | null> {
-  const packed = await git(`"$@" pack-objects -q --window=0 ${INSIDE}/pack/pack`, {
+  const packed = await git(`"$@" pack-objects -q --window=0 ${COPY_IN_SANDBOX}/pack/pack`, {
     stdin: names.map((name) => `${name}\n`).join(''),
-    mounts: [{ kind: 'writable', source: folder, target: INSIDE }],
-    env: { GIT_OBJECT_DIRECTORY: INSIDE, GIT_ALTERNATE_OBJECT_DIRECTORIES: objects },
+    mounts: [{ kind: 'writable', source: folder, target: COPY_IN_SANDBOX }],
+    env: { GIT_OBJECT_DIRECTORY: COPY_IN_SANDBOX, GIT_ALTERNATE_OBJECT_DIRECTORIES: objects },
   });
   return packed.exit === 0 ? null : explainGitFailure(packed);
 }

@@ -155,12 +155,12 @@ async function makeCopy(
     if (objects === null) return { problem: 'its objects are in a folder outside of the repository' };
     const list = await listGitObjects(git, folder, compileMasks(masks));
     if ('problem' in list) return list;
-    const files = listStoredObjects(objects, seen);
-    if (list.masked.size + list.unreached.size === 0 && !files.hasLeftovers) return 'all';
+    const stored = listStoredObjects(objects, seen);
+    if (list.masked.size + list.unreachable.size === 0 && !stored.hasLeftovers) return 'all';
     made = makeHiddenFolder();
-    const earlier = isCopy(before) && isObjectCopyComplete(before) ? before : null;
-    const borrows = findGitAlternates(objects).length > 0;
-    const copy = await copyMaskedObjects({ git, objects, list, stored: files, folder: made, before: earlier, borrows });
+    const previous = isCopy(before) && isObjectCopyComplete(before) ? before : null;
+    const hasAlternates = findGitAlternates(objects).length > 0;
+    const copy = await copyMaskedObjects({ git, objects, list, stored, folder: made, previous, hasAlternates });
     if ('problem' in copy) return copy;
     const found = { ...copy, elsewhere: foldersElsewhere(objects) };
     now.folders.push(made);

@@ -40,7 +40,7 @@ function parseStatus(stdout: string): ChangedFile[] {
           files.push({ path: afterSpaces(record, 8), tracked: true, unmerged: false, staged: stagedIn(record) });
         break;
       case '2':
-        i++; // the next field is the path before the rename
+        i++; // The next field is the path before the rename.
         if (changed)
           files.push({ path: afterSpaces(record, 9), tracked: true, unmerged: false, staged: stagedIn(record) });
         break;

@@ -39,9 +39,9 @@ echo "[\${branch}\${initial} $("$@" rev-parse --short $sha)] $subject"
 "$@" diff-tree --shortstat --no-commit-id --root $sha`;
 
 /**
- * `git commit`: commits the files that this session staged; files staged by others remain staged. `--all` first stages
- * the changed tracked files that the agent may change. If an approval names the tree, the tree and the message of the
- * commit must be the approved ones; if nothing is staged, the commit first stages the approved files.
+ * Runs `git commit`: commits the files that this session staged; files staged by others remain staged. `--all` first
+ * stages the changed tracked files that the agent may change. If an approval names the tree, the tree and the message
+ * of the commit must be the approved ones; if nothing is staged, the commit first stages the approved files.
  */
 export async function runGitCommit(
   session: GitSession,

@@ -40,13 +40,12 @@ export const keysThatRedirectPush = (config: readonly GitConfigValue[]): string[
 /** The keys that would influence the connection to a remote. */
 export const keysOfConnection = (config: readonly GitConfigValue[]): string[] => keysLike(config, NETWORK_KEYS);
 
-export function submoduleNamesIn(config: readonly GitConfigValue[]): string[] {
-  return [...new Set(config.flatMap(({ key }) => /^submodule\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []))];
-}
+export const submoduleNamesIn = (config: readonly GitConfigValue[]): string[] => [
+  ...new Set(config.flatMap(({ key }) => /^submodule\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? [])),
+];
 
-export function gitConfigValuesOf(config: readonly GitConfigValue[], key: string): string[] {
-  return config.filter((entry) => entry.key === key).map(({ value }) => value);
-}
+export const gitConfigValuesOf = (config: readonly GitConfigValue[], key: string): string[] =>
+  config.filter((entry) => entry.key === key).map(({ value }) => value);
 
 function keysLike(config: readonly GitConfigValue[], patterns: readonly RegExp[]): string[] {
   // Keys with an empty value are left out: it resets a list or names no program.

@@ -17,7 +17,7 @@ import { APPROVE_AGAIN_REMEDY, effectsOfMovedRef, makeGitReport } from './git-re
 import { findCommit, type GitSession } from './git-session.ts';
 import { currentBranch } from './repository.ts';
 
-/** `git push`: a configured branch to its namesake at the remote, fast-forward; by default the checked-out one. */
+/** Pushes a configured branch, by default the checked-out one, to its namesake at the remote, only fast-forward. */
 export async function runGitPush(
   session: GitSession,
   call: ToolCall,

@@ -23,7 +23,7 @@ interface StagingResult {
   readonly replaced: { readonly [path: string]: string };
 }
 
-/** `git add`: stages exactly those changed files that the agent asked for and may change. */
+/** Runs `git add`: stages exactly those changed files that the agent asked for and may change. */
 export async function runGitAdd(
   session: GitSession,
   call: ToolCall,
@@ -129,7 +129,7 @@ export async function stageFiles(
 export const replacedStagedField = ({ replaced }: StagingResult): { readonly replaced?: StagingResult['replaced'] } =>
   Object.keys(replaced).length === 0 ? {} : { replaced };
 
-/** `git restore --staged`: unstages files; the work tree is not changed. */
+/** Runs `git restore --staged`: unstages files. Does not change the work tree. */
 export async function unstageFiles(
   session: GitSession,
   call: ToolCall,

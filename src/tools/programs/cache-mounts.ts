@@ -43,11 +43,7 @@ export function readCacheMounts(root: string, { cache = [] }: Pick<ProjectConfig
     const source = expandTilde(folder.startsWith('~/') ? folder : join(root, folder));
     if (!read || !existsSync(source)) return [];
     return [
-      {
-        kind: 'read-only',
-        source: realpathSync(resolveConfigFolder('cache', source)),
-        target: targetOf(folder, root),
-      },
+      { kind: 'read-only', source: realpathSync(resolveConfigFolder('cache', source)), target: targetOf(folder, root) },
     ];
   });
 }

@@ -124,7 +124,8 @@ export class ProgramMountFinder {
   }
 
   /**
-   * @param onlyBinaries true if a file of the repository requests the program; then no script of the operator is shown
+   * @param onlyBinaries true if a file of the repository requests the program: it must not reveal the operator's
+   *   scripts
    */
   #requireByName(name: string, onlyBinaries = false): void {
     const file = findProgram(name, this.#path.join(delimiter));

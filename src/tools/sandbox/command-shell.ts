@@ -21,7 +21,7 @@ interface RunningCommand {
   readonly ended: Promise<number | null>;
 }
 
-/** A shell in its own control group, for one command after another: they are in the group from their start. */
+/** A shell that runs one command after another. It is in a control group, so each command is limited from its start. */
 export class CommandShell {
   readonly folder: string;
   readonly process: ChildProcess;
@@ -33,7 +33,7 @@ export class CommandShell {
   #failure: Error | null = null;
   #onLine: (line: string | null) => void = () => {};
   #isKilled = false;
-  runs = 0;
+  #runs = 0;
 
   /**
    * @param parent the folder in which the shell creates its own folder
@@ -48,15 +48,15 @@ export class CommandShell {
     this.process = startProcess(command(this.folder), { cwd: '/', env: ENV, stdio });
     this.process.channel?.unref();
     const { pid, stdin, stdout, stderr } = this.process;
-    const isReady = this.#nextLine();
+    const firstLine = this.#nextLine();
     this.#exited = waitForExit(this.process).catch((error: Error) => {
       this.#failure = new SandboxError(`cannot start ${this.process.spawnfile}: ${error.message}`, { cause: error });
     });
     stdin!.on('error', () => {});
     stdout!.on('data', (chunk: Buffer) => this.#receive(chunk.toString('latin1')));
     stderr!.on('data', (chunk: Buffer) => (this.#stderr = `${this.#stderr}${chunk}`.slice(-MAX_STDERR)));
-    const isLimited = group && pid !== undefined ? group.join(pid) : Promise.resolve();
-    this.#ready = Promise.all([isReady, isLimited]).then(([line]) => {
+    const limited = group && pid !== undefined ? group.join(pid) : Promise.resolve();
+    this.#ready = Promise.all([firstLine, limited]).then(([line]) => {
       if (line !== 'ready')
         throw this.#failure ?? new SandboxError(`the sandbox could not be prepared: ${this.stderr}`);
     });
@@ -77,7 +77,7 @@ export class CommandShell {
   /**
    * Runs a command; the previous one must have ended.
    * @param layers for each overlay of the layout, the lowerdirs over its source in overlayfs syntax
-   * @param covers files of the first overlay; a read of them is detected
+   * @param covers files of the first overlay whose reads are reported
    */
   run(
     message: string,
@@ -85,7 +85,7 @@ export class CommandShell {
     layers: readonly string[],
     covers: readonly string[] = [],
   ): RunningCommand {
-    this.runs += 1;
+    this.#runs += 1;
     const path = stdin === undefined ? '/dev/null' : join(this.folder, 'stdin');
     const input = stdin === undefined ? null : writeFifo(path);
     writeFileSync(join(this.folder, 'args'), message, { mode: 0o600 });
@@ -130,6 +130,11 @@ export class CommandShell {
     this.#send('release');
   }
 
+  /** Number of commands run so far. */
+  get runs(): number {
+    return this.#runs;
+  }
+
   get isAlive(): boolean {
     const { pid, exitCode, signalCode } = this.process;
     return pid !== undefined && exitCode === null && signalCode === null && !this.#isKilled;
@@ -145,7 +150,7 @@ export class CommandShell {
     return this.#group?.holdsOnly(this.process.pid!) ?? true;
   }
 
-  /** True if the shell must keep the hopgate process alive (ref/unref). */
+  /** While true, hopgate's process does not exit before the shell (Node's ref and unref). */
   set keepsProcessAlive(keeps: boolean) {
     for (const each of [this.process, ...this.#streams]) keeps ? each.ref() : each.unref();
   }

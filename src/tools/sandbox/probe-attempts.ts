@@ -61,9 +61,7 @@ export const ESCAPE_ATTEMPTS: { readonly [name: string]: Attempt } = {
     tries: ({ outside, fileName: mine }) => `fs.writeFileSync(${JSON.stringify(join(outside, mine))}, 'x')`,
     makes: ({ outside, fileName: mine }) => [join(outside, mine)],
   },
-  'read outside the tree': {
-    tries: ({ outside }) => `fs.readFileSync(${JSON.stringify(join(outside, 'secret'))})`,
-  },
+  'read outside the tree': { tries: ({ outside }) => `fs.readFileSync(${JSON.stringify(join(outside, 'secret'))})` },
   'read a masked file': {
     tries: ({ root }) =>
       `if (fs.readFileSync(${JSON.stringify(join(root, '.env'))}, 'utf8') === '') throw new Error('it is empty')`,
@@ -102,17 +100,12 @@ export const ESCAPE_ATTEMPTS: { readonly [name: string]: Attempt } = {
     tries: () =>
       `if (!fs.readdirSync(${JSON.stringify(homeFolder(process.env))}).some((name) => name !== ${JSON.stringify(nodeUnderHome())})) throw new Error('it is empty, except for the path to Node')`,
   },
-  'change a kernel setting': {
-    tries: () => `fs.closeSync(fs.openSync('/proc/sys/kernel/core_pattern', 'a'))`,
-  },
+  'change a kernel setting': { tries: () => `fs.closeSync(fs.openSync('/proc/sys/kernel/core_pattern', 'a'))` },
   'connect to a port of the host': {
     tries: ({ port }) => connect(`{ host: '127.0.0.1', port: ${port} }`),
     of: OFFLINE,
   },
-  'reach this machine through the proxy': {
-    tries: ({ port }) => tunnelScript(port),
-    of: ['deploy-hosts'],
-  },
+  'reach this machine through the proxy': { tries: ({ port }) => tunnelScript(port), of: ['deploy-hosts'] },
   'connect to a unix socket': { tries: ({ socket }) => connect(`{ path: ${JSON.stringify(socket)} }`) },
   'connect to an abstract unix socket': {
     tries: ({ abstract }) => connect(`{ path: ${JSON.stringify(`\0${abstract}`)} }`),
@@ -124,9 +117,7 @@ export const ESCAPE_ATTEMPTS: { readonly [name: string]: Attempt } = {
       tries: () => [PERL, '-MSocket', '-e', PAIR],
       of: ['deploy-online'],
     },
-    'connect to a packet socket': {
-      tries: ({ socket }: ProbeTarget) => [PERL, '-MSocket', '-e', SEQUENCED, socket],
-    },
+    'connect to a packet socket': { tries: ({ socket }: ProbeTarget) => [PERL, '-MSocket', '-e', SEQUENCED, socket] },
     'have a socket of another kind': { tries: () => [PERL, '-e', OTHER_SOCKETS] },
     'have an io_uring': { tries: () => [PERL, '-e', URING] },
   }),

@@ -93,7 +93,7 @@ async function attempt(
 }
 
 /**
- * `bash-deploy`: a configured deploy command, by its name or its exact command line, run without a shell. It sees the
+ * Runs `bash-deploy`: a configured deploy command, by its name or its exact command line, without a shell. It sees the
  * tree, on an overlay whose changes are discarded, and reaches only the hosts of its configuration.
  */
 async function deployTool(context: ShellContext): Promise<ToolReport | ToolStop> {
@@ -141,7 +141,7 @@ async function changedSinceTested({ call: { envelope, signal }, sandbox }: Shell
 
 const WHY = 'this tool keeps no change of the tree';
 
-/** `bash-readonly`: any command line, on a throwaway overlay of the tree. */
+/** Runs `bash-readonly`: any command line, on a throwaway overlay of the tree. */
 async function readOnlyTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const argv = argvOfShellCall(context.call);
   if (isStop(argv)) return argv;

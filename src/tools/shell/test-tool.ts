@@ -26,7 +26,7 @@ const REPORT_BYTES = 16 << 20;
 
 const MAX_CHANGED = 100;
 
-/** `bash-test`: configured test commands without a shell, each on a throwaway overlay of the tree. */
+/** Runs `bash-test`: configured test commands without a shell, each on a throwaway overlay of the tree. */
 export async function runTestTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;
   const chosen = chooseTestCommand(call.envelope.config.test, call.args['command']);

@@ -17,9 +17,8 @@ export function decodeText(bytes: Uint8Array, type: string, html: boolean): stri
 }
 
 /** True if bytes without a content type look like text. */
-export function looksLikeText(bytes: Uint8Array): boolean {
-  return markOf(bytes) !== undefined || !bytes.subarray(0, 8192).includes(0);
-}
+export const looksLikeText = (bytes: Uint8Array): boolean =>
+  markOf(bytes) !== undefined || !bytes.subarray(0, 8192).includes(0);
 
 /** True if text without a content type looks like HTML. */
 export const looksLikeHtml = (bytes: Uint8Array): boolean =>

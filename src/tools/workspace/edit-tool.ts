@@ -9,7 +9,7 @@ import { failedToolStop, invalidArgumentStop, isStop, type ToolStop } from './to
 /** Maximum number of line numbers in a message. */
 const SHOWN = 10;
 
-/** edit { path, old, new, all? }: replaces exact text. Works on bytes, whatever the encoding. */
+/** Runs `edit { path, old, new, all? }`: replaces exact text. Works on bytes, whatever the encoding. */
 export function runEditTool(call: ToolCall, anchors: Anchors): ToolReport | ToolStop {
   const { old: oldText, new: newText, all = false } = call.args;
   for (const [name, text] of [

@@ -7,7 +7,7 @@ import { holdSearchRoot } from './search-root.ts';
 import { failedToolStop, isStop, type ToolStop } from './tool-stop.ts';
 import { decodeNameablePath, removeDotSlash, UnnameableFiles } from './unnameable-files.ts';
 
-/** glob { pattern, path? }: lists the matching files under `path` with ripgrep, without ignored and masked files. */
+/** Runs `glob { pattern, path? }`: lists matching files under `path` with ripgrep, without ignored and masked files. */
 export async function runGlobTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | ToolStop> {
   const glob = compileGlobArgument(call, 'pattern', false);
   if (isStop(glob)) return glob;

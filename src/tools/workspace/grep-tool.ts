@@ -22,7 +22,7 @@ interface MatchRecord {
   };
 }
 
-/** grep { pattern, path?, glob?, ignore-case? }: finds matching lines with ripgrep, without masked files. */
+/** Runs `grep { pattern, path?, glob?, ignore-case? }`: finds matching lines with ripgrep, without masked files. */
 export async function runGrepTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | ToolStop> {
   const { pattern, glob: globArgument, 'ignore-case': ignoreCase = false } = call.args;
   if (typeof pattern !== 'string' || pattern === '' || pattern.includes('\0') || !pattern.isWellFormed())

@@ -13,7 +13,7 @@ const readAsync = promisify(fs.read);
 const CHUNK = 256 * 1024;
 const NEWLINE = 10;
 
-/** read { path, offset?, limit? }: returns lines of a text file, counted from 1. */
+/** Runs `read { path, offset?, limit? }`: returns lines of a text file, counted from 1. */
 export async function runReadTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | ToolStop> {
   const offset = lineNumber(call, 'offset', 1);
   if (isStop(offset)) return offset;

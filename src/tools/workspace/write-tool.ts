@@ -4,7 +4,7 @@ import type { Anchors } from './anchors.ts';
 import { putFileOfArgument } from './put-file.ts';
 import { invalidArgumentStop, isStop, type ToolStop } from './tool-stop.ts';
 
-/** write { path, content }: writes the whole file and creates missing folders. */
+/** Runs `write { path, content }`: writes the whole file and creates missing folders. */
 export function runWriteTool(call: ToolCall, anchors: Anchors): ToolReport | ToolStop {
   const { content } = call.args;
   if (typeof content !== 'string' || !content.isWellFormed())

@@ -37,9 +37,10 @@ class Refusal extends Error {
 }
 
 /**
- * `alfworld-action`: one command in the session's world. The peripheral's config chooses the world (`alfworld-server`:
- * an address of an ALFWorld server, `ws://…` of an OpenEnv server, or none for the household in this process) and
- * `commands` (always, on-refusal, never). Before each command the world's state is compared with the session's.
+ * The backend of `alfworld-action`: one command in the session's world. The peripheral's config chooses the world
+ * (`alfworld-server`: an address of an ALFWorld server, `ws://…` of an OpenEnv server, or none for the household in
+ * this process) and `commands` (always, on-refusal, never). Before each command the world's state is compared with the
+ * session's.
  */
 export function worldBackend(home: LocalWorld): ToolBackend {
   const worlds = new Map<string, WorldEnvironment>();

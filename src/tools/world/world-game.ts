@@ -14,8 +14,9 @@ export interface SavedWorldGame {
 }
 
 /**
- * The result of continuing a saved game. `resumed`: the world was in exactly this state. `replayed`: the world had lost
- * the game; it was started again, and its log played with the same observations. `lost`: neither was possible.
+ * The result of continuing a saved game. It is `resumed` if the world was in exactly this state; `replayed` if the
+ * world had lost the game, and a new game gave the same observations to the commands of its log; `lost` if neither was
+ * possible.
  */
 type Resumption =
   | { readonly kind: 'resumed' }

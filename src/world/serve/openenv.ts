@@ -26,10 +26,7 @@ export const OPENENV_SCHEMAS = {
       gamefile: text('The id of the game; a reset with it as episode_id starts the game again.'),
     },
   },
-  state: {
-    type: 'object',
-    properties: { episode_id: { type: 'string' }, step_count: { type: 'integer' } },
-  },
+  state: { type: 'object', properties: { episode_id: { type: 'string' }, step_count: { type: 'integer' } } },
 };
 
 interface Answer {

@@ -355,7 +355,7 @@ describe('missing hooks', () => {
       const { id, input } = await world.call('Bash', { command: 'ls' });
       const ticket = /[0-9a-f]{32}/.exec(String((input as { command: string }).command))?.[0] ?? '';
       await world.sendEvent('UserPromptSubmit', { prompt: 'x', ...results([id, true]) });
-      expect(world.host.runs.take(ticket)).toBeNull();
+      expect(world.host.runTickets.take(ticket)).toBeNull();
       expect((await world.record()).notes['silent']).toBeUndefined();
     });
   });

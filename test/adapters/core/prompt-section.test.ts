@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeConstraints } from '../../../src/adapters/core/describe-constraints.ts';
 import { promptSection } from '../../../src/adapters/core/prompt-section.ts';
-import { situation } from '../../../src/adapters/core/situation.ts';
+import { readSituation } from '../../../src/adapters/core/situation.ts';
 import type { Session } from '../../../src/session/session.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load/load-project-config.ts';
 import { changed, fixtureSpecs, lead, must, type Place, stage, testRun } from '../../session/sessions.ts';
@@ -51,7 +51,7 @@ describe.each(PLACES)('the prompt section in %s', (place) => {
 
   it('contains the same facts as its data', async () => {
     const session = await at(place);
-    const now = situation(session);
+    const now = readSituation(session);
     expect(now.location).toMatchObject({ peripheral: place, mode: 'execute', status: 'active', visit: 1 });
     expect(now.actions.map(({ tool }) => tool)).toEqual(session.available().tools);
     expect(now.exits.map(({ exit, to }) => [exit, to])).toEqual(
@@ -62,7 +62,7 @@ describe.each(PLACES)('the prompt section in %s', (place) => {
 
   it('shows a hop that succeeds if nothing else is needed', async () => {
     const session = await at(place);
-    for (const way of situation(session).exits.filter(({ needs }) => needs.length === 0)) {
+    for (const way of readSituation(session).exits.filter(({ needs }) => needs.length === 0)) {
       const { session: fresh } = await stage({ config });
       await lead(fresh, place);
       expect(await fresh.hop(way.call as never), JSON.stringify(way)).toMatchObject({ ok: true, to: way.to });
@@ -73,7 +73,7 @@ describe.each(PLACES)('the prompt section in %s', (place) => {
     const session = await at(place);
     await must(session.setMode({ to: 'discuss', summary: 'enough' }));
     const text = promptSection(session);
-    expect(situation(session).actions).toEqual([]);
+    expect(readSituation(session).actions).toEqual([]);
     expect(text).toContain('No tool can be called now.');
     for (const tool of session.specs.peripherals[place]?.tools ?? []) expect(text).not.toContain(`- ${tool}(`);
     expect(text).toMatch(/In this peripheral, but closed now: /);
@@ -122,7 +122,7 @@ describe('a prompt section', () => {
     const { session } = await stage();
     await must(session.close());
     expect(promptSection(session)).toContain('is closed');
-    expect(situation(session)).toMatchObject({
+    expect(readSituation(session)).toMatchObject({
       location: { status: 'closed' },
       actions: [],
       exits: [],
@@ -136,7 +136,7 @@ describe('a prompt section', () => {
     await must(session.step({ tool: 'bash-test' }));
     expect(promptSection(session)).toContain('99 of 100 steps left, time until 2026-01-01T00:30:00.000Z');
     for (let step = 0; step < 99; step++) await must(session.step({ tool: 'read', args: ['src/a.ts'] }));
-    expect(situation(session)).toMatchObject({ actions: [], forbidden: { shut: ['read', 'bash-test'] } });
+    expect(readSituation(session)).toMatchObject({ actions: [], forbidden: { shut: ['read', 'bash-test'] } });
     expect(promptSection(session)).toContain('0 of 100 steps left');
     clock.advance(31);
     await session.settle();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { quote, readTextCommand } from '../../../src/adapters/core/language/text-command.ts';
+import { quoteWord, readTextCommand } from '../../../src/adapters/core/language/text-command.ts';
 
 describe('a line of an agent', () => {
   it.each<readonly [line: string, read: object | null]>([
@@ -37,7 +37,7 @@ describe('a line of an agent', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1 }), fc.constantFrom('bell', 'whistle'), (message, kind) => {
         fc.pre(message.trim() !== '' && !/\r/.test(message));
-        expect(readTextCommand(`${kind} joe ${quote(message)}`)).toEqual({ kind, to: 'joe', message });
+        expect(readTextCommand(`${kind} joe ${quoteWord(message)}`)).toEqual({ kind, to: 'joe', message });
       }),
       { numRuns: 2_000 },
     );

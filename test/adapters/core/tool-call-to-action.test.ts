@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CLIENT_PROVIDERS, type Provider } from '../../../src/adapters/core/calls/client-tools.ts';
+import { CLIENT_PROVIDERS, type ClientProvider } from '../../../src/adapters/core/calls/client-tools.ts';
 import { claudePluginServerName } from '../../../src/adapters/core/calls/mcp-name.ts';
 import {
   type ActionContext,
@@ -24,7 +24,7 @@ const at = (peripheral: string | null, more: Partial<ActionContext> = {}): Actio
   mode: 'execute',
   ...more,
 });
-const act = (provider: Provider, name: string, input: unknown, context = at('edit')) =>
+const act = (provider: ClientProvider, name: string, input: unknown, context = at('edit')) =>
   toolCallToAction({ provider, name, input }, context);
 const claude = (name: string, input: unknown, context?: ActionContext) => act('claude-code', name, input, context);
 const codex = (name: string, input: unknown, context?: ActionContext) => act('codex', name, input, context);
@@ -391,13 +391,13 @@ describe('the table of client tools', () => {
 
 // The tools that the real programs offered to a model. A new tool is unmapped, and so denied, until the table has it.
 describe('the table of the real clients’ tools', () => {
-  const offered: readonly [Provider, string][] = [
+  const offered: readonly [ClientProvider, string][] = [
     ...'Agent Bash CronCreate CronDelete CronList Edit EnterWorktree ExitWorktree Glob Grep ListAgents Monitor NotebookEdit Read ReportFindings ScheduleWakeup SendMessage Skill Task TaskCreate TaskGet TaskList TaskStop TaskUpdate ToolSearch WebFetch WebSearch Workflow Write'
       .split(' ')
-      .map((name): [Provider, string] => ['claude-code', name]),
+      .map((name): [ClientProvider, string] => ['claude-code', name]),
     ...'exec_command write_stdin request_user_input apply_patch view_image close_agent resume_agent send_input spawn_agent wait_agent get_goal create_goal update_goal tool_search web_search Bash'
       .split(' ')
-      .map((name): [Provider, string] => ['codex', name]),
+      .map((name): [ClientProvider, string] => ['codex', name]),
   ];
   it.each(offered)('has an entry for %s: %s', (provider, name) => {
     const action = act(provider, name, {});

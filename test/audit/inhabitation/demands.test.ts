@@ -4,7 +4,7 @@ import { agentSession } from '../../../src/adapters/core/local-agent-session.ts'
 import { recordTranscript } from '../../../src/adapters/core/transcript/record-transcript.ts';
 import { mentionsName } from '../../../src/audit/inhabitation/context-injection.ts';
 import { judgeInhabitation } from '../../../src/audit/inhabitation/judge-inhabitation.ts';
-import type { Situation, TranscriptItem } from '../../../src/evidence/transcript.ts';
+import type { SituationData, TranscriptItem } from '../../../src/evidence/transcript.ts';
 import { fixtureSpecs, must, stage } from '../../session/sessions.ts';
 import { Items, inhabit, judge } from './inhabited-sessions.ts';
 
@@ -36,8 +36,10 @@ const inserting = (index: number, ...more: object[]): TranscriptItem[] =>
   ]);
 /** The answer to the call that entered explore. */
 const entered = callIndex('hop') + 1;
-const situated = (change: Partial<Situation>) =>
-  changing(entered, ({ situation }: { situation: Situation }) => ({ situation: { ...situation, ...change } }));
+const situated = (change: Partial<SituationData>) =>
+  changing(entered, ({ situation }: { situation: SituationData }) => ({
+    situation: { ...situation, ...change },
+  }));
 const reworded = (change: (text: string) => string) =>
   changing(entered, ({ text }: { text: string }) => ({ text: change(text) }));
 

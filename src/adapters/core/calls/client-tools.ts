@@ -1,6 +1,6 @@
-/** The programs whose tool names hopgate knows. `mcp`: any client that only calls tools by MCP names. */
+/** The programs whose tool names hopgate knows; `mcp` is any client that only calls tools by MCP names. */
 export const CLIENT_PROVIDERS = ['claude-code', 'codex', 'mcp'] as const;
-export type Provider = (typeof CLIENT_PROVIDERS)[number];
+export type ClientProvider = (typeof CLIENT_PROVIDERS)[number];
 
 export type ClientToolTranslation =
   /** A hopgate tool does the same. `as` renames the arguments; arguments not named there are kept in `extra`. */
@@ -116,14 +116,14 @@ const CODEX: Table = new Map<string, ClientToolTranslation>([
   ...outside('runs a program outside of any sandbox; run it with the shell tool', 'exec'),
 ]);
 
-const TABLES: { readonly [provider in Provider]: Table } = {
+const TABLES: { readonly [provider in ClientProvider]: Table } = {
   'claude-code': CLAUDE_CODE,
   codex: CODEX,
   mcp: new Map(),
 };
 
 /** The translation of a client's built-in tool; undefined for unknown tools and for MCP tools. */
-export function translateClientTool(provider: Provider, name: string): ClientToolTranslation | undefined {
+export function translateClientTool(provider: ClientProvider, name: string): ClientToolTranslation | undefined {
   const table = TABLES[provider];
   // Codex prefixes some of its tools with a namespace.
   return table.get(name) ?? table.get(name.replace(/^(?:functions|multi_agent_v1)(?:\.|__|\/)/, ''));

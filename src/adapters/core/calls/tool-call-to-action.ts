@@ -4,7 +4,7 @@ import { locatePath } from '../../../gate/scope/locate-path.ts';
 import type { HopOptions, ShortHop } from '../../../session/short-hop.ts';
 import { getOwn } from '../../../spec/names.ts';
 import type { Json } from '../../../spec/types.ts';
-import { type ClientToolTranslation, type Provider, translateClientTool } from './client-tools.ts';
+import { type ClientProvider, type ClientToolTranslation, translateClientTool } from './client-tools.ts';
 import {
   type ModeCallArguments,
   type ModelCallArguments,
@@ -40,8 +40,8 @@ export interface HopgateToolCall {
 /** One file operation or one command of a client's call. */
 export interface ActionStep extends HopgateToolCall {
   /**
-   * `native`: the client may run the step, between `admit` and `conclude`. `contained`: only hopgate's run command may
-   * run it, as a `step`. `hopgate`: the client calls hopgate's own MCP tool, which decides and runs it.
+   * With `native`, the client may run the step, between `admit` and `conclude`. With `contained`, only hopgate's run
+   * command may run it, as a `step`. With `hopgate`, it calls hopgate's own MCP tool, which decides and runs it.
    */
   readonly how: 'native' | 'contained' | 'hopgate';
   /** Arguments for which hopgate's tool has no parameter, such as display options and timeouts. */
@@ -73,7 +73,7 @@ export type ClientAction =
  * // { kind: 'steps', steps: [{ tool: 'read', args: { path: 'src/a.ts' }, how: 'native', … }] }
  */
 export function toolCallToAction(
-  call: { readonly provider: Provider; readonly name: string; readonly input: unknown },
+  call: { readonly provider: ClientProvider; readonly name: string; readonly input: unknown },
   context: ActionContext,
 ): ClientAction {
   const name = typeof call.name === 'string' ? call.name : '';

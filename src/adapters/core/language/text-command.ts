@@ -62,5 +62,5 @@ function readQuoted(text: string): string | { readonly why: string } {
 }
 
 /** Writes a text so that {@link readTextCommand} reads it again. */
-export const quote = (text: string): string =>
+export const quoteWord = (text: string): string =>
   `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;

@@ -1,6 +1,6 @@
 import { mapValues } from '../../../base/map-values.ts';
 import { errorText, shorten } from '../../../base/text.ts';
-import type { Attribution, Situation, TranscriptEvent } from '../../../ports/transcript-sink.ts';
+import type { Attribution, SituationData, TranscriptEvent } from '../../../ports/transcript-sink.ts';
 import { toPlainJson } from '../../../session/convert-input.ts';
 import type { Session } from '../../../session/session.ts';
 import type { Json } from '../../../spec/types.ts';
@@ -34,7 +34,7 @@ export const offeredToolsItem = (tools: readonly string[]): RecordedTranscriptIt
 
 export const deliveredMessageItem = (
   text: string,
-  situation: Situation,
+  situation: SituationData,
   channel = 'prompt',
 ): RecordedTranscriptItem => ({
   kind: 'delivered',
@@ -96,7 +96,7 @@ export interface ToolResultFields {
   readonly code?: string | null;
   readonly text: string;
   /** The agent's situation, if the text describes it; such a text is kept in full. */
-  readonly situation?: Situation | null;
+  readonly situation?: SituationData | null;
   /** The ids of the call's evidence entries; null if they are unknown. */
   readonly evidence?: readonly string[] | null;
 }
@@ -123,7 +123,7 @@ export const isSituationReport = (tool: string, { status, data }: Pick<AgentAnsw
 export const toolAnswerItem = (
   callId: string,
   { status, denial, text }: AgentAnswer,
-  situation: Situation | null,
+  situation: SituationData | null,
   evidence: readonly string[] | null = null,
 ): RecordedTranscriptItem => toolResultItem(callId, { status, code: denial?.code ?? null, text, situation, evidence });
 
@@ -141,12 +141,12 @@ export function situationOfStatus({
   mode,
   backpack,
   available,
-}: Pick<Awaited<ReturnType<AgentSession['status']>>, 'peripheral' | 'mode' | 'backpack' | 'available'>): Situation {
+}: Pick<Awaited<ReturnType<AgentSession['status']>>, 'peripheral' | 'mode' | 'backpack' | 'available'>): SituationData {
   const exits = available.hops.map(({ exit, to }) => ({ exit, to }));
   return { peripheral, mode, state: backpack, tools: available.tools, exits };
 }
 
-export const situationOfSession = (session: Session): Situation =>
+export const transcriptSituation = (session: Session): SituationData =>
   situationOfStatus({ ...session.state, available: session.available() });
 
 /** The model's arguments in the form of the evidence, with long texts cut. */

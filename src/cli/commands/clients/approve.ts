@@ -130,7 +130,7 @@ async function show(io: Io, { pending: { request, root } }: PendingItem): Promis
 
 /** Shows a request, asks the person, and records the answer. Returns yes or no; null if it stays pending. */
 async function askAndAnswer(io: Io, item: PendingItem, options: Options): Promise<TypedAnswer['verdict'] | null> {
-  tokenFor(io, item, options); // a wrong token is reported before the person reads the request
+  tokenFor(io, item, options); // A wrong token is reported before the person reads the request.
   await show(io, item);
   if (item.answer !== null)
     print(io, paint(io, 'yellow', `  ${describeEarlier(item.answer)}; your answer replaces that one`));

@@ -17,7 +17,7 @@ export interface TrajectoryOptions {
   readonly results?: string;
 }
 
-/** `hopgate replay --trajectories`: finds the calls in runs of other agents that the specs would have refused. */
+/** Finds the calls in runs of other agents that the specs would have refused (`hopgate replay --trajectories`). */
 export async function replayTrajectories(io: Io, options: TrajectoryOptions): Promise<void> {
   const folder = resolve(io.cwd, options.trajectories);
   const specs = await loadSpecs(resolveSpecsOption(io, options.specs ?? 'default'));

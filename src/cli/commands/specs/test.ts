@@ -18,7 +18,7 @@ interface Options extends RootOption {
   readonly emit?: string;
   readonly paths?: boolean;
   readonly junit?: string;
-  readonly deaths?: boolean;
+  readonly crashes?: boolean;
 }
 
 export function configureCommand(command: CliCommand, io: Io): void {
@@ -27,10 +27,10 @@ export function configureCommand(command: CliCommand, io: Io): void {
       'Generates tests from the specs and runs them on real sessions with canned tools: every edge, every round trip of a hop, every rule that can refuse, every limit. Compares each answer with a second, independent judgement of the spec. Exit code 1 if they disagree.',
     )
     .argument('[specs]', 'a spec folder or file (default: the one that hopgate.yaml names)')
-    .option('--deaths', 'also kill the writer during each call, on SQLite (slower)')
+    .option('--crashes', 'also crash the writer during each call, on SQLite (slower)')
     .option('--junit <file>', 'write a JUnit report')
     .addOption(
-      new Option('--emit <dir>', 'write the tests as vitest files instead of running them').conflicts('deaths'),
+      new Option('--emit <dir>', 'write the tests as vitest files instead of running them').conflicts('crashes'),
     )
     .addOption(
       new Option('--paths', 'print the path of each test instead of running it; as data with --json').conflicts([
@@ -41,7 +41,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .addOption(rootOption())
     .examples(
       'hopgate test',
-      'hopgate test specs --deaths',
+      'hopgate test specs --crashes',
       'hopgate test --junit report.xml',
       'hopgate test specs --emit test/generated',
       'hopgate test specs --paths --json',
@@ -53,7 +53,7 @@ async function test(io: Io, path: string | undefined, options: Options): Promise
   const root = resolveRootOption(io, options);
   const folder = await chooseSpecsFolder(io, root, path);
   const specs = await loadSpecs(folder);
-  const generated = await generateTests(specs, { deaths: options.deaths ?? false });
+  const generated = await generateTests(specs, { crashes: options.crashes ?? false });
   if (options.paths) return printPaths(io, generated);
   if (options.emit !== undefined) return writeTestFiles(io, generated, folder, resolve(io.cwd, options.emit));
   const results = await runAll(io, generated);

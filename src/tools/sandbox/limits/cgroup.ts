@@ -131,6 +131,6 @@ function removeStale(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = /^hopgate-(\d+)-/.exec(name)?.[1];
     if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
-    valueOr(() => rmdirSync(`${folder}/${name}`), null); // a group in use stays
+    valueOr(() => rmdirSync(`${folder}/${name}`), null); // A group in use stays.
   }
 }

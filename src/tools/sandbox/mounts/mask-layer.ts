@@ -63,9 +63,7 @@ export function makeMaskLayer(root: string, files: readonly MaskLayerFile[]): st
     return folder;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
-    throw new LayoutError(`cannot write the covers of masked files: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new LayoutError(`cannot write the covers of masked files: ${(error as Error).message}`, { cause: error });
   }
 }
 

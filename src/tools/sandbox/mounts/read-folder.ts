@@ -32,7 +32,7 @@ export function isUnlistableFolder(path: string): boolean {
 /** A folder, and its state before its entries were read. */
 export interface FolderState {
   readonly path: string;
-  /** The folder's state, different after each change of its entries; null if the next change might leave it equal. */
+  /** The folder's state, which differs after each change of its entries; null if the folder has just changed. */
   readonly stamp: bigint | null;
 }
 

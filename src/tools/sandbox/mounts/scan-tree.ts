@@ -11,10 +11,10 @@ import { fileStateStamp, makeCertificateTest } from './certificates.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
 import { folderStateStamp, isUnlistableFolder, readFolder } from './read-folder.ts';
 import {
-  folderToSearchCached,
   type MaskedSearchResult,
   type MutableLists,
   searchMaskedPaths,
+  startOfCachedSearch,
 } from './search-masked-paths.ts';
 import type { RepositoryFolders } from './writable-git.ts';
 
@@ -85,7 +85,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
       if (isOpen && !free && !entry.isSymbolicLink()) found.protectedPaths.push(path);
       if (entry.name === '.git' && entry.isFile()) found.gitFiles.push(path);
       if (!entry.isDirectory()) continue;
-      const cached = folderToSearchCached(path, entry.name, isGit);
+      const cached = startOfCachedSearch(path, entry.name, isGit);
       if (cached) addFound(searchMaskedPaths(root, cached, masks, masked));
       else walk(path, free);
     }

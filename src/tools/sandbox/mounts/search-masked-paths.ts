@@ -14,8 +14,9 @@ interface Hit {
 }
 
 /**
- * The meaning of the names in a folder. `objects`: git's objects. `branches`: branch names, such as `secrets/a` in
- * git's `refs` and `logs`. Of these, only a name that begins with a dot can be masked, because no branch begins so.
+ * The meaning of the names in a folder: `objects` are git's objects; `branches` are branch names, such as `secrets/a`
+ * in git's `refs` and `logs`. Of the latter, only a name that begins with a dot can be masked, because no branch begins
+ * so.
  */
 type Names = 'paths' | 'objects' | 'branches';
 
@@ -53,9 +54,9 @@ const NAMES_IN_GIT: { readonly [name: string]: Names } = { objects: 'objects', r
 /**
  * The start of a cached search, for a folder that may contain thousands of folders that rarely change: `node_modules`,
  * and git's folders of objects and refs. Null for any other folder.
- * @param inGit the folder lies in a git folder
+ * @param inGit true if the folder lies in a git folder
  */
-export function folderToSearchCached(path: string, name: string, inGit: boolean): CachedFolder | null {
+export function startOfCachedSearch(path: string, name: string, inGit: boolean): CachedFolder | null {
   if (inGit && isFolderOfGitItself(name)) return { path, names: NAMES_IN_GIT[name] ?? 'paths' };
   return name === 'node_modules' ? { path, names: 'paths' } : null;
 }
@@ -117,7 +118,7 @@ function listFolder(
     else if (isHidden || (isGit && isGitCredential(entry.name))) hits.push({ path: inner, entry });
     else if (entry.isDirectory())
       folders.push(
-        (isGit ? folderToSearchCached(inner, entry.name, true) : null) ?? {
+        (isGit ? startOfCachedSearch(inner, entry.name, true) : null) ?? {
           path: inner,
           names: names === 'branches' && !isGit ? 'branches' : 'paths',
         },

@@ -24,7 +24,7 @@ interface JobContext {
 }
 const jobContexts = new WeakMap<BackgroundJob, JobContext>();
 
-/** `bash-background`: starts a command on a throwaway overlay, reads its output, or stops it. The visit ends it. */
+/** Runs `bash-background`: starts a command on a throwaway overlay, reads its output, or stops it. */
 export async function runBackgroundTool(context: ShellContext, jobs: SessionJobs): Promise<ToolReport | ToolStop> {
   const { args, sessionId, signal } = context.call;
   const { command, job: id, wait = 0, stop = false } = args;

@@ -48,7 +48,7 @@ export interface SessionReplay {
  * Repeats every decision of a session under another spec set and config. Each is judged on the recorded history,
  * whatever the other specs would have decided before. A given approval counts as given.
  * @param pinned the session's own spec set and config
- * @param getBlob reads a large argument that was stored as a blob, for rules that judge it; without it, it is empty
+ * @param getBlob reads a large argument that was stored as a blob; without this function, rules judge an empty value
  * @param other the spec set and config to decide by instead; if equal, nothing changes
  * @throws FoldError if the evidence contains a move that its own spec does not have: verify it first.
  */

@@ -49,7 +49,7 @@ const ECOSYSTEMS: { readonly [file: string]: readonly string[] } = {
 export interface ProposedPrograms {
   /** Programs of the repository's ecosystems, and programs with which a line of its scripts begins. */
   readonly certain: readonly string[];
-  /** Programs whose names occur anywhere else in its Makefile or package.json. */
+  /** Programs whose names occur in the other lines of its Makefile or package.json. */
   readonly possible: readonly string[];
 }
 

@@ -49,7 +49,8 @@ interface Forgery extends Row {
   /** True to put back the kept state of the session before its last entry. */
   readonly isFoldOlder?: true;
   readonly drafts?: (drafts: EntryDraft[]) => EntryDraft[];
-  readonly bytes?: (all: Buffer) => void;
+  /** Returns the bytes of the forged file. */
+  readonly bytes?: (all: Buffer) => Buffer;
 }
 
 type Fields = { readonly [field: string]: Json };
@@ -113,6 +114,11 @@ export const FORGERIES: readonly Forgery[] = [
     what: 'a large result is removed',
     sql: 'DELETE FROM blobs WHERE hash IN (SELECT hash FROM blob_references)',
     found: ['chain'],
+  },
+  {
+    what: 'a large result is another',
+    sql: "UPDATE blobs SET bytes = x'00' WHERE hash IN (SELECT hash FROM blob_references)",
+    found: ['store', 'chain'],
   },
   {
     what: 'an unused blob is added',
@@ -288,6 +294,11 @@ export const FORGERIES: readonly Forgery[] = [
     found: [],
     note: 'the same as a lease that is removed or released: its writer takes it again, or learns that another one wrote meanwhile',
   },
+  {
+    what: 'the body of the end of a visit is erased',
+    sql: "UPDATE entries SET body = NULL WHERE body ->> '$.event' = 'stop'; DELETE FROM folds",
+    found: ['gap'],
+  },
   { what: 'a body is erased', sql: 'UPDATE entries SET body = NULL WHERE seq = 3', found: ['gap'] },
   {
     what: 'a body is erased, and the session is said to have no pinned spec',
@@ -310,6 +321,33 @@ export const FORGERIES: readonly Forgery[] = [
     found: [],
     note: 'ephemeral entries are outside of every chain, so nothing authenticates them',
   },
+  {
+    what: 'an ephemeral entry is removed that belongs to no message',
+    sql: "DELETE FROM ephemeral WHERE id = 'e-0'",
+    found: [],
+    note: 'ephemeral entries are outside of every chain, so nothing authenticates them',
+  },
+  {
+    what: 'a line of the operator log, a wait or an address is removed or added',
+    sql: "DELETE FROM notes; DELETE FROM waits; DELETE FROM nodes; INSERT INTO people VALUES ('bob')",
+    found: [],
+    note: 'none of them is evidence',
+  },
+  {
+    what: 'the last number that an ephemeral entry got is another',
+    sql: 'UPDATE sqlite_sequence SET seq = 0',
+    found: [],
+    note: 'no entry shows the number',
+  },
+  {
+    what: 'the size of the pages is another',
+    sql: 'PRAGMA journal_mode = DELETE; PRAGMA page_size = 8192; VACUUM',
+    found: [],
+    note: 'the content is the same',
+  },
+  { what: 'the version of the schema is another', sql: 'PRAGMA user_version = 9', found: ['error'] },
+  { what: 'the file is emptied or removed', bytes: () => Buffer.alloc(0), found: ['seal'] },
+  { what: 'the file is another database', bytes: (all) => Buffer.alloc(all.length, 'x'), found: ['error'] },
   { what: 'an index is removed', sql: 'DROP INDEX entries_late', found: ['store'] },
   {
     what: 'a table has another constraint',

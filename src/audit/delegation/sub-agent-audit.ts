@@ -1,5 +1,6 @@
 import { type DelegationBody, type SessionOpenBody, toBody } from '../../evidence/bodies.ts';
-import type { Entry, StoredEntry } from '../../evidence/entry.ts';
+import { unreadableEntryProblem } from '../../evidence/chain.ts';
+import { EMPTY_CHAIN, type Entry, type StoredEntry } from '../../evidence/entry.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { AuditedPin } from '../rules/audit-state.ts';
 import { isSameJson } from '../rules/compare-json.ts';
@@ -52,8 +53,15 @@ export class SubAgentAudit {
 
   async judge(find: FindSessionById): Promise<FoundSession> {
     const found: FoundSession = { violations: [], gaps: [] };
-    if (this.#opened) await this.#judgeParent(this.#opened, find, found);
-    for (const delegation of this.#delegations) await this.#judgeChild(delegation, find, found);
+    const orGap = async ({ entry }: { readonly entry: EntryReference }, judgement: Promise<void>): Promise<void> => {
+      // The other session's own verification reports an entry that cannot be read.
+      await judgement.catch((error) => {
+        const { message } = unreadableEntryProblem(EMPTY_CHAIN, error);
+        found.gaps.push(gap(entry, `the other session cannot be compared: ${message}`));
+      });
+    };
+    if (this.#opened) await orGap(this.#opened, this.#judgeParent(this.#opened, find, found));
+    for (const delegation of this.#delegations) await orGap(delegation, this.#judgeChild(delegation, find, found));
     return found;
   }
 
@@ -65,8 +73,9 @@ export class SubAgentAudit {
       found.gaps.push(gap(entry, `the session that started this one is not available: ${parent ?? 'none'}`));
       return;
     }
-    for await (const { entry: other } of parentSession.entries) {
+    for await (const { entry: other, body: bytes } of parentSession.entries) {
       if (other.id !== delegation) continue;
+      if (bytes === null) return void found.gaps.push(gap(entry, `session ${parent} has erased the delegation`));
       const recorded = parseEntryBody(other.body);
       if (recorded?.event === 'delegation' && recorded.session === entry.sessionId) {
         judgePin(entry, recorded, other.mode, { parent: parentSession.pinned, child: this.#pinned }, found);
@@ -84,7 +93,8 @@ export class SubAgentAudit {
       found.gaps.push(gap(entry, `the sub-agent's session ${body.session} is not available, or never began`));
       return;
     }
-    for await (const { entry: first } of child.entries) {
+    for await (const { entry: first, body: bytes } of child.entries) {
+      if (bytes === null) return void found.gaps.push(gap(entry, `the sub-agent's session ${body.session} was erased`));
       const opened = parseEntryBody(first.body);
       const isSubAgent =
         opened?.event === 'session-open' && opened.parent === entry.sessionId && opened.delegation === entry.id;

@@ -51,7 +51,7 @@ export class ApprovalAudit {
     const { id } = this.#waiting.record;
     this.#waiting = null;
     const message = `approval ${id} was not used by the next entry`;
-    this.#report.violation('approval', 'the entry after an approval must use it', message);
+    this.#report.violation('approval', 'the entry after an approval must use it', message, NEEDS_HISTORY);
   }
 
   discard(): void {

@@ -89,7 +89,12 @@ export function checkHop(body: HopBody, { state, report, approvals, at, shownId 
   const { leaving } = state;
   const { from, exit: name, to, reason, by } = body;
   if (!leaving) {
-    report.violation('lifecycle', 'a stop must come before a hop', `the hop from ${from} has no stop before it`);
+    report.violation(
+      'lifecycle',
+      'a stop must come before a hop',
+      `the hop from ${from} has no stop before it`,
+      NEEDS_HISTORY,
+    );
     approvals.discard();
     return;
   }

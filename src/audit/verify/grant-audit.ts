@@ -36,6 +36,7 @@ export class GrantAudit {
       this.#violation(
         'the first approval under a grant must follow it',
         `grant ${this.#unapproved} is not followed by its first approval`,
+        NEEDS_HISTORY,
       );
       this.#unapproved = null;
     }

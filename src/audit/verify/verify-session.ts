@@ -152,9 +152,11 @@ async function checkBlob(
   getBlob: NonNullable<VerifyOptions['getBlob']>,
   chain: ChainProblem[],
 ): Promise<void> {
-  const bytes = await getBlob(name);
+  // A store throws for a blob that was changed.
+  const bytes = await getBlob(name).catch((error: Error) => error);
   const { seq, id } = entry;
-  if (bytes === null) chain.push({ seq, id, rule: 'body', message: `blob ${name}, which holds a part of it, is gone` });
-  else if (hash('sha256', bytes) !== name)
-    chain.push({ seq, id, rule: 'body', message: `blob ${name}, which holds a part of it, was changed` });
+  const problem =
+    bytes === null ? 'is gone' : bytes instanceof Error ? `cannot be read: ${bytes.message}` : 'was changed';
+  if (!(bytes instanceof Uint8Array) || hash('sha256', bytes) !== name)
+    chain.push({ seq, id, rule: 'body', message: `blob ${name}, which holds a part of it, ${problem}` });
 }

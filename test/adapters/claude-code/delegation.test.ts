@@ -5,6 +5,7 @@ import type { SessionVerification } from '../../../src/audit/verify/verify-sessi
 import { verifySession } from '../../../src/audit/verify/verify-session.ts';
 import { carryOutSessionRequest } from '../../../src/daemon/session-request.ts';
 import { toBody } from '../../../src/evidence/bodies.ts';
+import { ChainError } from '../../../src/evidence/chain.ts';
 import type { StoredEntry } from '../../../src/evidence/entry.ts';
 import { stateDir } from '../../../src/project/state-dir.ts';
 import { trustCurrentConfig } from '../../../src/project/trust.ts';
@@ -67,28 +68,32 @@ const start = (type: string) =>
 const write = (path: string, fields: object) =>
   world.call('Write', { file_path: world.path(path), content: 'two\n' }, { ...fields });
 
-/** The verdicts of all sessions, each compared with the others; `change` alters the entries that are read. */
+/**
+ * The verdicts of all sessions, each compared with the others. `change` alters the entries that are read, `changeOthers`
+ * those of a session that another one is compared with.
+ */
 async function verdicts(
   change: (stored: StoredEntry) => StoredEntry = (stored) => stored,
+  changeOthers = change,
 ): Promise<readonly SessionVerification[]> {
   const store = sqliteStore(`${stateDir(world.root, world.env)}/evidence.db`);
   try {
-    const read = async (id: string) => {
+    const read = async (id: string, alter: typeof change) => {
       const entries: StoredEntry[] = [];
-      for await (const stored of store.entries(id)) entries.push(change(stored));
+      for await (const stored of store.entries(id)) entries.push(alter(stored));
       return entries;
     };
     const all = await store.sessions();
-    const other = async (id: string) => {
+    const other = async (id: string, alter = changeOthers) => {
       const summary = all.find(({ sessionId }) => sessionId === id);
       if (!summary) return null;
       const pinned = JSON.parse(new TextDecoder().decode((await store.getBlob(summary.pin))!)) as SessionPin;
-      return { pinned, entries: await read(id) };
+      return { pinned, entries: await read(id, alter) };
     };
     return await Promise.all(
       all.map(async ({ sessionId }) => {
-        const { pinned, entries } = (await other(sessionId))!;
-        return verifySession(sessionId, pinned, entries, { find: other });
+        const { pinned, entries } = (await other(sessionId, change))!;
+        return verifySession(sessionId, pinned, entries, { find: (id) => other(id) });
       }),
     );
   } finally {
@@ -230,6 +235,23 @@ describe('the audit of a sub-agent', () => {
       ]),
     );
     expect(child).toBeTypeOf('string');
+  });
+
+  it('lists a gap if the other session was erased or cannot be read', async () => {
+    const erased = (stored: StoredEntry): StoredEntry => ({
+      ...stored,
+      entry: { ...stored.entry, body: null },
+      body: null,
+    });
+    const unreadable = (): never => {
+      throw new ChainError('not JSON');
+    };
+    for (const change of [erased, unreadable]) {
+      const own = await verdicts();
+      const others = await verdicts((stored) => stored, change);
+      expect(others.map(({ ok }) => ok)).toEqual(own.map(({ ok }) => ok));
+      expect(others.map(({ audit }) => audit.counts.gaps)).toEqual(own.map(({ audit }) => audit.counts.gaps + 1));
+    }
   });
 
   it('finds a sub-agent that has more tools or scope than its delegation allows', async () => {

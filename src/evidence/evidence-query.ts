@@ -28,6 +28,8 @@ export interface EvidenceQuery {
   readonly before?: string;
   /** Also finds ephemeral entries; default false. */
   readonly ephemeral?: boolean;
+  /** True to leave out entries that cannot be read, which otherwise fail the query; {@link QueryPage} counts them. */
+  readonly skipUnreadable?: boolean;
   /** The entries of one page: 1 to {@link MAX_QUERY_LIMIT}; default 100. */
   readonly limit?: number;
   /** The cursor: the `next` of the previous page of the same query. */
@@ -46,6 +48,8 @@ export interface QueryPage {
   readonly entries: readonly FoundEntry[];
   /** Cursor for the next page, to be passed as `after`; null on the last page. */
   readonly next: string | null;
+  /** The number of entries that this page left out, because they cannot be read. */
+  readonly unreadable: number;
 }
 
 export const MAX_QUERY_LIMIT = 1000;
@@ -102,6 +106,7 @@ const querySchema = lazySchema((z) => {
     since: Instant.optional(),
     before: Instant.optional(),
     ephemeral: z.boolean().optional(),
+    skipUnreadable: z.boolean().optional(),
     limit: z.int().min(1).max(MAX_QUERY_LIMIT).optional(),
     after: z.string().regex(CURSOR, 'is not a cursor; give the "next" of an earlier page').optional(),
   });
@@ -154,18 +159,19 @@ export function matchesQuery(query: ValidatedQuery, entry: EntryDraft): boolean 
   );
 }
 
-/** An entry that a query found, and its position in the results. */
-export interface PositionedEntry {
+/** An entry that a query found, and its position in the results; null if it cannot be read. */
+export interface PositionedEntry<Found extends FoundEntry | null = FoundEntry> {
   readonly position: QueryPosition;
-  readonly found: FoundEntry;
+  readonly found: Found;
 }
 
 /** Cuts sorted results to one page and adds the cursor of the next. */
-export function cutToPage(query: ValidatedQuery, results: readonly PositionedEntry[]): QueryPage {
+export function cutToPage(query: ValidatedQuery, results: readonly PositionedEntry<FoundEntry | null>[]): QueryPage {
   const page = results.slice(0, query.limit);
   const last = page.at(-1);
   return {
-    entries: page.map(({ found }) => found),
+    entries: page.flatMap(({ found }) => found ?? []),
+    unreadable: page.filter(({ found }) => found === null).length,
     next: last === undefined || results.length <= query.limit ? null : encodeCursor(last.position),
   };
 }

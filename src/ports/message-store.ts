@@ -94,8 +94,11 @@ export interface MessageStore {
   answerTo(id: string): Promise<Message | null>;
   /** Records a receipt. Returns false, and records nothing, if the message has this state or a later one. */
   mark(id: string, state: ReceiptState): Promise<boolean>;
-  /** The receipts of the messages that an address sent; `after` is the position of the last receipt that is known. */
-  receipts(sender: string, after: number): Promise<readonly Receipt[]>;
+  /**
+   * The receipts of the messages that an address sent, or of one of them; `after` is the position of the last receipt
+   * that is known.
+   */
+  receipts(sender: string, after: number, message?: string): Promise<readonly Receipt[]>;
   /** True if `inbox` or `receipts` would return anything after these positions. Fast: each step calls it. */
   hasNews(address: string, after: { readonly seq: number; readonly receipt: number }): Promise<boolean>;
   /** Blocks a waiter, unless that would close a circle of waits: then returns the circle and blocks nobody. Atomic. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { getOrInsert } from '../base/get-or-insert.ts';
 import { type Env, userStateFolder } from '../base/user-folders.ts';
 import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
-import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
+import { type EvidenceStore, type SessionSummary, StoreError } from '../ports/evidence-store.ts';
 import { evidenceFileIn } from '../project/state-dir.ts';
 import { readSessionOpenBody, readStoredPin, type SessionPin } from '../session/pin.ts';
 import { type ArrivalOrder, openArrivalOrder } from '../stores/arrival-order.ts';
@@ -108,12 +108,14 @@ export class EvidenceOfAllRepositories {
     throw unknownSessionError(sessionId);
   }
 
-  /** The root of a session's repository; null for an erased session, and for evidence that another program recorded. */
+  /** The root of a session's repository; null for an erased or unreadable session, and for one of another program. */
   async rootOf(sessionId: string): Promise<string | null> {
     const known = this.#roots.get(sessionId);
     if (known !== undefined) return known;
     const { store, key } = await this.repositoryOf(sessionId);
-    const opened = await readSessionOpenBody(store, sessionId);
+    // A first entry that cannot be read must not hide the other sessions.
+    const opened = await readSessionOpenBody(store, sessionId).catch((error: Error) => error);
+    if (opened instanceof Error) return null;
     // A state folder is named after its root; evidence that names another root does not belong to it.
     const root = opened && keyOf(opened.root) === key ? opened.root : null;
     this.#roots.set(sessionId, root);
@@ -175,6 +177,26 @@ export class EvidenceOfAllRepositories {
     }
     this.#open.clear();
   }
+}
+
+/** Reads sessions; `unreadable` lists those with an entry that cannot be read. */
+export async function readEachSession<T>(
+  sessions: readonly LocatedSession[],
+  read: (session: LocatedSession) => Promise<T>,
+): Promise<{ readonly found: readonly T[]; readonly unreadable: readonly string[] }> {
+  const unreadable: string[] = [];
+  const found = await Promise.all(
+    sessions.map(async (session) => {
+      try {
+        return [await read(session)];
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error;
+        unreadable.push(session.summary.sessionId);
+        return [];
+      }
+    }),
+  );
+  return { found: found.flat(), unreadable };
 }
 
 const keyOf = (root: string): string => hash('sha256', root).slice(0, 16);

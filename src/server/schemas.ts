@@ -21,6 +21,12 @@ export const PrincipalSchema = z
   .enum(['agent', 'operator'])
   .describe('The principal of the request. Only the operator may name "operator".');
 
+export const UnreadableEntriesSchema = z
+  .int()
+  .describe('How many entries are left out because they cannot be read; `hopgate verify` names them.');
+export const UnreadableSessionsSchema = z
+  .array(z.string())
+  .describe('The sessions that are left out because an entry cannot be read; `hopgate verify` names it.');
 export const PageLimitSchema = z.coerce.number().int().min(1).max(MAX_QUERY_LIMIT);
 export const EntrySeqSchema = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 

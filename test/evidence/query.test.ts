@@ -159,8 +159,8 @@ describe('the answer to a query', () => {
   it('is cut to the limit, with a cursor only if more follow', () => {
     const found = [3, 2, 1].map((at) => ({ position: { at, ephemeral: false, nth: at }, found: at as never }));
     const page = (limit: number, of = found) => cutToPage(validateQuery({ limit }), of);
-    expect(page(2)).toEqual({ entries: [3, 2], next: '2.0.2' });
-    expect(page(3)).toEqual({ entries: [3, 2, 1], next: null });
-    expect(page(2, [])).toEqual({ entries: [], next: null });
+    expect(page(2)).toEqual({ entries: [3, 2], next: '2.0.2', unreadable: 0 });
+    expect(page(3)).toEqual({ entries: [3, 2, 1], next: null, unreadable: 0 });
+    expect(page(2, [])).toEqual({ entries: [], next: null, unreadable: 0 });
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { sessionsWithGrants } from '../operator/support.ts';
 import { serveWorld } from './serve-world.ts';
 
 describe('a session over HTTP', () => {
@@ -58,6 +59,25 @@ describe('a session over HTTP', () => {
     const done = await served.ask(`POST /v1/sessions/${id}/reflect`, { token, body: { ...body, review } });
     expect(done.json).toMatchObject({ ok: true, to: 'reflect' });
     expect(done.json.fruit.par.what_went_well).toContain('it was short');
+  });
+
+  it('hides no other session if one of its entries cannot be read', async () => {
+    const served = await serveWorld();
+    const { ids } = await sessionsWithGrants(served, (db, first) =>
+      db.prepare("UPDATE entries SET body = '{' WHERE session_id = ? AND seq = 0").run(first),
+    );
+    const { json: listed } = await served.ask('GET /v1/sessions');
+    expect(listed.sessions).toMatchObject([
+      { session: ids[1], root: served.root },
+      { session: ids[0], root: null },
+    ]);
+    const { json: found } = await served.ask('GET /v1/evidence');
+    expect(found.unreadable).toBe(1);
+    expect(found.entries.at(-1)).toMatchObject({ sessionId: ids[0], seq: 1 });
+    expect((await served.ask('GET /v1/pars')).json.unreadable).toEqual([ids[0]]);
+    const { json: threads } = await served.ask('GET /v1/threads');
+    expect(threads).toMatchObject({ threads: [{ session: ids[1] }], unreadable: [ids[0]] });
+    expect((await served.ask('GET /v1/inbox?as=operator')).status).toBe(200);
   });
 
   it('is read while another process writes it', async () => {

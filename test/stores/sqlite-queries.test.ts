@@ -160,5 +160,7 @@ it('an entry whose index columns differ from its bytes counts as damaged', async
     code: 'store-failed',
     message: expect.stringMatching(/damaged/),
   });
+  const { entries, unreadable } = await store.query({ sessionId: 's-1', author: 'agent-2', skipUnreadable: true });
+  expect([entries, unreadable]).toEqual([[], 1]);
   await store.close();
 });

@@ -98,6 +98,16 @@ describe('group commit', () => {
   });
 });
 
+it('a session whose labels are altered hides no other session', async () => {
+  const store = sqliteStore(file);
+  await store.append(await store.acquire('s-1', 'w-1', 60_000), EMPTY_CHAIN, conversation('s-1', 1));
+  const db = new DatabaseSync(file);
+  db.exec('UPDATE sessions SET archived = 9223372036854775807, closed = 9223372036854775807');
+  db.close();
+  expect(await store.sessions()).toMatchObject([{ sessionId: 's-1', archived: false, closed: false }]);
+  await store.close();
+});
+
 describe('several processes on one file', () => {
   it('write their sessions in turn, and a session that both want goes to one process', {
     timeout: 60_000,

@@ -29,7 +29,7 @@ export const unknownMessageError = (id: string): ApiError =>
 
 /** A message with its receipts and its first answer. */
 export async function readMessageWithReceipts(messages: MessageStore, message: Message) {
-  const receipts = (await messages.receipts(message.from, 0)).filter((each) => each.message === message.id);
+  const receipts = await messages.receipts(message.from, 0, message.id);
   return {
     message,
     receipts: receipts.map(({ state, at }) => ({ state, at })),

@@ -9,9 +9,10 @@ import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { appendDrafts } from '../../session/append-drafts.ts';
 import { makeTimeOrderedId } from '../../stores/time-ordered-id.ts';
 import { ROLES_THAT_READ_ALL, ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
+import { readEachSession } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { InstantSchema, JsonFieldsSchema, NameSchema, PageLimitSchema } from '../schemas.ts';
+import { InstantSchema, JsonFieldsSchema, NameSchema, PageLimitSchema, UnreadableSessionsSchema } from '../schemas.ts';
 
 const ActivityEvent = JsonFieldsSchema.describe('An event of a MUSN activity log: `event/type`, `agent`, …');
 
@@ -110,12 +111,14 @@ const aggregate = defineRoute('GET /v1/pars', {
     well: z.array(JsonFieldsSchema),
     suggestions: z.array(JsonFieldsSchema),
     patterns: z.array(JsonFieldsSchema),
+    unreadable: UnreadableSessionsSchema,
   }),
   run: async ({ query: { root, since }, services: { allEvidence } }) => {
-    const found: Par[] = [];
-    for (const { repository, summary } of await allEvidence.sessions(root))
-      if (summary.lastAt >= (since ?? '')) found.push(...(await parsOf(repository.store, summary.sessionId, since)));
-    return summariseReviews(found);
+    const sessions = (await allEvidence.sessions(root)).filter(({ summary }) => summary.lastAt >= (since ?? ''));
+    const { found, unreadable } = await readEachSession(sessions, ({ repository: { store }, summary }) =>
+      parsOf(store, summary.sessionId, since),
+    );
+    return { ...summariseReviews(found.flat()), unreadable };
   },
 });
 

@@ -3,6 +3,7 @@ import { CLAIM_TYPES, EVIDENCE_TYPES, SUBJECT_TYPES } from '../../evidence/entry
 import type { EvidenceQuery, FoundEntry } from '../../evidence/evidence-query.ts';
 import { buildThread, type Thread } from '../../evidence/threads.ts';
 import { ROLES_THAT_READ_ALL, ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
+import { readEachSession } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import {
@@ -12,6 +13,8 @@ import {
   JsonFieldsSchema,
   NameSchema,
   PageLimitSchema,
+  UnreadableEntriesSchema,
+  UnreadableSessionsSchema,
 } from '../schemas.ts';
 import { queryAllRepositories } from './query-all.ts';
 
@@ -63,7 +66,11 @@ const query = defineRoute('GET /v1/evidence', {
   summary: 'A search over all sessions, or one; the newest entries come first.',
   for: ROLES_THAT_READ_ALL,
   query: z.strictObject({ ...Filters, session: NameSchema.optional(), root: NameSchema.optional() }),
-  answer: z.object({ entries: z.array(EntrySchema), next: z.string().nullable() }),
+  answer: z.object({
+    entries: z.array(EntrySchema),
+    next: z.string().nullable(),
+    unreadable: UnreadableEntriesSchema,
+  }),
   run: async ({ query: asked, services: { allEvidence } }) => {
     const { session, root, tag, subjectType, subjectId, ephemeral, after, ...filters } = asked;
     if ((subjectType === undefined) !== (subjectId === undefined))
@@ -79,7 +86,7 @@ const query = defineRoute('GET /v1/evidence', {
     const repositories =
       session === undefined ? allEvidence.repositoriesOf(root) : [await allEvidence.repositoryOf(session)];
     const page = await queryAllRepositories(repositories, search, filters.limit, after);
-    return { entries: page.entries.map(({ entry }) => entry), next: page.next };
+    return { ...page, entries: page.entries.map(({ entry }) => entry) };
   },
 });
 
@@ -160,19 +167,19 @@ const threads = defineRoute('GET /v1/threads', {
     threads: z.array(
       z.object({ session: z.string(), status: z.string(), count: z.int(), participants: z.array(z.string()) }),
     ),
+    unreadable: UnreadableSessionsSchema,
   }),
   run: async ({ query: { root, limit }, services: { allEvidence } }) => {
     const sessions = (await allEvidence.sessions(root)).slice(0, limit);
-    const found = await Promise.all(
-      sessions.map(async ({ repository: { store }, summary: { sessionId } }) => {
-        const entries = await Array.fromAsync(store.entries(sessionId), ({ entry }) => entry);
-        const one = buildThread(entries, { type: 'session', id: sessionId }, { now: Date.now() });
-        return one
-          ? [{ session: sessionId, status: one.status, count: one.count, participants: one.participants }]
-          : [];
-      }),
+    const { found, unreadable } = await readEachSession(sessions, async ({ repository: { store }, summary }) => {
+      const { sessionId } = summary;
+      const entries = await Array.fromAsync(store.entries(sessionId), ({ entry }) => entry);
+      return buildThread(entries, { type: 'session', id: sessionId }, { now: Date.now() });
+    });
+    const threads = found.flatMap((one) =>
+      one ? [{ session: one.subject.id, status: one.status, count: one.count, participants: one.participants }] : [],
     );
-    return { threads: found.flat() };
+    return { threads, unreadable };
   },
 });
 

@@ -6,7 +6,7 @@ import { ApiError } from '../api-error.ts';
 /** The cursor of a search in each repository; null if it has no more results. */
 type Cursors = { readonly [key: string]: string | null };
 
-/** One page of a search over several repositories, newest first. */
+/** One page of a search over several repositories, newest first, without the entries that cannot be read. */
 export async function queryAllRepositories(
   repositories: readonly RepositoryEvidence[],
   search: EvidenceQuery,
@@ -17,10 +17,10 @@ export async function queryAllRepositories(
   const pages = await Promise.all(
     repositories.map(async ({ key, store }) => {
       const from = Object.hasOwn(cursors, key) ? cursors[key]! : undefined;
-      const query = { ...search, limit, ...(from === undefined ? {} : { after: from }) };
-      if (from === null) return { key, store, query, found: [] as readonly FoundEntry[], next: null };
+      const query = { ...search, limit, skipUnreadable: true, ...(from === undefined ? {} : { after: from }) };
+      if (from === null) return { key, store, query, found: [] as readonly FoundEntry[], next: null, unreadable: 0 };
       const page = await store.query(query);
-      return { key, store, query, found: page.entries, next: page.next };
+      return { key, store, query, found: page.entries, next: page.next, unreadable: page.unreadable };
     }),
   );
   const all = pages.flatMap(({ key, found }) => found.map((one, index) => ({ key, index, one })));
@@ -35,6 +35,7 @@ export async function queryAllRepositories(
   const isLast = all.length === taken.length && pages.every(({ next: one }) => one === null);
   return {
     entries: taken.map(({ one }) => one),
+    unreadable: pages.reduce((sum, { unreadable }) => sum + unreadable, 0),
     next: isLast ? null : Buffer.from(JSON.stringify(next)).toString('base64url'),
   };
 }

@@ -1,6 +1,7 @@
 import {
   cutToPage,
   type EvidenceQuery,
+  type FoundEntry,
   matchesQuery,
   type PositionedEntry,
   QueryError,
@@ -30,11 +31,16 @@ export function parseOlderThan(store: string, olderThan: string): number {
 }
 
 /** Cuts the found entries to a page. Throws if the bytes of an entry contradict the index by which it was found. */
-export function toQueryPage(store: string, query: ValidatedQuery, results: readonly PositionedEntry[]): QueryPage {
-  for (const { found } of results) {
-    if (matchesQuery(query, found.entry)) continue;
+export function toQueryPage(
+  store: string,
+  query: ValidatedQuery,
+  results: readonly PositionedEntry<FoundEntry | null>[],
+): QueryPage {
+  const checked = results.map(({ position, found }) => {
+    if (found === null || matchesQuery(query, found.entry)) return { position, found };
+    if (query.skipUnreadable) return { position, found: null };
     const message = `the index of entry ${found.entry.id} contradicts its stored bytes. The store is damaged: copy its files, then run "hopgate verify".`;
     throw storeError(store, 'store-failed', message);
-  }
-  return cutToPage(query, results);
+  });
+  return cutToPage(query, checked);
 }

@@ -53,7 +53,8 @@ const SQL = {
   answer: `SELECT ${COLUMNS} FROM messages WHERE ref = ? AND act = 'answer' ORDER BY nth LIMIT 1`,
   mark: 'UPDATE messages SET state = ? WHERE id = ?',
   addReceipt: 'INSERT INTO receipts (sender, message, state, at) VALUES (?, ?, ?, ?)',
-  receipts: 'SELECT nth, message, state, at FROM receipts WHERE sender = ? AND nth > ? ORDER BY nth',
+  receipts:
+    'SELECT nth, message, state, at FROM receipts WHERE sender = ? AND nth > ? AND message = coalesce(?, message) ORDER BY nth',
   news: `SELECT EXISTS (SELECT 1 FROM messages WHERE recipient = ? AND seq > ?)
     OR EXISTS (SELECT 1 FROM receipts WHERE sender = ? AND nth > ?) AS news`,
   waits: 'SELECT id, waiter, target, until, holder FROM waits WHERE until > ?',
@@ -154,8 +155,8 @@ export function sqliteMessages(
         sql.addReceipt.run(message.from, id, state, new Date(now).toISOString());
         return true;
       }),
-    receipts: async (sender, after) =>
-      read(() => sql.receipts.all(sender, after).map((each) => ({ ...each }) as unknown as Receipt)),
+    receipts: async (sender, after, message) =>
+      read(() => sql.receipts.all(sender, after, message ?? null).map((each) => ({ ...each }) as unknown as Receipt)),
     hasNews: async (address, after) =>
       read(() => {
         if (quiet.knows(address, after)) return false;

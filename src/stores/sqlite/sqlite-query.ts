@@ -1,11 +1,17 @@
+import { valueOr } from '../../base/value-or.ts';
 import type { StoredBytes } from '../../evidence/chain.ts';
 import type { Subject } from '../../evidence/entry.ts';
-import { compareByNewest, type PositionedEntry, type ValidatedQuery } from '../../evidence/evidence-query.ts';
+import {
+  compareByNewest,
+  type FoundEntry,
+  type PositionedEntry,
+  type ValidatedQuery,
+} from '../../evidence/evidence-query.ts';
 import { readStoredEntry } from '../rules/append-rules.ts';
 import { facetsOfQuery, subjectIndexKey } from './facets.ts';
 import { parseEphemeralRow } from './sqlite-entries.ts';
 import { SQLITE_STORE_NAME } from './sqlite-error.ts';
-import { ENTRY_BYTE_COLUMNS, type PrepareStatementOnce } from './statements.ts';
+import { ENTRY_BYTE_COLUMNS, type PrepareStatementOnce, type SqliteRow } from './statements.ts';
 
 type Value = string | number | null;
 
@@ -17,17 +23,23 @@ interface QueryStatement {
 }
 
 /** The entries that match a query, newest first; from each table at most one more than the query's limit. */
-export const findMatchingEntries = (prepare: PrepareStatementOnce, query: ValidatedQuery): readonly PositionedEntry[] =>
+export const findMatchingEntries = (
+  prepare: PrepareStatementOnce,
+  query: ValidatedQuery,
+): readonly PositionedEntry<FoundEntry | null>[] =>
   statementsOfQuery(prepare, query)
     .flatMap(({ sql, values, ephemeral }) =>
       prepare(sql)
         .all(...values)
         .map((row) => ({
           position: { at: Number(row['at']), ephemeral, nth: Number(row['nth']) },
-          found: ephemeral ? parseEphemeralRow(row) : readStoredEntry(SQLITE_STORE_NAME, row as unknown as StoredBytes),
+          found: query.skipUnreadable ? valueOr(() => readRow(row, ephemeral), null) : readRow(row, ephemeral),
         })),
     )
     .sort((a, b) => compareByNewest(a.position, b.position));
+
+const readRow = (row: SqliteRow, ephemeral: boolean): FoundEntry =>
+  ephemeral ? parseEphemeralRow(row) : readStoredEntry(SQLITE_STORE_NAME, row as unknown as StoredBytes);
 
 /**
  * Returns the SQL statements of a query. Each walks one index in order, so SQLite never sorts; the caller merges the

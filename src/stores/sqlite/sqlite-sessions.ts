@@ -8,7 +8,7 @@ const asTime = (column: string): string => `max(-8640000000000000, min(${column}
 
 const SQL = {
   // Parses no bytes of entries, so that an altered entry hides no session.
-  list: `SELECT sessions.session_id AS sessionId, agent, pin, closed, name, archived, ${asTime('first.at')} AS openedAt,
+  list: `SELECT sessions.session_id AS sessionId, agent, pin, closed = 1 AS closed, name, archived = 1 AS archived, ${asTime('first.at')} AS openedAt,
       first.body IS NULL AS erased, ${asTime('last.at')} AS lastAt, min(last.seq, 1 << 52) AS seq, last.hash AS hash,
       holder, ${asTime('until')} AS until
     FROM sessions

@@ -48,7 +48,10 @@ export function remedyOf(error: unknown): string | null {
   return error instanceof ProjectError ? operatorRemedy(error) : null;
 }
 
-const REMEDIES: { readonly [code: string]: string } = { 'store-failed': 'Run "hopgate doctor" to check the file.' };
+const REMEDIES: { readonly [code: string]: string } = {
+  'store-failed': 'Run "hopgate doctor" to check the file.',
+  'invalid-query': 'Give the cursor that the last page printed, or leave out --after.',
+};
 
 function describe(error: unknown): Description {
   if (error instanceof CliError) return error;

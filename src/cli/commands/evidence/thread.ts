@@ -61,13 +61,18 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
   }
 }
 
-/** Makes each entry that replies to an entry outside of this thread a root, or a reply to the thread's goal. */
+/**
+ * Makes each entry that replies to an entry outside of this thread a root, or a reply to the thread's goal. The entries
+ * of another program need not reply to anything.
+ */
 function withRoots(entries: readonly Entry[]): Entry[] {
   const here = new Set(entries.map(({ id }) => id));
   const goal = entries[0]?.id;
+  const isImported = entries[0]?.tags.includes('import') === true;
   return entries.map((entry) => {
     const { inReplyTo, ...rest } = entry;
-    if (inReplyTo === undefined || here.has(inReplyTo) || entry.subject.type === 'session') return entry;
+    if (inReplyTo !== undefined && here.has(inReplyTo)) return entry;
+    if (!isImported && (inReplyTo === undefined || entry.subject.type === 'session')) return entry;
     return entry.id === goal || goal === undefined ? rest : { ...rest, inReplyTo: goal };
   });
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { valueOr } from '../base/value-or.ts';
 import type { AgencyAgent, AgencySpec, LocalAgent } from '../spec/agency/agency-types.ts';
-import { describeSimilarName, getOwn } from '../spec/names.ts';
+import { nameRemedy, getOwn } from '../spec/names.ts';
 import type { Json } from '../spec/types.ts';
 import type { AgentDriver } from './agent-driver.ts';
 import { runAgent } from './run-agent.ts';
@@ -176,7 +176,7 @@ export class AgencyNode {
         throw new RunFailure(
           'unknown-peripheral',
           `there is no agency peripheral "${request.peripheral}"`,
-          describeSimilarName(request.peripheral, Object.keys(spec.peripherals)),
+          nameRemedy(request.peripheral, Object.keys(spec.peripherals)),
         );
       const on = Object.entries(peripheral.tools).flatMap(([tool, isOn]) => (isOn ? [tool] : []));
       if (request.tools === 'off' && on.length > 0)
@@ -244,8 +244,8 @@ function routeAgent({ agents }: AgencySpec, { 'agent-id': id, route }: RunReques
         'unknown-agent',
         `there is no agent "${id}"`,
         Object.keys(agents).length === 0
-          ? 'describe one in agents.yaml of the agency folder'
-          : describeSimilarName(id, Object.keys(agents)),
+          ? 'Describe one in agents.yaml of the agency folder.'
+          : nameRemedy(id, Object.keys(agents)),
       );
     if (route === undefined || agent.location === 'local') return agent;
     throw new RunFailure('unknown-agent', `this node does not run "${id}" itself`, 'Leave "route" out.');

@@ -1,7 +1,7 @@
 import { optional, z } from 'zod';
 import { type AgencyPeripheral, CONTEXT_BLOCK_KINDS } from '../spec/agency/agency-types.ts';
 import { appendUserRequest, fillPromptTemplate, quoteHopgateHeadings } from '../spec/agency/prompt-template.ts';
-import { describeSimilarName } from '../spec/names.ts';
+import { nameRemedy } from '../spec/names.ts';
 import { RunFailure } from './run-reply.ts';
 
 const Id = z.string().min(1).max(200);
@@ -67,7 +67,7 @@ export function renderPrompt(spec: AgencyPeripheral, request: RunRequest): strin
     throw new RunFailure(
       'unknown-inputs',
       `${spec.id} has no input ${unknown.map((name) => JSON.stringify(name)).join(', ')}`,
-      unknown.length === 1 ? describeSimilarName(unknown[0]!, spec.inputs) : `The inputs: ${spec.inputs.join(', ')}.`,
+      unknown.length === 1 ? nameRemedy(unknown[0]!, spec.inputs) : `The inputs: ${spec.inputs.join(', ')}.`,
     );
   const filled = fillPromptTemplate(spec.promptTemplate, (name) => {
     const value = stated[name]!;

@@ -32,6 +32,12 @@ export function didYouMean(name: string, candidates: Iterable<string>): string {
   return near === null ? '' : `Did you mean ${near}? `;
 }
 
+/** Returns a remedy that names the similar name, or else all of them. */
+export function nameRemedy(name: string, candidates: readonly string[]): string {
+  const near = didYouMean(name, candidates).trimEnd();
+  return near || (candidates.length === 0 ? 'None is defined.' : `Name one of these: ${candidates.join(', ')}.`);
+}
+
 /** Returns a record's own value: a name like `constructor` must not find an inherited member. */
 export function getOwn<T>(record: { readonly [key: string]: T }, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;

@@ -20,7 +20,11 @@ describe('hopgate agency', () => {
     expect(await run('x', 'talk', '--input', 'what=eggs')).toMatchObject({ code: 0, out: 'a view\n' });
     const json = await run('x', 'talk', '--input', 'what=eggs', '--json');
     expect(Object.keys(JSON.parse(json.out))).toEqual(['ok', 'response', 'meta']);
-    expect(await run('x', 'talk')).toMatchObject({ code: 1, err: expect.stringContaining('talk needs what') });
+    expect(await run('x', 'talk')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/talk needs what\n.*--input NAME=/),
+    });
+    expect(await run('z', 'talk')).toMatchObject({ code: 1, err: expect.stringContaining('Name one of these: x.') });
     const unknown = await run('x', 'talk', '--input', 'what=1', '--input', 'wat=2', '--json');
     expect([unknown.code, JSON.parse(unknown.out).error.code]).toEqual([1, 'unknown-inputs']);
   });

@@ -40,6 +40,7 @@ it.runIf(isDeep)(
 it('world --story gets stuck, asks, comes back to a world that was restarted, and wins', async () => {
   const { root, run } = machine();
   const { out, code } = await run('world', '--story', '--root', root);
+  expect(out).toMatch(/hopgate watch s-\S+ --root/);
   if (findProgram('emacs', process.env['PATH']))
     expect(out).toContain("(Joe's Emacs) ding! [bell from claude, assert] Which one is right");
   expect(out).toMatch(

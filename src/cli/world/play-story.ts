@@ -50,7 +50,7 @@ export async function playStory(
     print(io, formatHeading(io, 'Was it inhabited?'));
     printInhabitation(io, judged);
     print(io, `The audit found ${violations.length === 0 ? 'no violation' : `violations: ${violations.length}`}.`);
-    print(io, `See it again: hopgate watch --root ${root}`);
+    print(io, `See it again: hopgate watch ${session} --root ${root}`);
   }
   if (!ok) io.exitCode = 1;
 }

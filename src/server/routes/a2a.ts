@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseJson } from '../../base/json.ts';
-import { describeSimilarName, getOwn } from '../../spec/names.ts';
+import { nameRemedy, getOwn } from '../../spec/names.ts';
 import type { A2aHandler } from '../a2a/a2a-handler.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute, type RouteRequest } from '../http-route.ts';
@@ -15,7 +15,7 @@ const baseOf = ({ header }: CardRequest): string =>
 function knownAgent({ services }: CardRequest, agent: string): string {
   const { agents } = services.agency.spec();
   if (getOwn(agents, agent)) return agent;
-  throw new ApiError('not-found', `there is no agent "${agent}"`, describeSimilarName(agent, Object.keys(agents)));
+  throw new ApiError('not-found', `there is no agent "${agent}"`, nameRemedy(agent, Object.keys(agents)));
 }
 
 const CARD = {

@@ -46,16 +46,16 @@ export function configureCommand(command: CliCommand, io: Io): void {
       )
       .option('--prompt <text>', "the user's own request")
       .option('--session <id>', 'the session whose last turns and evidence are added if the peripheral has context')
-      .option(
-        '--file <path>',
-        'with --session: a file that this session reads for the agent; may be repeated',
-        (path: string, before: readonly string[]) => [...before, path],
-        [],
+      .addOption(
+        new Option('--file <path>', 'with --session: a file that this session reads for the agent; may be repeated')
+          .default([], 'none')
+          .argParser((path: string, before: readonly string[]) => [...before, path]),
       )
       .option('--route <where>', 'overrides the location of the agent: local, or the url of a remote node')
       .option('--key <key>', 'the name of the run: the same key never starts the agent again')
       .option('--wait <seconds>', 'how long to wait for the reply; then the run continues', numberParser(604_800));
   withRequest(command.command('run'))
+    .summary('run one agent')
     .description('Runs one agent. Exit code 1 if the run fails.')
     .argument('<agent>', 'the agent, by its name in the registry')
     .argument('<peripheral>', 'the agency peripheral')
@@ -65,6 +65,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     )
     .action((agent: string, peripheral: string, options: RunOptions) => runOne(io, agent, peripheral, options));
   withRequest(command.command('fan-out'))
+    .summary('run several agents at once')
     .description('Runs several agents at once. Exit code 1 if any of them fails.')
     .argument('<agents>', 'the names of the agents, separated by commas')
     .argument('<peripheral>', 'the agency peripheral')
@@ -72,18 +73,21 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .action((agents: string, peripheral: string, options: RunOptions) => runAll(io, agents, peripheral, options));
   command
     .command('check')
+    .summary('check an agency folder')
     .description('Checks an agency folder, and lists what it contains.')
     .addOption(agencyOption())
     .examples('hopgate agency check', 'hopgate agency check --agency resources/agency')
     .action((options: RunOptions) => check(io, options));
   command
     .command('token')
+    .summary('print the token for another node')
     .description('Prints the token with which another node may use this one. Keep it secret.')
     .argument('<node>', 'the name of the node')
     .examples('hopgate agency token laptop > laptop.token')
     .action((node: string) => print(io, new Tokens(io.env).ofNode(node)));
   command
     .command('connect')
+    .summary('run the agents of this machine for a node')
     .description(
       'Connects this machine to a node, runs the agents of this machine for it, exchanges messages with it, and keeps the connection.',
     )
@@ -111,6 +115,12 @@ const requestOf = (
   ...(route === undefined ? {} : { route }),
 });
 
+/** The remedies of a run that name fields of a request, in the words of the command. */
+const OPTION_REMEDIES: { readonly [code: string]: string } = {
+  'missing-inputs': 'Give each one with --input NAME=VALUE; or give no input, and --prompt TEXT.',
+  'context-unavailable': 'Name a session with --session ID, and its files with --file PATH.',
+};
+
 async function runOne(io: Io, agent: string, peripheral: string, options: RunOptions): Promise<void> {
   const route = { key: options.key ?? randomUUID(), budgetMs: budgetOf(options), via: [] };
   const reply = await withLocalNode(io, options, (send, signal) =>
@@ -120,7 +130,10 @@ async function runOne(io: Io, agent: string, peripheral: string, options: RunOpt
     printJson(io, reply);
     if (!reply.ok) io.exitCode = 1;
   } else if (reply.ok) print(io, formatRunReply(reply));
-  else throw new CliError(reply.error.code, reply.error.message, reply.error.remedy);
+  else {
+    const { code, message, remedy } = reply.error;
+    throw new CliError(code, message, OPTION_REMEDIES[code] ?? remedy);
+  }
 }
 
 async function runAll(io: Io, agents: string, peripheral: string, options: RunOptions): Promise<void> {

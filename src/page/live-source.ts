@@ -92,6 +92,7 @@ class LiveSource implements PageData {
       try {
         await this.#api.logIn();
         if (!this.#api.loggedIn) {
+          this.connection.value = 'offline';
           this.trouble.value = 'This page is not logged in. Run "hopgate serve --open" in a terminal.';
           return;
         }

@@ -252,6 +252,9 @@ describe.skipIf(CHROMIUM === undefined)(
       await first.getByText('the login of this page has ended').waitFor();
       expect(await first.locator('.badge').textContent()).toBe('offline');
       expect(await first.getByText('No sessions yet').count()).toBe(0);
+      await first.reload();
+      await first.getByText('not logged in').waitFor();
+      expect(await first.locator('.badge').textContent()).toBe('offline');
       await first.goto(login());
       await first.locator('.node.here').waitFor();
     });

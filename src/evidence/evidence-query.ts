@@ -1,3 +1,5 @@
+import { createRequire } from 'node:module';
+import { memoise } from '../base/memoise.ts';
 import {
   CLAIM_TYPES,
   type ClaimType,
@@ -8,7 +10,6 @@ import {
   SUBJECT_TYPES,
   type Subject,
 } from './entry.ts';
-import { lazySchema } from './lazy-schema.ts';
 
 /** A search for entries. An entry must match every given field. The newest entries come first. */
 export interface EvidenceQuery {
@@ -91,7 +92,9 @@ const isInstant = (text: string): boolean => {
 };
 const CURSOR = /^(\d{1,15})\.([01])\.(\d{1,15})$/;
 
-const querySchema = lazySchema((z) => {
+/** Made at the first query, because most processes need no schema. */
+const querySchema = memoise(() => {
+  const { z } = createRequire(import.meta.url)('zod') as typeof import('zod');
   const Name = z.string().min(1);
   const Instant = z.string().refine(isInstant, 'must be ISO 8601 in UTC: 2026-01-31T09:00:00.000Z');
   return z.strictObject({

@@ -56,13 +56,8 @@ export async function runChain(session: Session, links: readonly ChainLink[]): P
     const next = links[index + 1];
     const { reason, exit, fruit } = link;
     const leaving = next
-      ? await session.hop({
-          to: next.peripheral,
-          reason,
-          ...(exit === undefined ? {} : { exit }),
-          ...(fruit ? { fruit } : {}),
-        })
-      : await session.stop(reason, fruit ? { fruit } : {});
+      ? await session.hop({ to: next.peripheral, reason, exit, fruit })
+      : await session.stop(reason, { fruit });
     evidence.push(...leaving.evidence);
     if (!leaving.ok) return refused(leaving.denial, index, null);
     fruits.push({ peripheral: link.peripheral, fruit: leaving.fruit });

@@ -30,7 +30,7 @@ import { SessionCalls } from './calls/session-calls.ts';
 import type { SessionParts } from './calls/session-parts.ts';
 import { takeStep } from './calls/step.ts';
 import { makeHop, startVisit, stopVisit } from './calls/visit.ts';
-import { NativeSteps } from './native/native-steps.ts';
+import { admitNativeCall, concludeNativeCall, passNativeCall } from './native/native-steps.ts';
 import type {
   AdmitCallResult,
   ConcludeCallResult,
@@ -57,7 +57,6 @@ export let sessionCallsOf: (session: Session) => SessionCalls;
  */
 export class Session {
   readonly #calls: SessionCalls;
-  readonly #native: NativeSteps;
 
   static {
     sessionCallsOf = (session) => session.#calls;
@@ -65,7 +64,6 @@ export class Session {
 
   constructor(parts: SessionParts, writer: SessionWriter) {
     this.#calls = new SessionCalls(parts, writer);
-    this.#native = new NativeSteps(this.#calls);
   }
 
   /**
@@ -175,7 +173,7 @@ export class Session {
    * For programs that open a session repeatedly.
    */
   attach(): Promise<{ readonly ok: true } | RefusedCall> {
-    return this.#calls.serially(async () => ({ ok: true as const }), { settle: false });
+    return this.#calls.unsettled(async () => ({ ok: true as const }));
   }
 
   /** True while a command runs in the background. Detaching the session ends the command. */
@@ -188,25 +186,18 @@ export class Session {
    * They stay unread until {@link Session.acknowledge} names them.
    */
   inbox(): Promise<{ readonly ok: true; readonly messages: readonly Message[] } | RefusedCall> {
-    return this.#calls.serially(
-      async () => {
-        if (!this.#calls.parts.store.messages) return { ok: true as const, messages: [] };
-        await recordNewMessages(this.#calls);
-        return { ok: true as const, messages: await readUnreadMessages(this.#calls) };
-      },
-      { settle: false },
-    );
+    return this.#calls.unsettled(async () => {
+      await recordNewMessages(this.#calls);
+      return { ok: true as const, messages: await readUnreadMessages(this.#calls) };
+    });
   }
 
   /** Records that the agent's model received the messages with these ids. */
   acknowledge(ids: readonly string[]): Promise<{ readonly ok: true } | RefusedCall> {
-    return this.#calls.serially(
-      async () => {
-        await recordMessagesRead(this.#calls, ids);
-        return { ok: true as const };
-      },
-      { settle: false },
-    );
+    return this.#calls.unsettled(async () => {
+      await recordMessagesRead(this.#calls, ids);
+      return { ok: true as const };
+    });
   }
 
   /** Reads this session's entries, in order. */
@@ -234,7 +225,7 @@ export class Session {
    * @throws Error if the tool's backend cannot watch such a run (see {@link ToolBackend.native}).
    */
   admit(call: NativeCall): Promise<AdmitCallResult> {
-    return this.#native.admit(call);
+    return this.#calls.unsettled(() => admitNativeCall(this.#calls, call));
   }
 
   /**
@@ -243,15 +234,15 @@ export class Session {
    * unknown.
    */
   conclude(ticket: NativeTicket, outcome: NativeCallOutcome): Promise<ConcludeCallResult> {
-    return this.#native.conclude(ticket, outcome);
+    return this.#calls.unsettled(() => concludeNativeCall(this.#calls, ticket, outcome));
   }
 
   /**
    * In a session that only observes, records the refusal of a client's own tool that no tool of the session covers.
    * Returns false if the session enforces: the client must not run its tool.
    */
-  pass(call: NativeCall): Promise<boolean> {
-    return this.#native.pass(call);
+  async pass(call: NativeCall): Promise<boolean> {
+    return this.observeOnly && (await this.#calls.unsettled(() => passNativeCall(this.#calls, call))).ok;
   }
 
   /**
@@ -259,7 +250,7 @@ export class Session {
    * client such as Claude Code runs a call; try again afterwards.
    */
   note(text: string): Promise<{ readonly ok: true; readonly evidence: readonly Entry[] } | { readonly ok: false }> {
-    return this.#calls.serially(() => recordOperatorNote(this.#calls, text), { settle: false });
+    return this.#calls.unsettled(() => recordOperatorNote(this.#calls, text));
   }
 
   /** The operator's hops, stops, mode changes and notes after the seq `after`, oldest first; at most the last 20. */

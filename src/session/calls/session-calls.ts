@@ -238,15 +238,19 @@ export class SessionCalls {
   }
 
   /** Does `work` after all earlier calls. First records clock events and an unfinished step of an earlier writer. */
-  serially<T extends { readonly ok: boolean }>(
-    work: () => Promise<T>,
-    { settle: settleFirst = true }: { readonly settle?: boolean } = {},
-  ): Promise<T | RefusedCall> {
+  serially<T extends { readonly ok: boolean }>(work: () => Promise<T>): Promise<T | RefusedCall> {
+    return this.unsettled(async () => {
+      await recordMissedEvents(this);
+      return work();
+    });
+  }
+
+  /** Does `work` after all earlier calls, under the lease. An unfinished step stays unfinished. */
+  unsettled<T extends { readonly ok: boolean }>(work: () => Promise<T>): Promise<T | RefusedCall> {
     const run = this.#queue.then(async (): Promise<T | RefusedCall> => {
       if (this.#detached) throw new Error('this session handle is detached; open the session again with its id');
       try {
         await this.writer.takeLease();
-        if (settleFirst) await recordMissedEvents(this);
         return await work();
       } catch (error) {
         const refused = this.#storeRefusal(error);

@@ -40,18 +40,12 @@ export async function takeStep(
     approver,
   );
   if (!decision.ok) return calls.refuse(request, decision.denial);
-  const { signal, onOutput, messageId } = call;
   const onBackground = (command: BackgroundCommand) => {
     calls.holdLeaseDuring(command.ended);
     call.onBackground?.(command);
   };
-  const options = {
-    ...(signal ? { signal } : {}),
-    ...(onOutput ? { onOutput } : {}),
-    ...(messageId ? { messageId } : {}),
-  };
-  const watch = { ...options, onBackground, approval };
-  return runStep(calls, request, decision.plan, watch);
+  const { signal, onOutput, messageId } = call;
+  return runStep(calls, request, decision.plan, { signal, onOutput, messageId, onBackground, approval });
 }
 
 /** Runs an allowed step: records the intent of an acting tool, calls the backend, and records the outcome. */

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { getOrInsert } from '../base/get-or-insert.ts';
 import { type Env, userStateFolder } from '../base/user-folders.ts';
 import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import { type EvidenceStore, type SessionSummary, StoreError } from '../ports/evidence-store.ts';
@@ -9,6 +8,7 @@ import { evidenceFileIn } from '../project/state-dir.ts';
 import { readSessionOpenBody, readStoredPin, type SessionPin } from '../session/pin.ts';
 import { type ArrivalOrder, openArrivalOrder } from '../stores/arrival-order.ts';
 import { ApiError, unknownSessionError } from './api-error.ts';
+import { keepRecent } from './keep-recent.ts';
 
 export interface RepositoryEvidence {
   /** The name of the repository's state folder: the first 16 hex digits of the sha256 of its root. */
@@ -152,10 +152,8 @@ export class EvidenceOfAllRepositories {
     const { store } = await this.ownSession(sessionId);
     const opened = await readSessionOpenBody(store, sessionId);
     if (opened === null) throw unknownSessionError(sessionId);
-    const pin = getOrInsert(this.#pins, opened.pin, () => readStoredPin(store, opened.pin));
-    pin.catch(() => this.#pins.delete(opened.pin));
-    if (this.#pins.size > MAX_PINS) this.#pins.delete(this.#pins.keys().next().value!);
-    return pin;
+    const pin = this.#pins.get(opened.pin) ?? readStoredPin(store, opened.pin);
+    return keepRecent(this.#pins, opened.pin, pin, MAX_PINS);
   }
 
   /** All sessions, newest first. `root` limits them to one repository. */

@@ -6,7 +6,8 @@ import { SessionFrames } from '../view/session-frames.ts';
 import type { ViewFrame, ViewGraph } from '../view/view-state.ts';
 import type { EvidenceOfAllRepositories } from './all-evidence.ts';
 import { CompressedViewFrames, type NewestFrames } from './compressed-frames.ts';
-import type { GraphCache } from './graph-cache.ts';
+import type { openGraphCache } from './graph-cache.ts';
+import { keepRecent } from './keep-recent.ts';
 
 /** Maximum number of sessions whose frames are kept; the least recently requested one is dropped first. */
 const MAX_SESSIONS = 128;
@@ -18,25 +19,18 @@ export const NEWEST_ROW_COUNT = 200;
 /** The most recently requested frames and graphs. */
 export class FrameCache {
   readonly #allEvidence: EvidenceOfAllRepositories;
-  readonly #graphs: GraphCache;
+  readonly #graphOf: ReturnType<typeof openGraphCache>;
   readonly #sessions = new Map<string, Promise<CompressedViewFrames>>();
 
-  constructor(allEvidence: EvidenceOfAllRepositories, graphs: GraphCache) {
+  constructor(allEvidence: EvidenceOfAllRepositories, graphOf: ReturnType<typeof openGraphCache>) {
     this.#allEvidence = allEvidence;
-    this.#graphs = graphs;
+    this.#graphOf = graphOf;
   }
 
   /** The frames of a session up to this moment. @throws ApiError as `EvidenceOfAllRepositories.ownSession` */
   async of(sessionId: string): Promise<CompressedViewFrames> {
     const cached = this.#sessions.get(sessionId) ?? this.#begin(sessionId);
-    this.#sessions.delete(sessionId);
-    this.#sessions.set(sessionId, cached);
-    cached.catch(() => this.#sessions.delete(sessionId));
-    for (const oldest of this.#sessions.keys()) {
-      if (this.#sessions.size <= MAX_SESSIONS) break;
-      this.#sessions.delete(oldest);
-    }
-    const frames = await cached;
+    const frames = await keepRecent(this.#sessions, sessionId, cached, MAX_SESSIONS);
     await frames.catchUp();
     return frames;
   }
@@ -72,6 +66,6 @@ export class FrameCache {
   /** The laid out hop graph of the spec set that a session is pinned to. */
   async graph(sessionId: string): Promise<{ readonly graph: ViewGraph; readonly specs: SpecSet }> {
     const { specs } = await this.#allEvidence.pinOf(sessionId);
-    return { graph: await this.#graphs.graphOf(specs), specs };
+    return { graph: await this.#graphOf(specs), specs };
   }
 }

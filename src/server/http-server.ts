@@ -12,7 +12,6 @@ import type { Env } from '../base/user-folders.ts';
 import type { HttpEndpoint } from '../daemon/serve-daemon.ts';
 import type { SessionHost } from '../daemon/session-host.ts';
 import { createHttpApp, MAX_REQUEST_BODY } from './create-app.ts';
-import type { HttpRoute } from './http-route.ts';
 import { exchangeMailWithAllNodes } from './messages/keep-exchanges.ts';
 import { A2A_ROUTES } from './routes/a2a.ts';
 import { AGENCY_ROUTES } from './routes/agency.ts';
@@ -39,8 +38,6 @@ export interface HttpServerOptions {
   readonly agencyFolder?: string;
   /** A second address for other nodes of the agency, which serves nothing else. */
   readonly agencyListen?: { readonly host: string; readonly port: number };
-  /** Further routes, such as the pages. */
-  readonly routes?: readonly HttpRoute[];
   /** See `AppOptions`. For tests. */
   readonly checkAnswers?: boolean;
 }
@@ -54,18 +51,13 @@ export interface HttpServer extends HttpEndpoint {
 
 /** Starts the HTTP server over the daemon's sessions. @throws Error with the system's code if it cannot listen */
 export async function openHttpServer(host: SessionHost, options: HttpServerOptions): Promise<HttpServer> {
-  const { env, listen, log = () => {}, routes = [], checkAnswers = false } = options;
+  const { env, listen, log = () => {}, checkAnswers = false } = options;
   const ending = new AbortController();
   const { agencyFolder, agencyListen } = options;
-  const services = makeServerServices({
-    env,
-    host,
-    version: manifest.version,
-    ending: ending.signal,
-    ...(agencyFolder === undefined ? {} : { agencyFolder }),
-  });
+  const { version } = manifest;
+  const services = makeServerServices({ env, host, version, ending: ending.signal, agencyFolder });
   let hosts: readonly string[] = ['localhost'];
-  const app = createHttpApp({ services, routes: [...ROUTES, ...routes], hosts: () => hosts, log, checkAnswers });
+  const app = createHttpApp({ services, routes: ROUTES, hosts: () => hosts, log, checkAnswers });
   const server = serverOf(app, MAX_SOCKET_BYTES);
   const nodeServer =
     agencyListen &&

@@ -15,20 +15,17 @@ const ANY: Document = { description: 'Any JSON value.' };
 const DEFS = '#/$defs/';
 const COMPONENTS = '#/components/schemas/';
 
-/** The JSON schemas of one operation. The definitions inside of a schema become components. */
-class JsonSchemas {
-  readonly #components: Schemas;
-  readonly #prefix: string;
+/** Makes the JSON schema of a part of an operation. The definitions inside of a schema become components. */
+type SchemaOf = (schema: z.ZodType, io: 'input' | 'output') => Document;
 
-  constructor(components: Schemas, prefix: string) {
-    this.#components = components;
-    this.#prefix = prefix;
-  }
-
-  of(schema: z.ZodType, io: 'input' | 'output'): Document {
+function schemasOf(components: Schemas, prefix: string): SchemaOf {
+  return (schema, io) => {
     const { $schema: _, $defs = {}, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Document;
     const definitions = $defs as { readonly [name: string]: Document };
-    const names = new Map(Object.entries(definitions).map(([name, one]) => [name, this.#nameOf(name, one, io)]));
+    const ownName = (name: string) => `${prefix}${io === 'input' ? 'In' : 'Out'}${name.replace(/^_*schema/, '')}`;
+    const names = new Map(
+      Object.entries(definitions).map(([name, one]) => [name, isAnyJson(one) ? 'Json' : ownName(name)]),
+    );
     const moved = (value: Document): Document =>
       JSON.parse(JSON.stringify(value), (key, part: unknown) =>
         key === '$ref' && typeof part === 'string' && part.startsWith(DEFS)
@@ -36,23 +33,18 @@ class JsonSchemas {
           : part,
       ) as Document;
     for (const [name, one] of Object.entries(definitions))
-      this.#components[names.get(name)!] = isAnyJson(one) ? ANY : moved(one);
+      components[names.get(name)!] = isAnyJson(one) ? ANY : moved(one);
     return moved(rest);
-  }
-
-  #nameOf(name: string, one: Document, io: 'input' | 'output'): string {
-    if (isAnyJson(one)) return 'Json';
-    return `${this.#prefix}${io === 'input' ? 'In' : 'Out'}${name.replace(/^_*schema/, '')}`;
-  }
+  };
 }
 
 /** The OpenAPI 3.1 page of the routes. It is generated, so that it cannot differ from what the server checks. */
 export function makeOpenApiDocument(routes: readonly HttpRoute[], version: string): Document {
-  const schemas: Schemas = { Failure: new JsonSchemas({}, '').of(ApiErrorSchema, 'output') };
+  const schemas: Schemas = { Failure: schemasOf({}, '')(ApiErrorSchema, 'output') };
   const paths: { [at: string]: { [method: string]: Document } } = {};
   for (const route of routes) {
     paths[route.at] ??= {};
-    paths[route.at]![route.method.toLowerCase()] = operationOf(route, new JsonSchemas(schemas, route.id));
+    paths[route.at]![route.method.toLowerCase()] = operationOf(route, schemasOf(schemas, route.id));
   }
   return {
     openapi: '3.1.0',
@@ -76,12 +68,12 @@ export function makeOpenApiDocument(routes: readonly HttpRoute[], version: strin
   };
 }
 
-function operationOf(route: HttpRoute, schemas: JsonSchemas): Document {
+function operationOf(route: HttpRoute, schemaOf: SchemaOf): Document {
   const { id, summary, path, query, body, answer } = route;
   const isSocket = isStreamedAnswer(answer) && answer.type === 'websocket';
   const parameters = [
-    ...parametersOf(schemas, path, 'path'),
-    ...parametersOf(schemas, query, 'query'),
+    ...parametersOf(schemaOf, path, 'path'),
+    ...parametersOf(schemaOf, query, 'query'),
     ...headersOf(route),
   ];
   return {
@@ -90,9 +82,9 @@ function operationOf(route: HttpRoute, schemas: JsonSchemas): Document {
     ...(route.for === 'public' ? {} : { security: [{ bearer: [...route.for] }] }),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body
-      ? { requestBody: { required: true, content: { 'application/json': { schema: schemas.of(body, 'input') } } } }
+      ? { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body, 'input') } } } }
       : {}),
-    responses: { [isSocket ? 101 : route.status]: answerOf(route, schemas), default: failure },
+    responses: { [isSocket ? 101 : route.status]: answerOf(route, schemaOf), default: failure },
   };
 }
 
@@ -104,9 +96,9 @@ const failure: Document = {
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
 };
 
-function answerOf({ answer, summary }: HttpRoute, schemas: JsonSchemas): Document {
+function answerOf({ answer, summary }: HttpRoute, schemaOf: SchemaOf): Document {
   if (!isStreamedAnswer(answer))
-    return { description: summary, content: { 'application/json': { schema: schemas.of(answer, 'output') } } };
+    return { description: summary, content: { 'application/json': { schema: schemaOf(answer, 'output') } } };
   const { type, description } = answer;
   if (type === 'websocket') return { description };
   return { description, content: { [type]: { schema: { type: type === 'application/json' ? 'object' : 'string' } } } };
@@ -127,12 +119,12 @@ function headersOf({ headers = {}, answer }: HttpRoute): readonly Document[] {
 }
 
 function parametersOf(
-  schemas: JsonSchemas,
+  schemaOf: SchemaOf,
   schema: z.ZodObject | undefined,
   location: 'path' | 'query',
 ): readonly Document[] {
   if (!schema) return [];
-  const { properties = {}, required = [] } = schemas.of(schema, 'input') as {
+  const { properties = {}, required = [] } = schemaOf(schema, 'input') as {
     readonly properties?: { readonly [name: string]: Document };
     readonly required?: readonly string[];
   };

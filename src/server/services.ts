@@ -10,7 +10,7 @@ import { nodeIdOfUser, type Requester, Tokens, tokenFolder } from './access/toke
 import { EvidenceOfAllRepositories } from './all-evidence.ts';
 import { ApiError } from './api-error.ts';
 import { FrameCache } from './frame-cache.ts';
-import { GraphCache } from './graph-cache.ts';
+import { openGraphCache } from './graph-cache.ts';
 import { NodeMailExchange } from './messages/node-mail.ts';
 import { SessionReaders } from './session-reader.ts';
 import { NewEntryNotifier } from './stream/entry-feed.ts';
@@ -70,7 +70,7 @@ export function makeServerServices(
     feed,
     startedAt: Date.now(),
     readers: new SessionReaders(allEvidence),
-    frames: new FrameCache(allEvidence, new GraphCache(join(tokenFolder(env), 'graphs'))),
+    frames: new FrameCache(allEvidence, openGraphCache(join(tokenFolder(env), 'graphs'))),
     tokens: new Tokens(parts.env),
     logins: new BrowserLogins(),
     agency,

@@ -15,6 +15,7 @@ import { initialSessionState, type SessionState } from '../session/state/session
 import { addUnrecorded, sessionViewOf, viewOfNextCall } from '../session/state/view-of-state.ts';
 import type { ToolSpec } from '../spec/types.ts';
 import type { EvidenceOfAllRepositories, RepositoryEvidence } from './all-evidence.ts';
+import { keepRecent } from './keep-recent.ts';
 
 /** Maximum number of sessions whose state is kept. */
 const MAX_SESSIONS = 200;
@@ -120,14 +121,7 @@ export class SessionReaders {
       await reader.catchUp(store);
       return reader;
     });
-    this.#readers.delete(sessionId);
-    this.#readers.set(sessionId, turn);
-    turn.catch(() => this.#readers.delete(sessionId));
-    for (const oldest of this.#readers.keys()) {
-      if (this.#readers.size <= MAX_SESSIONS) break;
-      this.#readers.delete(oldest);
-    }
-    return turn;
+    return keepRecent(this.#readers, sessionId, turn, MAX_SESSIONS);
   }
 
   async #open(sessionId: string): Promise<SessionReader> {

@@ -1,4 +1,5 @@
 import { hash as digest } from 'node:crypto';
+import { isLeaseHolderGone } from '../base/process-holder.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { MessageStore } from '../ports/message-store.ts';
@@ -8,12 +9,12 @@ import {
   judgeLease,
   readStoredEntry,
   rowsAfterRefusal,
+  type StoreFacts,
   sealAppendDrafts,
   sealEphemeralDrafts,
 } from './rules/append-rules.ts';
 import { parseOlderThan, resolveStoreQuery, toQueryPage } from './rules/query-rules.ts';
 import { readReplyChain } from './rules/reply-chain.ts';
-import { storeFactsFromCache } from './sqlite/cached-store-facts.ts';
 import { SqliteDataVersion } from './sqlite/data-version.ts';
 import { GroupCommit } from './sqlite/group-commit.ts';
 import { StoreCheck } from './sqlite/integrity/store-check.ts';
@@ -77,7 +78,16 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const notes = openNoteTable(db);
   const eraseBodies = createBodyEraser(db);
   const prepare = prepareStatementsOnce(db);
-  const view = storeFactsFromCache(entries, leases, cache);
+  /** Read from the cache, so only inside a write transaction of this connection: no other process writes then. */
+  const facts: StoreFacts = {
+    name: SQLITE_STORE_NAME,
+    isGone: isLeaseHolderGone,
+    leaseOf: (sessionId) => cache.lease(sessionId, leases.get),
+    headOf: (sessionId) => cache.head(sessionId, entries.last),
+    find: entries.find,
+    has: (id) => cache.hasId(id) || entries.has(id),
+    hasEphemeral: entries.hasEphemeral,
+  };
   const writer = new GroupCommit(db, busyMs, {
     onBegin: () => cache.refresh(),
     onRollback: () => cache.clear(),
@@ -132,7 +142,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
 
     acquire: (sessionId, holder, ttl) =>
       writeLease(sessionId, (now) => {
-        const { lease, note } = judgeLease(view, now, sessionId, holder, ttl);
+        const { lease, note } = judgeLease(facts, now, sessionId, holder, ttl);
         leases.put(sessionId, lease);
         if (note !== null) {
           notes.add(note);
@@ -158,7 +168,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       const { drafts: complete, sealed } = sealAppendDrafts(SQLITE_STORE_NAME, lease, after, drafts, clock.now());
       return write(lease.sessionId, (now, isSecond) => {
         // The ids are nearly always new. If one exists, the insert fails, and the second run searches for each id.
-        const accepted = judgeAppend(view, now, lease, after, complete, sealed, !isSecond);
+        const accepted = judgeAppend(facts, now, lease, after, complete, sealed, !isSecond);
         for (const stored of accepted.fresh) entries.add(stored);
         if (accepted.lease !== null) leases.put(lease.sessionId, accepted.lease);
         return accepted.stored;
@@ -169,7 +179,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       assertOpen();
       const sealed = sealEphemeralDrafts(SQLITE_STORE_NAME, sessionId, drafts, clock.now());
       return write(sessionId, () => {
-        for (const entry of judgeEphemeralAppend(view, sealed)) entries.addEphemeral(entry);
+        for (const entry of judgeEphemeralAppend(facts, sealed)) entries.addEphemeral(entry);
         return sealed;
       });
     },

@@ -48,7 +48,7 @@ export async function openA2aHandler({ env, agency, folder, version }: A2aOption
       const context = new sdk.ServerCallContext({
         user: { isAuthenticated: true, userName: who.role === 'node' ? `node ${who.node}` : who.role },
         state: new Map(agent === null ? [] : [[AGENT_CONTEXT_KEY, agent]]),
-        ...(version === undefined ? {} : { requestedVersion: version }),
+        requestedVersion: version,
       });
       const failed = (error: unknown) => ({
         jsonrpc: '2.0',

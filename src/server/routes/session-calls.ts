@@ -44,7 +44,7 @@ const start = defineRoute('POST /v1/sessions/{session}/start', {
   answer: StartAnswerSchema,
   run: async ({ who, path, body: { peripheral, context, by }, services }) =>
     withHostedSession(services, path.session, 'a start', (session) =>
-      session.start(peripheral, { by: principal(who, by), ...(context ? { context } : {}) }),
+      session.start(peripheral, { by: principal(who, by), context }),
     ),
 });
 
@@ -118,7 +118,7 @@ const stop = defineRoute('POST /v1/sessions/{session}/stop', {
   answer: StopAnswerSchema,
   run: async ({ who, path, body: { reason, fruit, by }, services }) =>
     withHostedSession(services, path.session, 'a stop', (session) =>
-      session.stop(reason, { by: principal(who, by), ...(fruit ? { fruit } : {}) }),
+      session.stop(reason, { by: principal(who, by), fruit }),
     ),
 });
 

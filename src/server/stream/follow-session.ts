@@ -55,10 +55,10 @@ export async function* followSession(options: FollowOptions): AsyncGenerator<rea
       continue;
     }
     next = page.at(-1)!.entry.seq + 1;
-    const sent: EventWithCursor[] = [];
-    for (const stored of page)
-      sent.push({ event: toCloudEvent(stored, await form(stored)), cursor: String(stored.entry.seq) });
-    yield sent;
+    yield await Array.fromAsync(page, async (stored) => ({
+      event: toCloudEvent(stored, await form(stored)),
+      cursor: String(stored.entry.seq),
+    }));
   }
 }
 

@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { memoise } from '../../base/memoise.ts';
+import { valueOr } from '../../base/value-or.ts';
 
 type Sqlite = typeof import('node:sqlite');
 export type Database = InstanceType<Sqlite['DatabaseSync']>;
@@ -46,12 +47,8 @@ const MIN_FREE_BYTES = 1 << 18;
 /** True for an error of a full disk, which SQLite may also report as an I/O error of its shared memory. */
 export function isDiskFullError(file: string, error: unknown): boolean {
   if (!isDiskError(error) && (error as NodeJS.ErrnoException).code !== 'ENOSPC') return false;
-  try {
-    const { bavail, bsize } = statfsSync(dirname(file));
-    return bavail * bsize < MIN_FREE_BYTES;
-  } catch {
-    return false;
-  }
+  const disk = valueOr(() => statfsSync(dirname(file)), null);
+  return disk !== null && disk.bavail * disk.bsize < MIN_FREE_BYTES;
 }
 
 /**

@@ -4,7 +4,7 @@ import { RECEIPT_STATES } from '../../../spec/policy/closed-lists.ts';
 import type { Fields, Json } from '../../../spec/types.ts';
 import { subjectIndexKey } from '../facets.ts';
 import type { Database } from '../node-sqlite.ts';
-import { type NamedStatements, prepareAtFirstUse } from '../statements.ts';
+import { prepareAtFirstUse } from '../statements.ts';
 
 const SQL = {
   body: 'SELECT body FROM ephemeral WHERE id = ?',
@@ -18,39 +18,16 @@ type Report = (sessionId: string, where: string, message: string, isGap?: boolea
  * Checks the records of sent messages: each dispatch ends with an outcome or a failure under its own subject, and the
  * outcome agrees with the dispatch and with the message in the inbox.
  */
-export class DispatchCheck {
-  readonly #sql: NamedStatements<keyof typeof SQL>;
-  readonly #report: Report;
-
-  constructor(db: Database, report: Report) {
-    this.#sql = prepareAtFirstUse(db, SQL);
-    this.#report = report;
-  }
-
-  /** Passes an ephemeral entry to the check, in any order. Entries that do not record a dispatch are ignored. */
-  add(sessionId: string, { id, subject, tags, inReplyTo }: Omit<EntryDraft, 'body'>, body: Json): void {
-    if (!tags?.includes('social') || !isObject(body)) return;
-    const { event, message } = body as Fields;
-    if (event !== 'dispatch' && event !== 'outcome') return;
-    const wrong = (text: string, isGap = false) => this.#report(sessionId, `ephemeral ${id}`, text, isGap);
-    const parent = event === 'dispatch' ? undefined : `dispatch-${message}`;
-    if (subject?.type !== 'evidence' || subject.id !== message || id !== `${event}-${message}` || inReplyTo !== parent)
-      return wrong(`the subject, id or inReplyTo of the record does not name message ${message}`);
-    if (event === 'outcome') return this.#outcome(String(message), body, wrong);
-    if (body['from'] === 'person:clock' && body['talk'] === 'action') wrong('the clock asks for an action');
-    const isOver =
-      this.#sql.body.get(`outcome-${message}`) ?? this.#sql.failure.get(sessionId, subjectIndexKey(subject, sessionId));
-    if (isOver === undefined) wrong('the dispatch has no outcome and no failure', true);
-  }
-
-  #outcome(id: string, outcome: Fields, wrong: (text: string) => void): void {
-    const text = this.#sql.body.get(`dispatch-${id}`)?.['body'];
+export function makeDispatchCheck(db: Database, report: Report) {
+  const sql = prepareAtFirstUse(db, SQL);
+  const checkOutcome = (id: string, outcome: Fields, wrong: (text: string) => void): void => {
+    const text = sql.body.get(`dispatch-${id}`)?.['body'];
     if (text === undefined) return wrong('the outcome has no dispatch');
     if (text === 'null') return; // It was erased.
     const dispatch = parseJson(String(text));
     if (!isObject(dispatch)) return wrong('the dispatch cannot be read');
     const { from, to, talk } = dispatch;
-    const row = this.#sql.message.get(String(outcome['sent'] ?? id));
+    const row = sql.message.get(String(outcome['sent'] ?? id));
     if (row === undefined) return wrong(`message ${outcome['sent'] ?? id} is gone`);
     const isAction = talk === 'action';
     const sent = { sender: from, recipient: to, kind: 'bell', act: isAction ? 'request' : 'assert' };
@@ -62,5 +39,20 @@ export class DispatchCheck {
     const rank = (state: unknown) => RECEIPT_STATES.indexOf(state as (typeof RECEIPT_STATES)[number]);
     if (rank(outcome['state']) < 0 || rank(outcome['state']) > rank(row['state']))
       wrong(`the outcome says "${outcome['state']}", and the message is "${row['state']}"`);
-  }
+  };
+  /** Passes an ephemeral entry to the check, in any order. Entries that do not record a dispatch are ignored. */
+  return (sessionId: string, { id, subject, tags, inReplyTo }: Omit<EntryDraft, 'body'>, body: Json): void => {
+    if (!tags?.includes('social') || !isObject(body)) return;
+    const { event, message } = body as Fields;
+    if (event !== 'dispatch' && event !== 'outcome') return;
+    const wrong = (text: string, isGap = false) => report(sessionId, `ephemeral ${id}`, text, isGap);
+    const parent = event === 'dispatch' ? undefined : `dispatch-${message}`;
+    if (subject?.type !== 'evidence' || subject.id !== message || id !== `${event}-${message}` || inReplyTo !== parent)
+      return wrong(`the subject, id or inReplyTo of the record does not name message ${message}`);
+    if (event === 'outcome') return checkOutcome(String(message), body, wrong);
+    if (body['from'] === 'person:clock' && body['talk'] === 'action') wrong('the clock asks for an action');
+    const isOver =
+      sql.body.get(`outcome-${message}`) ?? sql.failure.get(sessionId, subjectIndexKey(subject, sessionId));
+    if (isOver === undefined) wrong('the dispatch has no outcome and no failure', true);
+  };
 }

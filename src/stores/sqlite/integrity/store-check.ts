@@ -13,8 +13,8 @@ import { currentSqliteSchema, schemaOfDatabase } from '../sqlite-schema.ts';
 import { type NamedStatements, prepareAtFirstUse, type SqliteRow } from '../statements.ts';
 import type { StoreKey } from '../store-key.ts';
 import { CorrespondenceCheck } from './correspondence-check.ts';
-import { DispatchCheck } from './dispatch-check.ts';
-import { SessionCheck } from './session-check.ts';
+import { makeDispatchCheck } from './dispatch-check.ts';
+import { makeSessionCheck } from './session-check.ts';
 
 type Head = Omit<EntryDraft, 'body'> & { readonly seq?: number };
 
@@ -106,13 +106,13 @@ export class StoreCheck {
 
   #entries(): void {
     let last = { sessionId: '', nth: 0, at: Number.NEGATIVE_INFINITY, seq: -1 };
-    let session: SessionCheck | null = null;
+    let session: ReturnType<typeof makeSessionCheck> | null = null;
     for (const row of this.#sql.entries.iterate() as Iterable<SqliteRow>) {
       const sessionId = String(row['session_id']);
       const seq = Number(row['seq']);
       if (sessionId !== last.sessionId) {
         session?.finish();
-        session = new SessionCheck(row, this.#sql.session.get(sessionId), (where, message) =>
+        session = makeSessionCheck(row, this.#sql.session.get(sessionId), (where, message) =>
           this.#add(sessionId, where, message),
         );
         last = { sessionId, nth: 0, at: Number.NEGATIVE_INFINITY, seq: -1 };
@@ -139,7 +139,7 @@ export class StoreCheck {
   }
 
   #ephemeral(): void {
-    const dispatches = new DispatchCheck(this.#db, (...problem) => this.#add(...problem));
+    const checkDispatch = makeDispatchCheck(this.#db, (...problem) => this.#add(...problem));
     for (const row of this.#sql.ephemeral.iterate() as Iterable<SqliteRow>) {
       const head = headIn(row);
       const id = String(row['id']);
@@ -147,7 +147,7 @@ export class StoreCheck {
       else this.#columns(row, id, { ...columnsOf(head), in_reply_to: head.inReplyTo ?? null }, 'ephemeral');
       const body = bodyIn(row);
       this.#references(String(row['session_id']), `of ${id}`, row, body);
-      if (head !== null) dispatches.add(String(row['session_id']), head, body);
+      if (head !== null) checkDispatch(String(row['session_id']), head, body);
     }
     for (const { id, hash } of this.#sql.strayReferences.all())
       this.#add(null, 'blob_references', `${id}, which refers to blob ${hash}, does not exist`);

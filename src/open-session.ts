@@ -134,7 +134,7 @@ export async function openSession(options: OpenOptions): Promise<Session> {
       approver: await approverOf(options.approver, root),
       revokedBy: (grant: string) => whoRevokedGrant(stateDir(root, process.env), grant),
       dispose,
-      ...(options.inspector ? { inspector: options.inspector } : {}),
+      inspector: options.inspector,
       ...onEntryOf(options.onEntry, spans),
     };
     if (options.session !== undefined && point) return await resume(parts, options.session, options.agent, point);

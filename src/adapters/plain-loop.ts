@@ -81,8 +81,7 @@ export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal
     return session.call({ ...call, approved: by ? { hash: request.hash, by } : null });
   };
   const carryOut = async (calls: readonly ModelCall[]) => {
-    const answers: AgentAnswer[] = [];
-    for (const call of calls) answers.push(await carryOutOne(call));
+    const answers = await Array.fromAsync(calls, carryOutOne);
     return { answers, toolsChanged: answers.some((each) => each.toolsChanged) };
   };
   return {

@@ -116,9 +116,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
       record?.said(text);
       const lines = text.split(/\r?\n/).map((line) => line.trim());
       const marked = lines.filter((line) => line.startsWith('>'));
-      const lineResults: HeardLine[] = [];
-      for (const line of marked.length > 0 ? marked : [text.trim()]) lineResults.push(await hearLine(line));
-      return lineResults;
+      return Array.fromAsync(marked.length > 0 ? marked : [text.trim()], hearLine);
     },
   };
 }

@@ -125,11 +125,12 @@ interface DialOptions {
 }
 
 /** Connects this node to a server and keeps the connection, until the signal is aborted. */
-export async function dialIn({ url, token, run, cancel, signal, onChange = () => {} }: DialOptions): Promise<void> {
+export async function dialIn({ url, ...options }: DialOptions): Promise<void> {
+  const { signal } = options;
   const address = new URL('agency/connect', url.endsWith('/') ? url : `${url}/`);
   address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
   for (let failures = 0; !signal.aborted; failures++) {
-    const opened = await connectOnce(address, token, run, cancel, signal, onChange);
+    const opened = await connectOnce(address, options);
     if (opened) failures = 0;
     await sleep(Math.min(5_000, 100 * 2 ** failures), undefined, { signal }).catch(() => {});
   }
@@ -138,11 +139,7 @@ export async function dialIn({ url, token, run, cancel, signal, onChange = () =>
 /** Opens one connection. Resolves when it has ended, with true if it was open. */
 function connectOnce(
   address: URL,
-  token: string,
-  run: DialOptions['run'],
-  cancel: DialOptions['cancel'],
-  signal: AbortSignal,
-  onChange: NonNullable<DialOptions['onChange']>,
+  { token, run, cancel, signal, onChange = () => {} }: Omit<DialOptions, 'url'>,
 ): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = new WebSocket(address, { headers: { Authorization: `Bearer ${token}` }, handshakeTimeout: 10_000 });

@@ -79,7 +79,7 @@ export class NearestNode {
     if (signal.aborted) return runReplyOf(agent, () => Promise.reject(runCancelledFailure()));
     const { env, folder } = this.#options;
     const id = `process-${randomUUID()}`;
-    this.#own ??= openAgencyNode({ env, id, dialIns: new DialIns(), ...(folder === undefined ? {} : { folder }) });
+    this.#own ??= openAgencyNode({ env, id, dialIns: new DialIns(), folder });
     const own = this.#own;
     const stop = (): void => void (signal.reason === RUN_CANCELLED_REASON && own.cancel(route.key));
     signal.addEventListener('abort', stop, { once: true });

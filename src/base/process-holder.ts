@@ -1,5 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { isAlive } from './process.ts';
+import { valueOr } from './value-or.ts';
 
 /** Suffix that identifies a process: boot id, pid namespace, pid, start time. */
 const MARK = /@([0-9a-f-]+)\.(\d+)\.(\d+)\.(\d+)$/;
@@ -10,16 +11,14 @@ interface Host {
 }
 
 /** Reads the boot id and the pid namespace; null if not on Linux, where no holder is ever considered gone. */
-function readHost(): Host | null {
-  try {
-    return {
+const readHost = (): Host | null =>
+  valueOr(
+    () => ({
       boot: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
       namespace: readlinkSync('/proc/self/ns/pid').replace(/\D/g, ''),
-    };
-  } catch {
-    return null;
-  }
-}
+    }),
+    null,
+  );
 
 /** Start time of a process in clock ticks since boot; null if it has exited, or the kernel does not report it. */
 export function processStartTime(pid: number | string): string | null {

@@ -123,13 +123,12 @@ export class OpenSessions {
   }
 
   async #open(opening: SessionOpeningOptions): Promise<Session> {
-    const { backends, telemetry = false } = this.#options;
+    const { telemetry = false } = this.#options;
     const writer = this.#writers.get(opening.session ?? '') ?? randomIds.next('writer');
     const session = await openSession({
       ...opening,
       store: this.store(opening.root),
       ids: { next: (kind) => (kind === 'writer' ? writer : (opening.ids ?? randomIds).next(kind)) },
-      ...(backends ? { backends } : {}),
       telemetry,
     });
     this.#writers.set(session.id, writer);

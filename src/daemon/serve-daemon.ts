@@ -17,7 +17,7 @@ import { commandEntryFile, readInstalledBuild } from './package-files.ts';
 import { storedCallCommand } from './run-command.ts';
 import { SessionHost } from './session-host.ts';
 
-export interface ServeOptions extends Partial<Pick<SessionHostOptions, 'keepOpenMs' | 'backends' | 'telemetry'>> {
+export interface ServeOptions extends Partial<Pick<SessionHostOptions, 'keepOpenMs' | 'telemetry'>> {
   readonly env: Env;
   /** Minutes without a request after which the daemon exits. Default 15, or `HOPGATE_DAEMON_IDLE_MINUTES`. */
   readonly idleMinutes?: number;
@@ -68,11 +68,10 @@ export async function serveDaemon(options: ServeOptions): Promise<Daemon | null>
 }
 
 async function runDaemon(options: ServeOptions, folder: string, lock: { close(): void }): Promise<Daemon> {
-  const { env, keepOpenMs = KEEP_OPEN_MS, backends, telemetry = false, handlers } = options;
+  const { env, keepOpenMs = KEEP_OPEN_MS, telemetry = false, handlers } = options;
   const socket = join(folder, 'socket');
   const log = logTo(join(folder, 'log'));
-  const own = backends ? { backends } : {};
-  const host = new SessionHost({ env, keepOpenMs, telemetry, runCommand: storedCallCommand(env), ...own });
+  const host = new SessionHost({ env, keepOpenMs, telemetry, runCommand: storedCallCommand(env) });
   const build = readInstalledBuild();
   const startedAt = new Date().toISOString();
   const http = options.openHttp ? await options.openHttp(host, log) : null;
@@ -92,7 +91,7 @@ async function runDaemon(options: ServeOptions, folder: string, lock: { close():
       entry: commandEntryFile(),
       httpAddress: http?.address ?? null,
     }),
-    ...(handlers ? { handlers } : {}),
+    handlers,
   });
   rmSync(socket, { force: true });
   await once(server.http.listen(socket), 'listening');

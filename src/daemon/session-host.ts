@@ -14,7 +14,7 @@ import { RunTickets } from './conversations/run-tickets.ts';
 import type { CallingProcess, SessionHostOptions } from './conversations/session-host-options.ts';
 import { mcpServerName } from './mcp-server-name.ts';
 import { OpenSessions } from './open-sessions.ts';
-import { type SessionTranscript, SessionTranscripts } from './session-transcripts.ts';
+import { type FindTranscript, openSessionTranscripts } from './session-transcripts.ts';
 
 /** The sessions and conversations of client programs, for the daemon or for a process that works without it. */
 export class SessionHost {
@@ -24,16 +24,16 @@ export class SessionHost {
   readonly runTickets: RunTickets;
   readonly #options: SessionHostOptions;
   readonly #open: OpenSessions;
-  readonly #transcripts: SessionTranscripts;
+  readonly transcript: FindTranscript;
   #statuses: StatusReader | null = null;
   readonly #server = memoise(() => mcpServerName(this.#options.env));
 
   constructor(options: SessionHostOptions) {
     this.#options = options;
-    this.#transcripts = new SessionTranscripts(options.env);
+    this.transcript = openSessionTranscripts(options.env);
     this.#open = new OpenSessions(options);
     this.sessions = new OwnedSessions(options, this.#open);
-    this.conversations = new Conversations(options.env, this.sessions, this.#transcripts);
+    this.conversations = new Conversations(options.env, this.sessions, this.transcript);
     this.runTickets = new RunTickets(options);
   }
 
@@ -78,10 +78,6 @@ export class SessionHost {
   /** False in a process that answers one request, because a background command would end with the answer. */
   get isResident(): boolean {
     return this.#options.keepOpenMs > 0;
-  }
-
-  transcript(root: string, sessionId: string): SessionTranscript {
-    return this.#transcripts.transcriptOf(root, sessionId);
   }
 
   /** The session of a call: that of its connection, or that of the sub-agent that announced the call. */

@@ -10,17 +10,14 @@ export interface SessionTranscript extends TranscriptFile {
   offers(tools: readonly string[]): void;
 }
 
-export class SessionTranscripts {
-  readonly #env: Env;
-  readonly #transcripts = new Map<string, SessionTranscript>();
+/** Finds the transcript of a session. */
+export type FindTranscript = (root: string, sessionId: string) => SessionTranscript;
 
-  constructor(env: Env) {
-    this.#env = env;
-  }
-
-  transcriptOf(root: string, sessionId: string): SessionTranscript {
-    return getOrInsert(this.#transcripts, `${sessionId} ${root}`, () => {
-      const file = transcriptTo(transcriptPath(ensureStateDir(root, this.#env), sessionId));
+export function openSessionTranscripts(env: Env): FindTranscript {
+  const transcripts = new Map<string, SessionTranscript>();
+  return (root, sessionId) =>
+    getOrInsert(transcripts, `${sessionId} ${root}`, () => {
+      const file = transcriptTo(transcriptPath(ensureStateDir(root, env), sessionId));
       let last = '';
       return {
         ...file,
@@ -31,5 +28,4 @@ export class SessionTranscripts {
         },
       };
     });
-  }
 }

@@ -2,6 +2,7 @@ import { constants, fstatSync, lstatSync, mkdirSync, openSync, readdirSync, read
 import { join } from 'node:path';
 import { pathExists, withOpenFile, writeAtomically, writeNewFile } from '../base/files.ts';
 import { isLeaseHolderGone } from '../base/process-holder.ts';
+import { valueOr } from '../base/value-or.ts';
 import { type PendingRequest, parsePendingRequest, REQUEST_LIFETIME_MS } from './pending-request.ts';
 import { isSha256Hex, parseAnswer, type SignedAnswer } from './signed-answer.ts';
 
@@ -120,12 +121,10 @@ const toJsonText = (value: PendingRequest | SignedAnswer): string => `${JSON.str
 
 /** A small regular file's JSON; undefined if it is anything else. */
 function readJson(file: string): unknown {
-  try {
-    return withOpenFile(openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK), (fd) => {
-      const stat = fstatSync(fd);
-      return stat.isFile() && stat.size <= 2 * MAX_REQUEST ? JSON.parse(readFileSync(fd, 'utf8')) : undefined;
-    });
-  } catch {
-    return undefined;
-  }
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const read = (fd: number): unknown => {
+    const stat = fstatSync(fd);
+    return stat.isFile() && stat.size <= 2 * MAX_REQUEST ? JSON.parse(readFileSync(fd, 'utf8')) : undefined;
+  };
+  return valueOr(() => withOpenFile(openSync(file, flags), read), undefined);
 }

@@ -1,4 +1,4 @@
-import type { Fields, Json } from '../spec/types.ts';
+import type { Json } from '../spec/types.ts';
 import type { Move } from './plan/moves.ts';
 import type { PlannedCase } from './plan/planned-case.ts';
 
@@ -32,14 +32,14 @@ ${tests.join('\n')}
 
 function testOf({ name, moves, tries, forges, both, provoke }: PlannedCase, table: MoveTable): string {
   const names = (list: readonly Move[]) => list.map((move) => table.nameOf(move));
-  const test: Fields = {
+  const test = {
     path: names(moves),
-    ...(tries ? { tries: names(tries) } : {}),
-    ...(forges ? { forges: names(forges) } : {}),
-    ...(both ? { both: names(both) } : {}),
-    ...(provoke ? { provoke } : {}),
+    tries: tries && names(tries),
+    forges: forges && names(forges),
+    both: both && names(both),
+    provoke,
   };
-  const fields = Object.entries(test).map(([field, value]) => `  ${field}: ${list(value)},\n`);
+  const fields = Object.entries(test).map(([field, value]) => (value ? `  ${field}: ${list(value)},\n` : ''));
   return `it(${JSON.stringify(name)}, run({\n${fields.join('')}}));\n`;
 }
 

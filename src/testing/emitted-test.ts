@@ -39,10 +39,10 @@ export function emittedTest(
         group,
         name: '',
         moves: path.map(named),
-        ...(tries ? { tries: tries.map(named) } : {}),
-        ...(forges ? { forges: forges.map(named) } : {}),
-        ...(both ? { both: [named(both[0]), named(both[1])] } : {}),
-        ...(provoke ? { provoke } : {}),
+        tries: tries?.map(named),
+        forges: forges?.map(named),
+        both: both && [named(both[0]), named(both[1])],
+        provoke,
       };
       await runPlannedCase(pinned, planned, run).catch((error: Error) => {
         error.message += `\n  If the specs are right, write the tests again: hopgate test ${specs} --emit`;

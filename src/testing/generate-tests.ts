@@ -7,7 +7,7 @@ import { makeModelConfig } from './model/model-config.ts';
 import { type RunCaseOptions, runCaseWithAgent, runCaseWithCrashes, runPlannedCase } from './model/run-case.ts';
 import { type CoverageRow, SpecCoverage } from './plan/coverage.ts';
 import { itemsCoveredByMoves, type PlannedCase } from './plan/planned-case.ts';
-import { CoverageExclusions } from './plan/test-exclusions.ts';
+import { makeCoverageExclusions } from './plan/test-exclusions.ts';
 import { planCases } from './plan-cases.ts';
 
 export interface TestSpecsOptions {
@@ -66,7 +66,7 @@ export async function generateTests(specs: SpecSet | string, options: TestSpecsO
   const { pinned, run, coverage } = await prepareTestCaseRuns(specs, options);
   const { specs: loaded } = pinned;
   const plan = planCases(pinned, run.agent);
-  const exclusions = new CoverageExclusions(loaded, options.exclude ?? {});
+  const exclusions = makeCoverageExclusions(loaded, options.exclude ?? {});
   const test = (planned: PlannedCase, more: Omit<GeneratedTest, 'planned' | 'excluded'>): GeneratedTest => ({
     planned,
     excluded: exclusions.reasonFor(planned, more.name),
@@ -128,7 +128,7 @@ export async function prepareTestCaseRuns(
     agent: options.agent ?? agentOf(loaded),
     provoked: new Set<string>(),
     onMove: coverage.add,
-    ...(options.backends ? { backends: options.backends } : {}),
+    backends: options.backends,
   };
   return { pinned: { specs: loaded, config: { ...makeModelConfig(loaded), ...options.config } }, run, coverage };
 }

@@ -46,24 +46,16 @@ function missingRight(
   { role, required }: ToolParameter,
   { read, write, command, url, resource, agency }: ScopeRule,
 ): string | null {
-  switch (role) {
-    case 'text':
-      return null;
-    case 'path:read':
-      return read === 'none' ? 'reads no files' : null;
-    case 'path:write':
-      return required && write.length === 0 ? 'writes nothing' : null;
-    case 'command':
-      return required && command === 'none' ? 'runs no commands' : null;
-    case 'url':
-      return required && url === 'none' ? 'fetches nothing' : null;
-    case 'resource':
-      return required && resource === undefined ? 'reaches no resources' : null;
-    case 'agency':
-      return required && agency === undefined ? 'delegates to no agency peripheral' : null;
-    default:
-      return role satisfies never;
-  }
+  const missing: { readonly [each in typeof role]: string | false } = {
+    text: false,
+    'path:read': read === 'none' && 'reads no files',
+    'path:write': required && write.length === 0 && 'writes nothing',
+    command: required && command === 'none' && 'runs no commands',
+    url: required && url === 'none' && 'fetches nothing',
+    resource: required && resource === undefined && 'reaches no resources',
+    agency: required && agency === undefined && 'delegates to no agency peripheral',
+  };
+  return missing[role] || null;
 }
 
 function commandWarning({ id, upstream }: ToolSpec, { scope }: PeripheralSpec): ToolWarning | null {

@@ -8,7 +8,6 @@ export interface HouseChoice extends Omit<HouseOptions, 'seed'> {
   readonly seed?: number;
   /** Houses from files. If there are any, a reset without a game and a seed starts the next of them. */
   readonly houses?: readonly House[];
-  readonly mostSteps?: number;
 }
 
 /** The household as a world: each reset starts a game in a house. */
@@ -29,11 +28,7 @@ export class HouseholdEnvironment implements WorldEnvironment {
   }
 
   async reset(choice: GameChoice = {}): Promise<WorldTurn> {
-    const house = this.#houseFor(choice);
-    this.#game = new Household(
-      house,
-      this.#choice.mostSteps === undefined ? {} : { mostSteps: this.#choice.mostSteps },
-    );
+    this.#game = new Household(this.#houseFor(choice));
     return turnOf(this.#game);
   }
 
@@ -51,7 +46,7 @@ export class HouseholdEnvironment implements WorldEnvironment {
   async close(): Promise<void> {}
 
   #houseFor({ game, seed }: GameChoice): House {
-    const { seed: first = 1, houses = [], mostSteps: _, ...rest } = this.#choice;
+    const { seed: first = 1, houses = [], ...rest } = this.#choice;
     if (game !== undefined) {
       const house = houses.find(({ id }) => id === game);
       if (house) return house;

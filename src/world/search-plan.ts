@@ -3,21 +3,16 @@ import { Household, type HouseholdSnapshot } from './household.ts';
 import { relevantObjectsIn } from './oracle.ts';
 import { HouseFacts } from './world-facts.ts';
 
-interface SearchLimits {
-  /** Maximum number of visited states. */
-  readonly nodes?: number;
-  /** Maximum number of objects of the task to try. */
-  readonly objects?: number;
-}
+/** Maximum number of visited states. */
+const MAX_STATES = 20_000;
+/** Maximum number of objects of the task to try. */
+const MAX_OBJECTS = 2;
 
 /** Searches breadth first, by commands on the task's things only. Returns a shortest plan; null at the limits. */
-export function searchPlan(
-  house: House,
-  { nodes = 20_000, objects: most = 2 }: SearchLimits = {},
-): readonly string[] | null {
+export function searchPlan(house: House): readonly string[] | null {
   const { objects, destinations, tools, lamps } = relevantObjectsIn(house);
   const places = new HouseFacts(house.fluents);
-  const used = objects.filter((id) => places.after('inreceptacle', id).size > 0).slice(0, most);
+  const used = objects.filter((id) => places.after('inreceptacle', id).size > 0).slice(0, MAX_OBJECTS);
   const contentsOf = (ids: readonly string[]) => ids.flatMap((id) => [...places.after('inreceptacle', id)]);
   const relevant = new Set([
     ...used,
@@ -45,7 +40,7 @@ export function searchPlan(
         if (game.step(command).won) return [...plan, command];
         const id = game.identity();
         if (seen.has(id)) continue;
-        if (seen.size >= nodes) return null;
+        if (seen.size >= MAX_STATES) return null;
         seen.add(id);
         next.push({ at: game.snapshot(), plan: [...plan, command] });
       }

@@ -113,8 +113,8 @@ async function carryOut(
     if (denial) return { ...toDenialAnswer(session, denial), status: 'ok' };
     return { status: 'ok', text: 'The call would be allowed.', data: { allowed: true }, denial: null };
   }
-  const watch = { ...(signal ? { signal } : {}), ...(preset.messageId ? { messageId: preset.messageId } : {}) };
-  const result = await session.step({ tool: name, args: input ?? {}, ...watch }, answering);
+  const { messageId } = preset;
+  const result = await session.step({ tool: name, args: input ?? {}, signal, messageId }, answering);
   if (!result.ok) return toDenialAnswer(session, result.denial);
   const data = result.result;
   const advice = adviceOn(session, data, result.error);

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, isLegacyRequest, localhostAllowedHostnames } from '@modelcontextprotocol/server';
 import { checkRequestHeaders, makeRefusalResponse, type RequestGuardOptions } from './guard-request.ts';
-import { LegacyConnections } from './legacy-connections.ts';
+import { openLegacyConnections } from './legacy-connections.ts';
 import { type McpHost, ServedClient } from './mcp-host.ts';
 import { makeMcpServer } from './mcp-server.ts';
 
@@ -36,7 +36,7 @@ export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): P
     hosts: [...localhostAllowedHostnames(), bracketAddress(address), ...allowHosts],
   };
   const onerror = (error: Error): void => host.report(error);
-  const legacy = new LegacyConnections(host);
+  const legacy = openLegacyConnections(host);
   const peer = new ServedClient({ connected: false });
   const modern = createMcpHandler(({ requestInfo }) => makeMcpServer(host, peer, isGreeting(requestInfo)), {
     legacy: 'reject',

@@ -80,18 +80,9 @@ function refusedAct(base: Base, { request }: Extract<Body, { event: 'denial' }>)
   const text = (name: string): string => (typeof request[name] === 'string' ? (request[name] as string) : '');
   const by = text('by') || 'agent';
   const act = { ...base, by, refused: true };
-  switch (request['kind']) {
-    case 'step':
-      return { ...act, kind: 'step', what: text('tool'), args: fieldsOf(request['args'] ?? null) };
-    case 'hop':
-      return { ...act, kind: 'hop', what: text('to') };
-    case 'mode':
-      return { ...act, kind: 'mode', what: text('to') };
-    case 'start':
-      return { ...act, kind: 'start', what: text('peripheral') };
-    case 'stop':
-      return { ...act, kind: 'stop', what: '' };
-    default:
-      return request['kind'] === 'close' ? { ...act, kind: 'close', what: '' } : null;
-  }
+  const { kind } = request;
+  if (kind === 'step') return { ...act, kind, what: text('tool'), args: fieldsOf(request['args'] ?? null) };
+  if (kind === 'hop' || kind === 'mode') return { ...act, kind, what: text('to') };
+  if (kind === 'start') return { ...act, kind, what: text('peripheral') };
+  return kind === 'stop' || kind === 'close' ? { ...act, kind, what: '' } : null;
 }

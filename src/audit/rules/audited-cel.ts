@@ -1,6 +1,7 @@
 import { type ASTNode, Environment, serialize } from '@marcbachmann/cel-js';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { asJson } from '../../base/json.ts';
+import { valueOr } from '../../base/value-or.ts';
 import { addLinearMatchesToCel, parseCelRule } from '../../spec/linear-regex.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Fields } from './compare-json.ts';
@@ -32,22 +33,11 @@ const parse = (rule: string): ReturnType<typeof environment.parse> =>
 export const isCelRuleTrue = (rule: string, variables: CelVariables): boolean => evaluateCel(rule, variables) === true;
 
 /** The value of an expression in CEL; undefined if it cannot be evaluated. */
-export function evaluateCel(expression: string, facts: CelRuleFacts): unknown {
-  try {
-    return parse(expression)(asCel(asJson({ ...facts })) as object);
-  } catch {
-    return undefined;
-  }
-}
+export const evaluateCel = (expression: string, facts: CelRuleFacts): unknown =>
+  valueOr(() => parse(expression)(asCel(asJson({ ...facts })) as object), undefined);
 
 /** The syntax tree of a rule; null if it cannot be parsed. */
-export function celSyntaxTree(rule: string): ASTNode | null {
-  try {
-    return parse(rule).ast;
-  } catch {
-    return null;
-  }
-}
+export const celSyntaxTree = (rule: string): ASTNode | null => valueOr(() => parse(rule).ast, null);
 
 export const printCelNode: (node: ASTNode) => string = serialize;
 

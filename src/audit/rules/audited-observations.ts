@@ -7,7 +7,7 @@ import { FILE_CHANGE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import type { FruitObservation, Json, PeripheralSpec, ScopeRule, SpecSet } from '../../spec/types.ts';
 import { type Fields, fieldsOf, listOf, textOf } from './compare-json.ts';
-import { addTestRun, allRunsPassed, copyTestRuns, noTestRuns, type TestRuns, testRunsOfStep } from './test-runs.ts';
+import { addTestRun, allRunsPassed, noTestRuns, type TestRuns, testRunsOfStep } from './test-runs.ts';
 
 export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGE_EFFECT_KINDS.includes(op);
 
@@ -61,17 +61,6 @@ export const emptyObservations = (): AuditedVisitObservations => ({
   whistles: 0,
   par: null,
   reported: {},
-});
-
-export const copyObservations = (observations: AuditedVisitObservations): AuditedVisitObservations => ({
-  ...observations,
-  read: new Set(observations.read),
-  matched: new Set(observations.matched),
-  listed: new Set(observations.listed),
-  changed: new Set(observations.changed),
-  patterns: new Set(observations.patterns),
-  runs: copyTestRuns(observations.runs),
-  flaky: new Set(observations.flaky),
 });
 
 /**

@@ -78,12 +78,6 @@ export interface TestRuns {
 
 export const noTestRuns = (): TestRuns => ({ commands: new Map(), required: new Set(), count: 0, failed: 0 });
 
-export const copyTestRuns = (runs: TestRuns): TestRuns => ({
-  ...runs,
-  commands: new Map([...runs.commands].map(([command, before]) => [command, { ...before }])),
-  required: new Set(runs.required),
-});
-
 /** Adds a run. @returns true if another run of its command had the opposite verdict */
 export function addTestRun(runs: TestRuns, run: AuditedRun): boolean {
   const { command, narrowed, verdict, others } = run;

@@ -58,7 +58,7 @@ export async function verifySession(
   const findings = new SessionFindings();
   const chain: ChainProblem[] = [];
   const subAgents = new SubAgentAudit(pinned);
-  const sealed = seal ? new SealedPart(seal.seal) : null;
+  const sealed = seal ? readSealedPart(seal.seal) : null;
   let head = EMPTY_CHAIN;
   try {
     for await (const stored of entries) {
@@ -103,29 +103,22 @@ const addViolations = (
   counts: { ...counts, violations: counts.violations + more.violations.length, gaps: counts.gaps + more.gaps.length },
 });
 
-class SealedPart {
-  readonly #seal: Seal;
-  readonly #tree = new MerkleFrontier();
-  #size = 0;
-  #head = '';
-
-  constructor(seal: Seal) {
-    this.#seal = seal;
-  }
-
-  add(entry: { readonly hash: string }): void {
-    this.#size += 1;
-    if (this.#size > this.#seal.statement.size) return;
-    this.#tree.add(merkleLeafOfEntry(entry));
-    this.#head = entry.hash;
-  }
-
-  problem(sessionId: string, publicKey: string): string | null {
-    if (!isSignedBy(this.#seal, publicKey)) return 'the seal was not signed with this key, or was changed';
-    const whole = this.#size >= this.#seal.statement.size;
-    const sealed = whole ? { head: this.#head, root: this.#tree.root() } : null;
-    return sealProblem(this.#seal, { sessionId, size: this.#size, sealed });
-  }
+function readSealedPart(seal: Seal) {
+  const tree = new MerkleFrontier();
+  let [size, head] = [0, ''];
+  return {
+    add(entry: { readonly hash: string }): void {
+      size += 1;
+      if (size > seal.statement.size) return;
+      tree.add(merkleLeafOfEntry(entry));
+      head = entry.hash;
+    },
+    problem(sessionId: string, publicKey: string): string | null {
+      if (!isSignedBy(seal, publicKey)) return 'the seal was not signed with this key, or was changed';
+      const sealed = size >= seal.statement.size ? { head, root: tree.root() } : null;
+      return sealProblem(seal, { sessionId, size, sealed });
+    },
+  };
 }
 
 /** The hashes of the blobs in which an entry stores large arguments and results. */

@@ -72,12 +72,9 @@ async function openServed(
     unsafeNoSandbox: options.unsafeNoSandbox ?? false,
     approver: fallbackApprover(approverInAdvance(options.approve ?? []), inEditor),
     approve: options.approve ?? [],
-    ...(options.specs === undefined ? {} : { specs: options.specs }),
-    ...(continued !== undefined
-      ? { session: continued }
-      : options.peripheral === undefined
-        ? {}
-        : { peripheral: options.peripheral }),
+    specs: options.specs,
+    session: continued,
+    peripheral: continued === undefined ? options.peripheral : undefined,
   });
   const host = new McpHost({
     session,

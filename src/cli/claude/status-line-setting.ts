@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isObject } from '../../base/json.ts';
+import { readTextOrEmpty } from '../../base/files.ts';
+import { fieldsOf, isObject, parseJson } from '../../base/json.ts';
 import { quoteShell } from '../../base/text.ts';
 import { claudeFolder } from '../../base/user-folders.ts';
 import { launcherScriptPath } from '../../daemon/run-command.ts';
@@ -33,11 +33,6 @@ export function addHopgateStatusLine(own: unknown, env: Io['env']): StatusLine {
 
 /** The status line of the user's own settings; undefined without one. The settings of a repository are ignored. */
 export function readUserStatusLine(env: Io['env']): unknown {
-  const folder = claudeFolder(env);
-  try {
-    const settings: unknown = JSON.parse(readFileSync(join(folder, 'settings.json'), 'utf8'));
-    return isObject(settings) ? settings['statusLine'] : undefined;
-  } catch {
-    return undefined; // Claude Code itself reports a settings file that it cannot read
-  }
+  // Claude Code itself reports a settings file that it cannot read.
+  return fieldsOf(parseJson(readTextOrEmpty(join(claudeFolder(env), 'settings.json'))))['statusLine'];
 }

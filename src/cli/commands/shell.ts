@@ -69,10 +69,10 @@ export async function openShellSession(
       approve: options.approve ?? [],
       root,
       fallback: createWaitingApprover(io, root, options.waitApproval),
-      ...(confirm ? { confirm } : {}),
+      confirm,
     }),
-    ...(watch ? { inspector: watch.inspector } : {}),
-    ...(resumed ? { session: resumed.sessionId } : {}),
+    inspector: watch?.inspector,
+    session: resumed?.sessionId,
   });
   try {
     checkApproveOption(options.approve ?? [], session.specs);

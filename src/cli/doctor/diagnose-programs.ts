@@ -44,10 +44,8 @@ export async function diagnosePrograms(
     const packageManager = packageManagerOf(root);
     writeFileSync(join(empty, 'package.json'), JSON.stringify(packageManager === null ? {} : { packageManager }));
     const programs = findCommandPrograms(root, config, io.env as NodeJS.ProcessEnv);
-    const diagnoses: Diagnosis[] = [];
-    for (const name of names)
-      diagnoses.push(await compare(name, { root, config, io, run, sandbox, programs, empty, packageManager }));
-    return diagnoses;
+    const world = { root, config, io, run, sandbox, programs, empty, packageManager };
+    return await Array.fromAsync(names, (name) => compare(name, world));
   } catch (error) {
     return [badLayout(error)];
   } finally {

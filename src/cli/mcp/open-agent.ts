@@ -52,7 +52,7 @@ export async function openAgentSession(io: Io, options: AgentSessionOptions): Pr
     specs,
     config: project.config,
     store: evidenceFile(root, io.env),
-    ...(found ? { session: found.sessionId } : {}),
+    session: found?.sessionId,
   });
   try {
     checkApproveOption(options.approve, session.specs);

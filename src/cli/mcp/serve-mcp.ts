@@ -89,9 +89,9 @@ const agentOptions = (io: Io, root: string, options: McpCommand): AgentSessionOp
   unsafeNoSandbox: options.unsafeNoSandbox ?? false,
   approver: approverOf(io, root, options),
   approve: options.approve ?? [],
-  ...(options.session === undefined ? {} : { session: options.session }),
-  ...(options.specs === undefined ? {} : { specs: options.specs }),
-  ...(options.peripheral === undefined ? {} : { peripheral: options.peripheral }),
+  session: options.session,
+  specs: options.specs,
+  peripheral: options.peripheral,
 });
 
 async function serveStdio(io: Io, host: McpHost, session: AgentSession, root: string): Promise<void> {
@@ -116,11 +116,7 @@ async function serveHttp(
   const stopped = Promise.withResolvers<void>();
   const stop = onTerminationSignal(stopped.resolve);
   try {
-    const serving = await serveOverHttp(host, {
-      ...at,
-      allowHosts,
-      ...(fixedToken === null ? {} : { token: fixedToken }),
-    });
+    const serving = await serveOverHttp(host, { ...at, allowHosts, token: fixedToken ?? undefined });
     await printOpened(io, session, root, { url: serving.url, token: fixedToken === null ? serving.token : null });
     await stopped.promise;
     await serving.close();

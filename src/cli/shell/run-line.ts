@@ -107,36 +107,26 @@ async function runAction(
   const fruit = fruitOf(options);
   switch (verb) {
     case 'start':
-      return session.start(first, by ? { by } : {});
+      return session.start(first, { by });
     case 'stop':
-      return session.stop(reason ?? (words.join(' ') || 'done'), {
-        ...(fruit ? { fruit } : {}),
-        ...(by ? { by } : {}),
-      });
+      return session.stop(reason ?? (words.join(' ') || 'done'), { fruit, by });
     case 'close':
       return session.close(words.join(' ') || 'done');
     case 'mode': {
       const summary = text('summary');
       return session.setMode({
         to: first as Mode,
-        ...(summary === undefined ? {} : { summary }),
-        ...(reason === undefined ? {} : { reason }),
-        ...(options['reset'] ? { reset: true, by: 'operator' as const } : by ? { by } : {}),
+        ...{ summary, reason, by },
+        ...(options['reset'] ? { reset: true, by: 'operator' as const } : {}),
       });
     }
     case 'hop': {
       const exit = text('exit');
       const why = reason ?? (words.slice(1).join(' ') || 'typed at the prompt');
       const modeArguments = readCallArguments({ mode: text('mode'), summary: text('summary'), reason: why });
-      const hop = {
-        to: first,
-        reason: why,
-        ...(exit === undefined ? {} : { exit }),
-        ...(fruit ? { fruit } : {}),
-        ...(by ? { by } : {}),
-      };
+      const hop = { to: first, reason: why, exit, fruit, by };
       for (const { from: _, ...change } of await modeChangesBeforeHop(modeArguments, session, hop)) {
-        const changed = await session.setMode({ ...change, ...(by ? { by } : {}) });
+        const changed = await session.setMode({ ...change, by });
         if (!changed.ok) return changed;
       }
       return session.hop(hop);
@@ -147,10 +137,10 @@ async function runAction(
 }
 
 /** `--fruit.summary "…"` states the field `summary` of the fruit. */
-function fruitOf(options: ShellLine['options']): { [field: string]: Json } | null {
+function fruitOf(options: ShellLine['options']): { [field: string]: Json } | undefined {
   const fields = Object.entries(options).filter(([name]) => name.startsWith('fruit.'));
   return fields.length === 0
-    ? null
+    ? undefined
     : Object.fromEntries(fields.map(([name, value]) => [name.slice('fruit.'.length), value]));
 }
 

@@ -15,7 +15,7 @@ import {
   type ProcessIdentity,
   processAncestry,
 } from '../hook/client-process.ts';
-import type { SessionTranscripts } from '../session-transcripts.ts';
+import type { FindTranscript } from '../session-transcripts.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
 import type { CallingProcess } from './session-host-options.ts';
 
@@ -23,12 +23,12 @@ import type { CallingProcess } from './session-host-options.ts';
 export class Conversations {
   readonly #env: Env;
   readonly #owned: OwnedSessions;
-  readonly #transcripts: SessionTranscripts;
+  readonly #transcriptOf: FindTranscript;
 
-  constructor(env: Env, owned: OwnedSessions, transcripts: SessionTranscripts) {
+  constructor(env: Env, owned: OwnedSessions, transcriptOf: FindTranscript) {
     this.#env = env;
     this.#owned = owned;
-    this.#transcripts = transcripts;
+    this.#transcriptOf = transcriptOf;
   }
 
   stored(conversation: ClientConversation): StoredConversation | null {
@@ -61,9 +61,7 @@ export class Conversations {
       };
       files.write(record);
       if (meanwhile?.sessionId !== record.sessionId)
-        this.#transcripts
-          .transcriptOf(conversation.root, record.sessionId)
-          .add(sessionOpenedItem(record.sessionId, 'hooks'));
+        this.#transcriptOf(conversation.root, record.sessionId).add(sessionOpenedItem(record.sessionId, 'hooks'));
       return record;
     });
   }

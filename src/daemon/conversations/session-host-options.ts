@@ -12,8 +12,6 @@ export interface SessionHostOptions {
   readonly onHeldElsewhere?: () => Promise<void>;
   /** Command that runs a stored call. The call's ticket is its last argument. */
   readonly runCommand?: string;
-  /** Replaces the real tools; see {@link OpenOptions}. */
-  readonly backends?: OpenOptions['backends'];
   /** Exports spans of every session; see `OpenOptions`. */
   readonly telemetry?: OpenOptions['telemetry'];
   /** Maximum size of the write-ahead log, in pages; see `sqliteStore`. */

@@ -4,6 +4,7 @@ import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { Env } from '../../base/user-folders.ts';
+import { valueOr } from '../../base/value-or.ts';
 import { daemonFolder } from '../daemon-folder.ts';
 import { encodeHeader } from '../header-text.ts';
 import { takeOutputParts } from './answer-frame.ts';
@@ -52,7 +53,7 @@ export async function askDaemon(
       'X-Hopgate-Env': passedVariables(env),
       ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }),
     },
-    ...(signal ? { signal } : {}),
+    signal,
   });
   let connected = false;
   request.once('socket', (socket) => socket.once('connect', () => (connected = true)));
@@ -75,13 +76,7 @@ export async function askDaemon(
   throw new Error(`the daemon answered ${status}: ${bytes.toString()}`);
 }
 
-function readToken(env: Env): string | null {
-  try {
-    return readFileSync(daemonTokenPath(env), 'utf8').trim();
-  } catch {
-    return null;
-  }
-}
+const readToken = (env: Env): string | null => valueOr(() => readFileSync(daemonTokenPath(env), 'utf8').trim(), null);
 
 async function withoutParts(response: IncomingMessage, onPart: (bytes: Buffer) => void): Promise<Buffer> {
   let rest: Buffer = Buffer.alloc(0);

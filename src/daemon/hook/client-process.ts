@@ -2,6 +2,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { processStartTime } from '../../base/process-holder.ts';
 import type { Env } from '../../base/user-folders.ts';
+import { valueOr } from '../../base/value-or.ts';
 
 /** A process, identified by its pid and its start time, because pids are reused. */
 export interface ProcessIdentity {
@@ -41,13 +42,7 @@ function statOf(pid: number): Stat | null {
   }
 }
 
-function programOf(pid: number): string {
-  try {
-    return basename(readlinkSync(`/proc/${pid}/exe`));
-  } catch {
-    return '';
-  }
-}
+const programOf = (pid: number): string => valueOr(() => basename(readlinkSync(`/proc/${pid}/exe`)), '');
 
 /** A process, followed by its ancestors; empty if the kernel does not report them (not Linux). */
 export function processAncestry(pid: number): readonly (ProcessIdentity & { readonly isWrapper: boolean })[] {

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { type HostAndPort, parseHostAndPort, printHostAndPort } from '../../gate/scope/host-names.ts';
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
 import { lookupOnlyAddresses } from '../web/public-address.ts';
-import { PinnedHostNames, type ResolveName } from './pinned-names.ts';
+import { pinHostNames, type ResolveName } from './pinned-names.ts';
 import { ServerNameCheck } from './server-name-check.ts';
 import {
   findUpstreamProxy,
@@ -57,7 +57,7 @@ export function makeFilteringProxy(
     onInsistence,
   }: { readonly resolve?: ResolveName; readonly env?: NodeJS.ProcessEnv; readonly onInsistence?: () => void } = {},
 ): FilteringProxy {
-  const names = new PinnedHostNames(list, resolve);
+  const reach = pinHostNames(list, resolve);
   const tried = new Map<string, { target: string; tries: number; why: string | null }>();
   const unanswered = new Map<string, string>();
   const openSockets = new Set<Socket>();
@@ -93,7 +93,7 @@ export function makeFilteringProxy(
       ? { problem: 'it is not a host with a port' }
       : found && 'problem' in found
         ? found
-        : await names.reach(target, found !== null);
+        : await reach(target, found !== null);
     record(text, 'problem' in reached ? reached.problem : null);
     if ('problem' in reached) return { refusal: `hopgate refuses ${text}: ${reached.problem}.\n` };
     return { ...reached, via: found && 'url' in found ? found : null };

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { Transform, type TransformCallback } from 'node:stream';
+import { valueOr } from '../../base/value-or.ts';
 import { canonicalHost } from '../../gate/scope/host-names.ts';
 
 /** Types of TLS records; the major version of each is 3. */
@@ -59,11 +60,7 @@ function serverName(bytes: Buffer): string | null | undefined {
   const end = 5 + bytes.readUInt16BE(3);
   if (end > MAX_BYTES) return UNREADABLE;
   if (bytes.length < end) return undefined;
-  try {
-    return nameIn(bytes.subarray(5, end));
-  } catch {
-    return UNREADABLE;
-  }
+  return valueOr(() => nameIn(bytes.subarray(5, end)), UNREADABLE);
 }
 
 function nameIn(hello: Buffer): string | null {

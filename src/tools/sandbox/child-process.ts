@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { openSync, readdirSync, readFileSync } from 'node:fs';
+import { openSync, readdirSync } from 'node:fs';
+import { readTextOrEmpty } from '../../base/files.ts';
 import { memoise } from '../../base/memoise.ts';
 import { sendSignal } from '../../base/process.ts';
 
@@ -53,10 +54,6 @@ const inherited = memoise(() => {
 });
 
 function isInheritable(fd: number): boolean {
-  try {
-    const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1];
-    return flags !== undefined && (Number.parseInt(flags, 8) & 0o2000000) === 0;
-  } catch {
-    return false;
-  }
+  const flags = /^flags:\s*([0-7]+)/m.exec(readTextOrEmpty(`/proc/self/fdinfo/${fd}`))?.[1];
+  return flags !== undefined && (Number.parseInt(flags, 8) & 0o2000000) === 0;
 }

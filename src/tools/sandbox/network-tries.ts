@@ -1,4 +1,5 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
+import { valueOr } from '../../base/value-or.ts';
 
 export interface NetworkTryCounter {
   /** The number of tries so far; also works after the sandbox has ended. */
@@ -12,14 +13,8 @@ export interface NetworkTryCounter {
  * @param pid a process of the sandbox, on the host
  */
 export function countNetworkTries(pid: number): NetworkTryCounter {
-  const files = ['snmp', 'snmp6'].flatMap((name) => {
-    try {
-      return [openSync(`/proc/${pid}/net/${name}`, 'r')];
-    } catch {
-      // The sandbox has ended, or the kernel has no IPv6.
-      return [];
-    }
-  });
+  // No file if the sandbox has ended, or the kernel has no IPv6.
+  const files = ['snmp', 'snmp6'].flatMap((name) => valueOr(() => openSync(`/proc/${pid}/net/${name}`, 'r'), []));
   return {
     count: () => files.map((file) => noRoutes(readFileSync(file, 'latin1'))).reduce((sum, each) => sum + each, 0),
     close: () => {

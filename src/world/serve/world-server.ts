@@ -29,7 +29,7 @@ export interface WorldServer {
 /** Serves a household. @throws Error with the system's code if it cannot listen */
 export async function serveWorld({ choice, port, host = '127.0.0.1', idle }: WorldServerOptions): Promise<WorldServer> {
   let hosts: readonly string[] = [];
-  const app = createWorldApp({ choice, hosts: () => hosts, onQuit: () => void close(), ...(idle ? { idle } : {}) });
+  const app = createWorldApp({ choice, hosts: () => hosts, onQuit: () => void close(), idle });
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1 << 16 });
   const server = createAdaptorServer({
     fetch: app.fetch,

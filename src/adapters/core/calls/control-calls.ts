@@ -63,10 +63,5 @@ export function readRequestedMode({
   summary,
   'exit-criteria': exitCriteria,
 }: ModelCallArguments): ModeCallArguments {
-  return {
-    to: (to ?? '') as Mode,
-    ...(reason === undefined ? {} : { reason: reason as string }),
-    ...(summary === undefined ? {} : { summary: summary as string }),
-    ...(exitCriteria === undefined ? {} : { exitCriteria: exitCriteria as string }),
-  };
+  return { to: to ?? '', reason, summary, exitCriteria } as ModeCallArguments;
 }

@@ -151,21 +151,14 @@ interface TypedAnswer {
 function termsOf(options: Options): Pick<TypedAnswer, 'terms'> {
   const { times, for: minutes, files, changedFiles, whileTestsPass: testsPass } = options;
   if ([times, minutes, files, changedFiles, testsPass].every((option) => option === undefined)) return {};
-  return {
-    terms: {
-      ...(times === undefined ? {} : { times }),
-      ...(minutes === undefined ? {} : { minutes }),
-      ...(files ? { files } : changedFiles ? { files: true } : {}),
-      ...(testsPass ? { testsPass } : {}),
-    },
-  };
+  return { terms: { times, minutes, files: files ?? (changedFiles || undefined), testsPass } };
 }
 
 function recordAnswer(io: Io, item: PendingItem, { verdict, terms }: TypedAnswer, options: Options): void {
   const grant = terms && toGrantLimits(terms, item.pending.request, Date.now());
   if (grant && 'problem' in grant)
     throw usageError(grant.problem, 'Change the limits of the grant, or leave them out.');
-  const personAnswer = { verdict, by: options.by, minutes: options.minutes, ...(grant ? { grant } : {}) };
+  const personAnswer = { verdict, by: options.by, minutes: options.minutes, grant };
   const token = tokenFor(io, item, options);
   const waits = listPendingItems(item.stateDir).some(({ pending }) => pending.id === item.pending.id);
   // The new answer replaces only an answer that this person has seen, not one from another terminal.
@@ -185,8 +178,7 @@ function recordAnswer(io: Io, item: PendingItem, { verdict, terms }: TypedAnswer
   const { answer: signed } = done;
   const { by } = personAnswer;
   const until = new Date(signed.expiresAt).toISOString();
-  if (io.json)
-    return printJson(io, { id, verdict, by, until, requestHash: signed.requestHash, ...(grant ? { grant } : {}) });
+  if (io.json) return printJson(io, { id, verdict, by, until, requestHash: signed.requestHash, grant });
   if (verdict === 'no') return print(io, `${paint(io, 'red', 'Refused')}: ${id}.`);
   const yes = paint(io, 'green', grant ? 'Granted' : 'Approved');
   print(

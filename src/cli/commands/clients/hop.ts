@@ -32,7 +32,7 @@ async function hop(io: Io, id: string, to: string, { exit, reason, ...options }:
   const chosen = await findSessionIn(io, root, id);
   const { sessionId: session } = chosen;
   const token = ensureOperatorToken(ensureStateDir(root, io.env));
-  const act = { op: 'hop' as const, root, session, to, reason, token, ...(exit === undefined ? {} : { exit }) };
+  const act = { op: 'hop' as const, root, session, to, reason, token, exit };
   const answer = (await sendOperatorAct(act, io.env)) as Awaited<ReturnType<Session['hop']>>;
   if (!answer.ok) io.exitCode = 1;
   if (io.json) printJson(io, { session, ...answer, evidence: answer.evidence.map(({ id: entry }) => entry) });

@@ -97,8 +97,8 @@ export async function serveHttpUntilSignal(io: Io, options: Options): Promise<vo
           env: io.env,
           listen,
           log,
-          ...(agency === undefined ? {} : { agencyFolder: resolve(io.cwd, agency) }),
-          ...(agencyListen ? { agencyListen } : {}),
+          agencyFolder: agency === undefined ? undefined : resolve(io.cwd, agency),
+          agencyListen,
         }).catch((error: unknown) => cannotListen(error, options));
         issueCode = () => http.issueCode();
         agencyAddress = http.agencyAddress;

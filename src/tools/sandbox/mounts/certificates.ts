@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile } from '../../../base/read-file.ts';
+import { valueOr } from '../../../base/value-or.ts';
 import { compileMasks } from '../../../gate/scope/masks.ts';
 import { DEFAULT_MASKS } from '../../../spec/policy/default-masks.ts';
 
@@ -26,12 +27,8 @@ export function makeCertificateTest(root: string, masks: readonly string[]): (pa
 
 /** The state of a file; different after each change of it. Empty if hopgate cannot find the file. */
 export function fileStateStamp(path: string): string {
-  try {
-    const { dev, ino, size, mtimeNs, ctimeNs } = lstatSync(path, { bigint: true });
-    return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
-  } catch {
-    return '';
-  }
+  const stat = valueOr(() => lstatSync(path, { bigint: true }), null);
+  return stat === null ? '' : [stat.dev, stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(' ');
 }
 
 function holdsOnlyCertificates(path: string): boolean {

@@ -29,10 +29,19 @@ function judgeEntry(timeline: SessionTimeline, act: SessionAct, entered: Entered
   const { situation, text } = item;
   if (situation === null)
     return [{ ...at, reason: `the first text delivered in ${entered.peripheral} does not say where the agent is` }];
+  const mode = [entered.mode, ...laterModes(timeline, act)].find((each) => each === situation.mode) ?? entered.mode;
   return [
-    ...missingInData(timeline.specs, entered, situation),
-    ...missingInText(timeline.specs, entered, situation, text),
+    ...missingInData(timeline.specs, { ...entered, mode }, situation),
+    ...missingInText(timeline.specs, { ...entered, mode }, situation, text),
   ].map((reason) => ({ ...at, reason: `on entering ${entered.peripheral}: ${reason}` }));
+}
+
+/** The modes that the operator set after an entry without a call, before the agent's next act. */
+function laterModes({ acts, alignment }: SessionTimeline, act: SessionAct): readonly string[] {
+  if (alignment.pairs.some(({ act: called }) => called === act)) return [];
+  const after = acts.slice(acts.indexOf(act) + 1);
+  const end = after.findIndex(({ by }) => by !== 'operator');
+  return after.slice(0, end < 0 ? after.length : end).flatMap(({ kind, what }) => (kind === 'mode' ? what : []));
 }
 
 type DeliveredItem = Extract<TranscriptItem, { kind: 'delivered' | 'result' }>;

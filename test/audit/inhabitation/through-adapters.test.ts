@@ -3,7 +3,7 @@ import { agentSession } from '../../../src/adapters/core/local-agent-session.ts'
 import { recordTranscript } from '../../../src/adapters/core/transcript/record-transcript.ts';
 import { plainLoop } from '../../../src/adapters/plain-loop.ts';
 import { call, connected, hostOf } from '../../adapters/mcp/client.ts';
-import { changed, fixtureSpecs, inTurn, stage } from '../../session/sessions.ts';
+import { changed, fixtureSpecs, inTurn, must, stage } from '../../session/sessions.ts';
 import { Items, judge } from './inhabited-sessions.ts';
 
 const ALL = { 'P-1': 'holds', 'P-2': 'holds', 'P-3': 'holds', 'P-4': 'holds', 'P-5': 'holds', 'P-6': 'holds' };
@@ -99,6 +99,21 @@ it('an agent that returns to edit and changes another file passes P-1 to P-6', a
     await hop('edit');
   }
   agent.said('I am in edit.');
+  const { verdicts, reasons } = await judge(session, items.transcript);
+  expect(reasons).toEqual([]);
+  expect(verdicts).toEqual(ALL);
+});
+
+it('an agent whose operator changes the mode before its first prompt passes P-1 to P-6', async () => {
+  const { session } = await stage();
+  const items = new Items();
+  const agent = recordTranscript(agentSession(session), items);
+  await must(session.start('explore'));
+  await must(session.setMode({ to: 'diagnose', by: 'operator', reason: 'the agent plans' }));
+  await agent.prompt();
+  agent.said('I am in explore.');
+  expect(await agent.call({ name: 'read', input: { path: 'src/a.ts' } })).toMatchObject({ status: 'ok' });
+  await agent.call({ name: 'hop', input: leave });
   const { verdicts, reasons } = await judge(session, items.transcript);
   expect(reasons).toEqual([]);
   expect(verdicts).toEqual(ALL);

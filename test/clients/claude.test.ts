@@ -316,9 +316,14 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(run.stderr).not.toContain('WARNING');
   });
 
-  it('reads without a question in plan mode, in which Claude Code refuses hops, and may stop', async () => {
+  it('plans and reads without a question in plan mode, in which Claude Code refuses hops, and may stop', async () => {
     const change = call('Edit', { file_path: world.path('src/a.js'), old_string: 'one', new_string: 'two' });
-    const script = [
+    const writePlan = (_: string, texts: string) => {
+      const [plan = ''] = /\/\S+\/plans\/\S+?\.md/.exec(texts) ?? [];
+      return { calls: [{ name: 'Write', input: { file_path: plan, content: '# Plan\n' } }] };
+    };
+    const script: Step[] = [
+      writePlan,
       call('Read', { file_path: world.path('src/a.js') }),
       bash('ls src'),
       toEdit[1]!,
@@ -327,7 +332,8 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
       done,
     ];
     const run = await world.run(script, { ...approved, permissionMode: 'plan' });
-    expect(outcomes(run)).toEqual(['Read ran', 'Bash ran', 'hop refused', 'Edit refused']);
+    expect(outcomes(run)).toEqual(['Write ran', 'Read ran', 'Bash ran', 'hop refused', 'Edit refused']);
+    expect(run.stderr).not.toContain('WARNING');
     expect(run.code, run.stderr).toBe(0);
     expect(run.requests.length).toBeLessThanOrEqual(script.length);
     expect(world.read('src/a.js')).toBe('one\n');

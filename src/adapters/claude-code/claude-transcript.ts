@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { fieldsOf, textOf } from '../../base/json.ts';
 import { translateClientTool } from '../core/calls/client-tools.ts';
 import { type LoggedClientCall, readClientLog } from '../core/client-log.ts';
-import { isReadOfSavedResult } from './saved-result.ts';
+import { clientFileOfCall } from './client-file.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
@@ -35,8 +35,8 @@ export function readClaudeTranscript(
     } else if (role === 'user')
       for (const block of blocks) {
         const use = uses.get(textOf(block['tool_use_id']) ?? '');
-        const saved = use && isReadOfSavedResult(file, use.tool, fieldsOf(use.input));
-        if (use && !saved && block['type'] === 'tool_result' && hasRun(block) && needsDecision(use.tool))
+        const isOwn = use && clientFileOfCall(file, use.tool, fieldsOf(use.input)) !== null;
+        if (use && !isOwn && block['type'] === 'tool_result' && hasRun(block) && needsDecision(use.tool))
           ran.push({ ...use, at: textOf(entry['timestamp']) ?? '' });
       }
   }

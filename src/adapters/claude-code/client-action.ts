@@ -8,7 +8,7 @@ import { isHomePath } from '../core/calls/patch.ts';
 import { shellRoutingOf } from '../core/calls/shell-route.ts';
 import { type ClientAction, toolCallToAction } from '../core/calls/tool-call-to-action.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
-import { isFileWithOneLink, isReadOfSavedResult } from './saved-result.ts';
+import { clientFileOfCall, isFileWithOneLink, isThere } from './client-file.ts';
 
 /** Translates a call of Claude Code into an action of the session, in its current state. */
 export function claudeCallToAction(
@@ -19,13 +19,7 @@ export function claudeCallToAction(
   const input = tool === 'Glob' ? inFolderOfPattern(given) : given;
   const why = isLookAlike(tool, fields, ourServer) ? LOOKS_ALIKE : whyOutside(tool, input);
   if (why !== null) return { kind: 'unmapped', why };
-  const transcript = textOf(fields['transcript_path']);
-  if (
-    transcript !== null &&
-    isReadOfSavedResult(transcript, tool, input) &&
-    isFileWithOneLink(String(input['file_path']))
-  )
-    return { kind: 'inner' };
+  if (isForClientFile(tool, input, fields)) return { kind: 'inner' };
   const { specs, config, root } = session;
   const cwd = textOf(fields['cwd']);
   return toolCallToAction(
@@ -39,6 +33,15 @@ export function claudeCallToAction(
       ...(cwd === null ? {} : { cwd: realpathIfAny(cwd) ?? cwd }),
     },
   );
+}
+
+/** True for a saved result that exists, and in plan mode for a plan, which may be new. */
+function isForClientFile(tool: string, input: ClaudeToolEvent['input'], fields: ClaudeToolEvent['fields']): boolean {
+  const transcript = textOf(fields['transcript_path']);
+  const kind = transcript === null ? null : clientFileOfCall(transcript, tool, input);
+  if (kind === null || (kind === 'plan' && fields['permission_mode'] !== 'plan')) return false;
+  const path = String(input['file_path']);
+  return isFileWithOneLink(path) || (kind === 'plan' && !isThere(path));
 }
 
 /**

@@ -65,6 +65,23 @@ describe('a call of one of the client’s own tools', () => {
     ).toBe('blocked');
   });
 
+  it('writes and reads a plan of Claude Code in plan mode, and nothing else there', async () => {
+    const plans = join(world.folder, 'claude', 'plans');
+    mkdirSync(plans, { recursive: true });
+    writeFileSync(join(plans, 'there.md'), 'x');
+    symlinkSync(world.path('src/a.js'), join(plans, 'link.md'));
+    symlinkSync('none', join(plans, 'loose.md'));
+    const transcript_path = join(world.folder, 'claude/projects/-repo/c.jsonl');
+    const write = async (name: string, permission_mode = 'plan') => {
+      const input = { file_path: `${plans}/${name}`, content: 'x' };
+      return (await world.call('Write', input, { transcript_path, permission_mode })).verdict;
+    };
+    expect([await write('new.md'), await write('there.md')]).toEqual(['allowed', 'allowed']);
+    for (const name of ['link.md', 'loose.md', 'new.sh', '../x.md', 'sub/x.md', '../plans/x.md'])
+      expect([name, await write(name)]).toEqual([name, 'blocked']);
+    expect(await write('new.md', 'bypassPermissions')).toBe('blocked');
+  });
+
   it('has a durable intent before it runs and its observed effects afterwards', async () => {
     await world.lead('edit', 'execute');
     const edit = await world.call('Edit', {

@@ -52,14 +52,16 @@ describe('the transcript of Claude Code', () => {
     expect(readClaudeTranscript(file).ran).toEqual([]);
   });
 
-  it('omits a read of a saved result of the conversation, as in a sub-agent', () => {
+  it('omits a plan, and a read of a saved result of the conversation, as in a sub-agent', () => {
     const saved = join(file.replace(/\.jsonl$/, ''), 'tool-results', 'b1.txt');
+    const plan = join(dirname(dirname(dirname(file))), 'plans', 'p.md');
     const calls = line(
       'assistant',
+      { ...use('p', 'Write'), input: { file_path: plan } },
       { ...use('a', 'Read'), input: { file_path: saved } },
       { ...use('b', 'Read'), input: { file_path: join(folder, 'b1.txt') } },
     );
-    writeFileSync(file, calls + line('user', result('a'), result('b')));
+    writeFileSync(file, calls + line('user', result('p'), result('a'), result('b')));
     expect(readClaudeTranscript(file).ran.map(({ id }) => id)).toEqual(['b']);
     const agent = join(file.replace(/\.jsonl$/, ''), 'subagents', 'agent-1.jsonl');
     mkdirSync(dirname(agent), { recursive: true });

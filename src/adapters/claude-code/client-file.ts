@@ -1,0 +1,35 @@
+import { lstatSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { textOf } from '../../base/json.ts';
+
+/**
+ * Recognises a call of Claude Code for one of its own files, which needs no decision; null for any other call.
+ *
+ * - `result`: it reads a tool result of its own conversation. Claude Code saves a result that is too long for its model
+ *   in a file next to the transcript, and the model reads the parts that it needs. It was entitled to the whole result.
+ * - `plan`: it reads or writes a plan in the folder where Claude Code asks its model in plan mode to write one.
+ * @param transcript the path of the conversation's transcript file, also that of a sub-agent
+ */
+export function clientFileOfCall(
+  transcript: string,
+  tool: string,
+  input: { readonly [name: string]: unknown },
+): 'result' | 'plan' | null {
+  const path = textOf(input['file_path']);
+  if (path === null || basename(path) === '..' || path.includes('\0')) return null;
+  const inSubAgent = basename(dirname(transcript)) === 'subagents';
+  const conversation = inSubAgent ? dirname(dirname(transcript)) : transcript.replace(/\.jsonl$/, '');
+  if (tool === 'Read' && dirname(path) === join(conversation, 'tool-results')) return 'result';
+  const settings = dirname(dirname(dirname(conversation)));
+  const isPlan = ['Read', 'Edit', 'Write'].includes(tool) && path.endsWith('.md');
+  return isPlan && dirname(path) === join(settings, 'plans') ? 'plan' : null;
+}
+
+/** True if a path is a regular file with one hard link, so that it is the file that Claude Code wrote there. */
+export function isFileWithOneLink(path: string): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  return stat?.isFile() === true && stat.nlink === 1;
+}
+
+/** True if a path names anything, also a link without a target. */
+export const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;

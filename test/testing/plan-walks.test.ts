@@ -68,6 +68,36 @@ it('a large spec set is tested with some refused starts from outside instead of 
   expect(coverage().requests).toBeLessThan(60);
 });
 
+it('many tools in many peripherals are tried in a number of requests that does not grow as their product', async () => {
+  const tools = (count: number) => Array.from({ length: count }, (_, at) => `tool-${at}`);
+  const requests = async (count: number) => {
+    const one =
+      'effect: observe, parameters: [{ name: a, role: text, description: A. }], limits: { seconds: 1, output-bytes: 9 }';
+    const specs = specsOf({
+      'tools.yaml': `tools:\n${tools(count)
+        .map((id) => `  ${id}: { purpose: A tool., ${one} }\n`)
+        .join('')}`,
+      'peripherals/a.yaml': `id: a\npurpose: A place.\ntools: [${tools(count).slice(1)}]\nscope: conversation\nentry: [default]\nexit: {}\n`,
+    });
+    const { tests, coverage } = await generateTests(specs, { deaths: false });
+    for (const { name, run } of tests) if (name.startsWith('in a:')) await run();
+    return coverage().requests;
+  };
+  expect(await requests(200)).toBeLessThan((await requests(20)) + 60);
+});
+
+it('a peripheral with the context of another one is tested from a start that supplies it', () => {
+  const peripheral = (id: string, rest: string) => ({
+    [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A place.\ntools: []\nscope: conversation\nexit: {}\n${rest}\n`,
+  });
+  const specs = specsOf({
+    ...peripheral('a', 'entry: [default]\nfruit: { n: { stated: integer } }'),
+    ...peripheral('b', 'entry: [default]\ncontext: { n: from-a }'),
+  });
+  const { reachable } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
+  expect([...reachable]).toContain('start b');
+});
+
 it('a chain is walked in a number of moves that grows with its length, not with the square', () => {
   const ids = Array.from({ length: 300 }, (_, at) => `p${at}`);
   const specs = chain(ids);

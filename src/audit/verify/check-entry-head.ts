@@ -38,12 +38,13 @@ function tagsFor(state: AuditState, peripheral: string | null, body: Body): read
   const called =
     body.event === 'step' || body.event === 'outcome' ? getOwn(EVIDENCE_TAG_BY_TOOL, body.tool) : undefined;
   const spec = peripheral === null ? undefined : getOwn(specs.peripherals, peripheral);
-  const leavesWorld = spec?.tools.some((tool) => getOwn(specs.tools, tool)?.effect === 'simulate') ?? false;
+  const hopsOut = body.event === 'stop' && body.exit !== null;
+  const leavesWorld = hopsOut && spec?.tools.some((tool) => getOwn(specs.tools, tool)?.effect === 'simulate');
   return [
     ...(peripheral === null ? [] : ['peripheral', peripheral]),
     ...[patternToolOfEntry(body)?.tag ?? []].flat(),
     ...[called ?? []].flat(),
-    ...(body.event === 'stop' && body.exit !== null && leavesWorld ? ['hop-out'] : []),
+    ...(leavesWorld ? ['hop-out'] : []),
     body.event,
     ...(state.unsafeNoSandbox ? ['unsafe-no-sandbox'] : []),
   ];

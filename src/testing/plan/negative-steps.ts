@@ -1,6 +1,7 @@
 import { type AuditedPin, type AuditState, visitScope } from '../../audit/rules/audit-state.ts';
 import { isObject } from '../../base/json.ts';
-import type { Fields, Json, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
+import { gatesOfCall } from '../../spec/call-gates.ts';
+import type { Fields, Json, PeripheralSpec, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 import type { Move } from './moves.ts';
 import { pathsLikelyRefused } from './odd-paths.ts';
 import { rotateList } from './rotate-list.ts';
@@ -26,30 +27,53 @@ export const stepOutsideEnvelope = (tool: ToolSpec, { config }: AuditedPin): Mov
   });
 
 /**
- * Calls that a rule may refuse in a state: tools outside the envelope, invalid arguments, places out of scope.
- * @param sample the number of tools outside the envelope to try; all if undefined
+ * Calls that a rule may refuse in a state: tools outside the envelope, invalid arguments, places out of scope. Of the
+ * tools that all rules judge alike, one is misused in every manner, and others are called once.
+ * @param sample the number of tools to try outside the envelope, and of each kind inside
  */
-export function stepsLikelyRefused(pinned: AuditedPin, state: AuditState, sample?: number): readonly Move[] {
+export function stepsLikelyRefused(pinned: AuditedPin, state: AuditState, sample = MAX_TOOLS): readonly Move[] {
   const { specs } = pinned;
   const spec = specs.peripherals[state.visit!.peripheral]!;
   const outside = Object.values(specs.tools).filter(({ id }) => !spec.tools.includes(id));
   const at = Object.keys(specs.peripherals).indexOf(spec.id);
-  const tried = sample === undefined ? outside : rotateList(outside, at).slice(0, sample);
-  const inside = spec.tools.flatMap((id) => specs.tools[id] ?? []);
+  const sampleOf = (tools: readonly ToolSpec[]) => rotateList(tools, at * sample).slice(0, sample);
+  const kinds = Map.groupBy(
+    spec.tools.flatMap((id) => specs.tools[id] ?? []),
+    (tool) => toolKind(spec, tool),
+  );
   const seen = new Set<ToolParameter['role']>();
   return [
     ...['no-such-tool', ...INHERITED_MEMBER_NAMES].map((id): Move => callMove(id, 'of no such name', {})),
-    ...tried.map((tool) => stepOutsideEnvelope(tool, pinned)),
-    ...inside.flatMap((tool) => misuseTool(pinned, state, tool, seen)),
+    ...sampleOf(outside).map((tool) => stepOutsideEnvelope(tool, pinned)),
+    ...[...kinds.values()].flatMap(([first, ...others]) => [
+      ...misuseTool(pinned, state, first!, seen),
+      ...sampleOf(others).map((tool) => callMove(tool.id, 'with what it takes', argumentsOf(pinned, state, tool))),
+    ]),
   ];
+}
+
+/** Places try different tools. If each tried all of them, the calls would grow as the product of places and tools. */
+const MAX_TOOLS = 40;
+
+/** Equal for two tools whose calls in a peripheral all rules judge alike. Some rules know a tool by its name. */
+function toolKind(spec: PeripheralSpec, tool: ToolSpec): string {
+  const { id, effect, parameters, upstream } = tool;
+  const isNamed = parameters.some(({ role }) => role === 'command') || gatesOfCall(tool, spec).length > 0;
+  const shapes = parameters.map(({ role, schema, required }) => [role, schema, required]);
+  return JSON.stringify([isNamed && id, effect, upstream?.folders, shapes]);
+}
+
+/** Arguments of a call: those that the scope allows if there are any. */
+function argumentsOf({ config }: AuditedPin, state: AuditState, tool: ToolSpec): { [name: string]: Json } {
+  const args = makeSampleArguments(tool, { scope: visitScope(state), config, files: [...state.files] });
+  return { ...(args ?? makeSampleArguments(tool, { scope: ANY_SCOPE, config, files: [] })) };
 }
 
 /** Calls of an available tool that a rule may refuse. Adds the roles of arguments that it tries in full to `seen`. */
 function misuseTool(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen: Set<ToolParameter['role']>): Move[] {
   const { config } = pinned;
   const scope = visitScope(state);
-  const args = makeSampleArguments(tool, { scope, config, files: [...state.files] });
-  const most = { ...(args ?? makeSampleArguments(tool, { scope: ANY_SCOPE, config, files: [] })) };
+  const most = argumentsOf(pinned, state, tool);
   const many = Array.from({ length: tool.parameters.length + 1 }, () => 'x');
   const moves = [
     callMove(tool.id, 'with what it takes', most),

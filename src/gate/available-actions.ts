@@ -28,7 +28,12 @@ function wordsOf(specs: SpecSet, edge: Edge): readonly string[] {
 }
 
 /** The context fields that must still be stated before `to` can be entered from `from`, or from no peripheral. */
-function contextNeeds({ peripherals }: SpecSet, view: SessionView, to: string, from?: string): readonly string[] {
+export function contextNeeds(
+  { peripherals }: SpecSet,
+  view: SessionView,
+  to: string,
+  from?: string,
+): readonly string[] {
   const target = peripherals[to];
   if (!target) return [];
   const fruit = from === undefined ? {} : (peripherals[from]?.fruit ?? {});

@@ -79,7 +79,7 @@ it('many tools in many peripherals are tried in a number of requests that does n
         .join('')}`,
       'peripherals/a.yaml': `id: a\npurpose: A place.\ntools: [${tools(count).slice(1)}]\nscope: conversation\nentry: [default]\nexit: {}\n`,
     });
-    const { tests, coverage } = await generateTests(specs, { deaths: false });
+    const { tests, coverage } = await generateTests(specs, { crashes: false });
     for (const { name, run } of tests) if (name.startsWith('in a:')) await run();
     return coverage().requests;
   };

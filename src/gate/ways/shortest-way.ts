@@ -1,19 +1,22 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { edgesFromPeripheral } from '../../spec/edges-from.ts';
 import { effectsOfMode, type ModeChange } from '../../spec/mode-way.ts';
+import { getOwn } from '../../spec/names.ts';
 import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
 import type { Edge, Mode, SpecSet, ToolEffect } from '../../spec/types.ts';
-import { hopToWayLeg, startWayLegs } from '../available-actions.ts';
+import { contextNeeds, hopToWayLeg, startWayLegs } from '../available-actions.ts';
 import type { ModeStep, WayLeg } from '../denial.ts';
 import type { SessionView } from '../session-view.ts';
+import { canEdgeOpen, canStartIn, type Gains, gainsAfter, gainsBeforeModeChange } from './can-edge-open.ts';
 import { isAdmittedByMode, operatorResetChanges, toModeStep } from './way-modes.ts';
 
-/** A peripheral (null for outside) and a mode, as one text. */
+/** A peripheral (null for outside), a mode and the gains of the path so far, as one text. */
 type State = string;
-const stateOf = (peripheral: string | null, mode: Mode | null): State => `${mode ?? ''}\n${peripheral ?? ''}`;
-const partsOf = (state: State): { readonly peripheral: string | null; readonly mode: Mode | null } => {
-  const [mode, peripheral] = state.split('\n');
-  return { peripheral: peripheral || null, mode: mode || null };
+const stateOf = (peripheral: string | null, mode: Mode | null, gains: Gains): State =>
+  [mode ?? '', peripheral ?? '', ...gains].join('\n');
+const partsOf = (state: State) => {
+  const [mode, peripheral, ...gains] = state.split('\n');
+  return { peripheral: peripheral || null, mode: mode || null, gains };
 };
 
 interface Move {
@@ -80,18 +83,24 @@ function search(
   const movesFrom = (state: State): readonly Move[] => {
     return getOrInsert(movesOfState, state, () => movesOf(partsOf(state)));
   };
-  const movesOf = ({ peripheral, mode }: ReturnType<typeof partsOf>): readonly Move[] => {
+  const movesOf = (at: ReturnType<typeof partsOf>): readonly Move[] => {
+    const { peripheral, mode, gains } = at;
+    const after = (leg: { readonly from: string | null; readonly to: string }): State =>
+      stateOf(leg.to, mode, gainsAfter(specs, view, leg, mode, gains));
     const changes = modeLegs.filter(({ from }) => from === mode);
     const edges = peripheral === null ? [] : edgesFromPeripheral(specs, peripheral);
     return [
-      ...changes.map((change) => ({ to: stateOf(peripheral, change.to), by: { change } })),
+      ...changes.map((change) => ({
+        to: stateOf(peripheral, change.to, gainsBeforeModeChange(specs, view, at)),
+        by: { change },
+      })),
       ...edges
-        .filter(({ to }) => to !== here && admits(mode, to))
+        .filter((edge) => admits(mode, edge.to) && canEdgeOpen(specs, view, edge, mode, gains))
         .sort((a, b) => Number(needsFailure(a)) - Number(needsFailure(b)))
-        .map((edge) => ({ to: stateOf(edge.to, mode), by: { edge } })),
+        .map((edge) => ({ to: after(edge), by: { edge } })),
       ...(peripheral === null ? starts : [])
-        .filter(({ to }) => admits(mode, to))
-        .map((start) => ({ to: stateOf(start.to, mode), by: { start } })),
+        .filter(({ to }) => admits(mode, to) && canStartIn(specs, view, to, mode))
+        .map((start) => ({ to: after(start), by: { start } })),
     ];
   };
   const isEnd = (state: State): boolean => {
@@ -103,7 +112,7 @@ function search(
     if ('change' in by) return { change: toModeStep(specs, by.change) };
     return { leg: 'edge' in by ? hopToWayLeg(specs, view, by.edge) : by.start };
   };
-  const begin = stateOf(here, modeGate ? view.mode : null);
+  const begin = stateOf(here, modeGate ? view.mode : null, []);
   let best = new Map<State, Way | null>([[begin, null]]);
   for (const level of levelsTo(begin, movesFrom, isEnd)) {
     const ways = [...best].flatMap(([state, before]) =>
@@ -122,7 +131,7 @@ function search(
       if (!best.has(to)) best.set(to, way);
   }
   const [way] = best.values();
-  return way ? legsOf(way) : null;
+  return way ? nameFieldsWhereStated(specs, view, legsOf(way)) : null;
 }
 
 /** The legs of a path. Each leg has the mode changes before it; the last leg also those after it. */
@@ -141,6 +150,26 @@ function legsOf(end: Way): readonly WayLeg[] {
   }
   if (after.length > 0) legs[0] = { ...legs[0]!, modes: after };
   return legs;
+}
+
+/** Names each context field that a leg needs where the agent can state it: a start, or leaving a visit. */
+function nameFieldsWhereStated(specs: SpecSet, view: SessionView, legs: readonly WayLeg[]): readonly WayLeg[] {
+  const fields = legs.map(({ from, to }) => contextNeeds(specs, view, to, from ?? undefined));
+  const needs = legs.map((leg, index) => leg.needs.slice(0, leg.needs.length - fields[index]!.length));
+  for (const [index, names] of fields.entries())
+    for (const name of names) {
+      const source = specs.peripherals[legs[index]!.to]?.context[name]?.source;
+      const kindOn = ({ from }: WayLeg) => {
+        if (from === null) return 'stated';
+        if (source?.kind === 'fruit' && source.peripheral !== from) return undefined;
+        return getOwn(specs.peripherals[from]?.fruit ?? {}, name)?.kind;
+      };
+      const at = legs.slice(0, index + 1).findLastIndex((leg) => kindOn(leg) !== undefined);
+      if (at >= 0 && kindOn(legs[at]!) === 'observed') continue;
+      const stated = needs[Math.max(at, 0)]!;
+      if (!stated.includes(name)) stated.push(name);
+    }
+  return legs.map((leg, index) => ({ ...leg, needs: needs[index]! }));
 }
 
 /** For each number of moves from the start, the states on a shortest path to an end; empty if there is no path. */

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -17,10 +17,11 @@ const specs = specsOf({
     parameters:
       - { name: to, role: text, description: The recipient. }
       - { name: attach, role: path:read, description: Files., schema: { type: [string, array] } }
+      - { name: log, role: path:write, description: A copy., optional: true }
     limits: { seconds: 5, output-bytes: 100 }
     gates: [{ approval: operator }]
 `,
-  'scopes.yaml': 'scopes:\n  desk: { read: root, write: [], command: none, url: none }\n',
+  'scopes.yaml': 'scopes:\n  desk: { read: root, write: [.], command: none, url: none }\n',
   'peripherals/desk.yaml':
     'id: desk\npurpose: Answer mails.\ntools: [mail]\nscope: desk\nentry: [default]\nexit: [done]\n',
 });
@@ -72,6 +73,10 @@ it('the approval of a call shows and binds the content of the files that it name
   meanwhile = () => {};
   expect(await mail('link')).toBe('ok');
   expect(sent).toEqual([['link', 'folder', 'missing'], 'link']);
+  linkSync(join(root, 'a.txt'), join(root, 'second-name'));
+  const linked = await session.step({ tool: 'mail', args: ['bob', 'folder', 'second-name'] });
+  expect(linked).toMatchObject({ denial: { code: 'out-of-scope', message: expect.stringContaining('hard links') } });
+  expect(sent).toHaveLength(2);
   const { violations } = await verifyConstraints({ specs, config: CONFIG }, store.entries(session.id));
   expect(violations).toEqual([]);
 });

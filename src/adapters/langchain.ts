@@ -27,7 +27,10 @@ export interface ApprovalResume {
   readonly decisions: readonly [{ readonly type: 'approve' | 'reject' }];
 }
 
-/** The approvals that the newest message's calls need, by call id: an answer approves what the person saw. */
+/**
+ * The approval that a call of the newest message needs, by call id: an answer approves what the person saw. At most
+ * one, because LangGraph applies an answer without an id to all interrupts of a turn.
+ */
 const State = z.object({ hopgateWanted: z.record(z.string(), z.custom<ApprovalRequest>()).default({}) });
 
 /**
@@ -67,12 +70,11 @@ export async function langChain(
     },
     async afterModel({ messages }) {
       const calls = (interrupt && (messages.at(-1) as { tool_calls?: ToolCall[] } | undefined)?.tool_calls) || [];
-      const requests: { [id: string]: ApprovalRequest } = {};
       for (const { id, name, args } of calls) {
         const request = await session.wants({ name, input: args });
-        if (request && id !== undefined) requests[id] = request;
+        if (request && id !== undefined) return { hopgateWanted: { [id]: request } };
       }
-      return { hopgateWanted: requests };
+      return { hopgateWanted: {} };
     },
     async wrapToolCall(request, handler) {
       const { toolCall, runtime, state } = request;

@@ -5,7 +5,7 @@ import { toBody } from '../../src/evidence/bodies.ts';
 import type { Session } from '../../src/session/session.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import { CONTROLS } from '../../src/spec/policy/closed-lists.ts';
-import type { Json } from '../../src/spec/types.ts';
+import type { Json, SpecSet } from '../../src/spec/types.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 import { type AgentWorld, agentWorld, type Start } from './agent-world.ts';
 
@@ -68,6 +68,13 @@ export interface AgentDriver {
   readonly lacks?: Lacks;
 }
 
+/** The fixture's specs, in which each call of `edit` needs an approval. */
+function withApprovalOfEdits(): SpecSet {
+  const edit = { ...fixtureSpecs.tools['edit']!, gates: [{ kind: 'approval', by: 'operator' }] as const };
+  const specs = { ...fixtureSpecs, tools: { ...fixtureSpecs.tools, edit } };
+  return { ...specs, hash: hashSpecs(specs) };
+}
+
 const HOP_TO_EDIT: ScriptedCall = {
   name: 'hop',
   input: { to: 'edit', exit: 'found-target', reason: 'the bug is in src/sum.js' },
@@ -96,7 +103,7 @@ export function describeAgentAdapter(
   async function playOn(
     world: AgentWorld,
     script: readonly ScriptedTurn[],
-    answer: boolean | null = null,
+    answer: boolean | null | ((shown: string) => boolean) = null,
     before: (session: Session) => Promise<unknown> = async () => {},
   ) {
     const driver = await makeDriver();
@@ -106,7 +113,7 @@ export function describeAgentAdapter(
     const asked: string[] = [];
     const person = async (shown: string) => {
       asked.push(shown);
-      return answer ?? false;
+      return typeof answer === 'function' ? answer(shown) : (answer ?? false);
     };
     const seen = await driver.play({ agentSession: agent, session, script, person });
     const { state } = session;
@@ -226,14 +233,22 @@ export function describeAgentAdapter(
     });
 
     it('asks a person for the approval of a tool’s call, and then runs the call', async (context) => {
-      const gates = [{ kind: 'approval', by: 'operator' }] as const;
-      const { edit } = fixtureSpecs.tools;
-      const specs = { ...fixtureSpecs, tools: { ...fixtureSpecs.tools, edit: { ...edit!, gates } } };
-      const world = await agentWorld('edit', { ...specs, hash: hashSpecs(specs) });
+      const world = await agentWorld('edit', withApprovalOfEdits());
       const { asked, lacks } = await playOn(world, [{ calls: [FIX] }, END], true);
       if (lacks.approvals) return context.skip(lacks.approvals);
       expect(asked).toEqual([expect.stringContaining('src/sum.js')]);
       expect(world.read('src/sum.js')).toContain('a + b');
+    });
+
+    it('runs no other call of the turn because a person approved one', async (context) => {
+      const world = await agentWorld('edit', withApprovalOfEdits());
+      const other = { name: 'edit', input: { path: 'src/other.js', old: '= 1', new: '= 2' } };
+      const turn = { calls: [FIX, other] };
+      const { asked, lacks } = await playOn(world, [turn, END], (shown) => shown.includes('src/sum.js'));
+      if (lacks.parallelCalls || lacks.approvals) return context.skip(lacks.parallelCalls ?? lacks.approvals);
+      expect(asked.length).toBeGreaterThan(0);
+      expect(world.read('src/sum.js')).toContain('a + b');
+      expect(world.read('src/other.js')).toContain('= 1');
     });
 
     it('does not run what a person rejects, and tells the model', async (context) => {

@@ -12,4 +12,4 @@ export const isOnlyApprovalMissing = ({ denial }: AgentAnswer): boolean =>
   denial?.code === 'approval-required' && !denial.about.pending && !denial.about.declined;
 
 const IN_ITS_OWN_TURN =
-  'The operator is asked about all calls of a turn before the first of them runs. Repeat this call alone in a turn; the operator is then asked about it.';
+  'The operator was not asked about this call, because the questions of a turn come before its first call runs. Repeat this call alone in a turn; the operator is then asked about it.';

@@ -1,8 +1,6 @@
 import type { SpecSet } from '../spec/types.ts';
 import { generateTests, type TestSpecsOptions } from './generate-tests.ts';
-
-/** Timeout of a generated test in milliseconds. It is long, so that no test fails on a busy machine. */
-const TIMEOUT_MS = 120_000;
+import { TEST_TIMEOUT_MS } from './plan/planned-case.ts';
 
 /**
  * Creates a vitest suite from a spec set: see {@link generateTests}. Await it at the top of a test file; vitest must be
@@ -20,7 +18,7 @@ export async function describeSpec(specs: SpecSet | string, options: TestSpecsOp
     for (const [group, cases] of groups) {
       describe(group, () => {
         for (const { name, run, excluded } of cases)
-          if (excluded === null) it(name, run, TIMEOUT_MS);
+          if (excluded === null) it(name, run, TEST_TIMEOUT_MS);
           else it.skip(`${name} (excluded: ${excluded})`);
       });
     }

@@ -70,13 +70,13 @@ function modeCases(pinned: AuditedPin, opening: AuditState): { cases: PlannedCas
     routes.flatMap(({ moves, states }) => moves.flatMap((move, i) => itemsCoveredByMove(states[i]!, move))),
   );
   const name = ({ moves }: ModelRoute<AuditState, Move>) =>
-    moves.map((move) => move.name.replace('to.', '→ ')).join(' ');
+    [modeGate.initial, ...moves.map((move) => move.name.replace('to.', '→ '))].join(' ');
   const paths = routes.map((route): PlannedCase => {
     const at = route.states.at(-1)!;
     const forges = movesToTryIn(pinned, at).filter((move) => move.asked.kind === 'mode' && lacksOnlyApproval(at, move));
     return {
       group: 'modes',
-      name: `${modeGate.initial} ${name(route)}`,
+      name: name(route),
       moves: route.moves,
       provoke: 'end',
       ...(forges.length === 0 ? {} : { forges }),

@@ -29,17 +29,7 @@ function runEmitted(folder: string): Run {
   try {
     execFileSync(
       process.execPath,
-      [
-        vitest,
-        'run',
-        '--root',
-        folder,
-        '--testTimeout=120000',
-        '--no-isolate',
-        '--maxWorkers=1',
-        '--reporter=json',
-        `--outputFile=${out}`,
-      ],
+      [vitest, 'run', '--root', folder, '--no-isolate', '--maxWorkers=1', '--reporter=json', `--outputFile=${out}`],
       {
         stdio: 'pipe',
         env: { ...process.env, NODE_OPTIONS: '' },
@@ -58,6 +48,11 @@ it('an emitted test file has each move once as data, and each path as names of m
   expect(text).toMatch(
     /it\("reframe: start edit .*─fail→ edit .*\n {2}path: \[.*"start\.edit \(operator\)", .*"run\.fail"/,
   );
+});
+
+it('an emitted test has two minutes, as a test of describeSpec', async () => {
+  const file = emitTestFiles([{ group: 'modes', name: 'only', moves: [] }], 'specs')['modes.test.js'];
+  expect(file).toContain("import { it, vi } from 'vitest';\n\nvi.setConfig({ testTimeout: 120000 });");
 });
 
 it.runIf(isDeep)('the emitted files run unchanged, and fail after the specs have changed', async () => {

@@ -14,10 +14,12 @@ export function planRefusalCases(
   const provoked = new Set<string>();
   for (const route of states.toSorted((a, b) => a.moves.length - b.moves.length)) {
     const state = route.states.at(-1)!;
+    const path = describeModelRoute(route);
+    const after = path === '' ? '' : ` (${path})`;
     const where = `${peripheralNameOf(state)}${Object.keys(state.visits).length > 0 ? '' : ' at first'}`;
     if (!provoked.has(where)) {
       provoked.add(where);
-      const name = `in ${where}: everything forbidden is refused (${describeModelRoute(route)})`;
+      const name = `in ${where}: everything forbidden is refused${after}`;
       found.set(where, { group: 'refusals', name, moves: [...prefix, ...route.moves], provoke: 'end' });
     }
     for (const move of movesToTryIn(pinned, state)) {
@@ -25,7 +27,7 @@ export function planRefusalCases(
       if (!found.has(forged) && lacksOnlyApproval(state, move))
         found.set(forged, {
           group: 'refusals',
-          name: `${forged} (${describeModelRoute(route)})`,
+          name: `${forged}${after}`,
           moves: [...prefix, ...route.moves],
           forges: [move],
         });
@@ -36,7 +38,7 @@ export function planRefusalCases(
         if (found.has(key)) continue;
         found.set(key, {
           group: 'refusals',
-          name: `${key} (${describeModelRoute(route)})`,
+          name: `${key}${after}`,
           moves: [...prefix, ...route.moves],
           tries: [tried],
         });

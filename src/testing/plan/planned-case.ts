@@ -19,6 +19,9 @@ export interface PlannedCase {
   readonly provoke?: 'end' | 'all';
 }
 
+/** Timeout of a generated test in milliseconds. It is long, so that no test fails on a busy machine. */
+export const TEST_TIMEOUT_MS = 120_000;
+
 export const peripheralNameOf = ({ visit }: AuditState): string => visit?.peripheral ?? 'outside';
 
 /** The items that a move covers, by their names in the coverage table. */

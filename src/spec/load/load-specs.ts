@@ -45,7 +45,10 @@ export function defaultSpecsFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json')) || !existsSync(join(folder, 'specs', 'tools.yaml'))) {
     const parent = dirname(folder);
-    if (parent === folder) throw new Error('hopgate is not installed whole: its specs folder is missing; reinstall it');
+    if (parent === folder)
+      throw new Error(
+        'the specs folder of the package hopgate is missing: reinstall hopgate, or let your bundler leave it out (esbuild: --packages=external)',
+      );
     folder = parent;
   }
   return join(folder, 'specs');

@@ -3,8 +3,8 @@ import { type Json, PRINCIPALS, type Principal } from '../spec/types.ts';
 
 /**
  * Converts a caller's value to plain JSON, so that it can be judged and recorded. A value that JSON cannot express (a
- * function, a cycle, a bigint, NaN, an unpaired surrogate) becomes a text that names it. `undefined` members are left
- * out.
+ * function, a cycle, a bigint, NaN, an unpaired surrogate) becomes a text that names it. As in JSON, the `toJSON` of a
+ * value (a date) replaces it, and `undefined` members are left out.
  */
 export const toPlainJson = (value: unknown): Json => plainJson(value, []);
 
@@ -28,12 +28,14 @@ function plainJson(value: unknown, above: object[]): Json {
   if (above.length >= MAX_DEPTH) return '[too deep]';
   above.push(value);
   // `Array.from`, because `map` would leave the holes of a sparse list.
-  const copy = Array.isArray(value) ? Array.from(value, (item) => plainJson(item, above)) : plainFields(value, above);
+  const copy = Array.isArray(value) ? Array.from(value, (item) => plainJson(item, above)) : plainObject(value, above);
   above.pop();
   return copy;
 }
 
-function plainFields(value: object, above: object[]): Json {
+function plainObject(value: object, above: object[]): Json {
+  if ('toJSON' in value && typeof value.toJSON === 'function') return plainJson(value.toJSON(), above);
+  if (value instanceof Map || value instanceof Set) return `[${value.constructor.name}]`;
   const copy: { [key: string]: Json } = {};
   for (const key of Object.keys(value)) {
     const item = (value as { readonly [key: string]: unknown })[key];

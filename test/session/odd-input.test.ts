@@ -81,10 +81,13 @@ it('an unknown principal counts as the agent', async () => {
 it('an argument that JSON cannot express is recorded as a readable text', async () => {
   const { session } = await stage();
   await lead(session, 'explore');
-  const args = { path: cycle, offset: 10n, limit: () => 1 };
+  const args = { path: cycle, offset: 10n, limit: () => 1, at: new Date(0), map: new Map([[1, 2]]) };
   await denied(session.step({ tool: 'read', args }));
+  const others = { at: '1970-01-01T00:00:00.000Z', map: '[Map]' };
   expect((await bodies(session)).at(-1)).toMatchObject({
-    request: { args: { path: { name: 'cycle', self: '[cycle]' }, offset: '[bigint 10]', limit: '[function]' } },
+    request: {
+      args: { path: { name: 'cycle', self: '[cycle]' }, offset: '[bigint 10]', limit: '[function]', ...others },
+    },
   });
 });
 

@@ -37,7 +37,7 @@ describe('the hash of an approval request', () => {
     const titles = Object.values(APPROVAL_FIELD_TITLES);
     expect({ version: APPROVAL_VERSION, titles }).toEqual({
       // biome-ignore format: docs/extend/approval.md changes this line
-      ...{ version: 2, titles: ['fruit', 'context', 'changes', 'findings', 'changed test files', 'args', 'files', 'command', 'install', 'locks', 'exit criteria', 'summary', 'tested', 'ships'] },
+      ...{ version: 3, titles: ['fruit', 'context', 'changes', 'findings', 'changed test files', 'args', 'files', 'command', 'install', 'locks', 'exit criteria', 'summary', 'tested', 'ships'] },
     });
   });
   it('changes with every part of the request', () => {

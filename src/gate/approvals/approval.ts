@@ -34,8 +34,11 @@ export interface Approval {
   readonly grant?: string;
 }
 
-/** The version of the hashed form. Version 2 includes the tested and the shipped tree; version 1 is not named. */
-export const APPROVAL_VERSION = 2;
+/**
+ * The version of the hashed form. Version 3 includes the files that a call names. Version 2 includes the tested and the
+ * shipped tree; version 1 is not named.
+ */
+export const APPROVAL_VERSION = 3;
 
 /** sha256 (hex) of the RFC 8785 form of the subject and the version. */
 export function approvalHash(subject: ApprovalSubject): string {

@@ -62,8 +62,7 @@ describe('the way to a tool', () => {
             modeGate: gateOf(admitted, transitions),
             edges: edges.map(([from, to]) => ({ ...template, from, to, exit: `to-${to}` })),
           } as SpecSet;
-          const fruits = { edit: { 'changed-files': ['a'] } };
-          const view = viewOf({ mode, visit: visitTo(PLACES[0]!), visits: { [PLACES[0]!]: 1 }, fruits });
+          const view = viewOf({ mode, visit: visitTo(PLACES[0]!), visits: { [PLACES[0]!]: 1 } });
           const found = shortestWay(specs, view, new Set([to]), 'act');
           const alone = least(specs, PLACES[0]!, mode, to, false);
           const opened = alone === Number.POSITIVE_INFINITY;

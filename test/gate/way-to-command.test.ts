@@ -4,7 +4,6 @@ import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { contextOf, viewOf, visitTo } from './views.ts';
 
 const DEPLOY = 'bash-git runs it: hop to deploy with exit pass (needs: ';
-const FRUITS = { edit: { 'commit-message': 'fix: x' } };
 const EDIT = 'bash runs it: hop to edit with exit hop-edit.';
 
 it.each<[string | string[], string | null]>([
@@ -17,7 +16,7 @@ it.each<[string | string[], string | null]>([
   ['npm ci', EDIT],
   ['ls; ls', null],
 ])('the refusal of %j in test names the tool that runs it, and the path to it', (command, way) => {
-  const context = contextOf(viewOf({ visit: visitTo('test'), visits: { test: 1 }, fruits: FRUITS }));
+  const context = contextOf(viewOf({ visit: visitTo('test'), visits: { test: 1 } }));
   const config = { ...context.config, test: [{ run: ['npm', 'test'], report: 'none' as const }] };
   const decision = decide({ ...context, config }, { kind: 'step', tool: 'bash-test', args: { command } });
   if (decision.ok) throw new Error('allowed');

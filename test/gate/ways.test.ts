@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mapValues } from '../../src/base/map-values.ts';
 import { availableActions } from '../../src/gate/available-actions.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { WayLeg } from '../../src/gate/denial.ts';
@@ -12,13 +11,8 @@ import { IDS, specs } from '../compile/random-specs.ts';
 import { specsOf } from '../testing/spec-sets.ts';
 import { contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';
 
-/** The fruit of earlier visits that the fixture sets demand. */
-const FRUITS = { explore: { 'target-files': ['a'] }, edit: { 'changed-files': ['a'], 'commit-message': 'mend a' } };
 const at = (peripheral: string | null) =>
-  viewOf({
-    ...(peripheral === null ? {} : { visit: visitTo(peripheral), visits: { [peripheral]: 1 } }),
-    ...{ fruits: FRUITS, tests: { passed: true, count: 1, failed: 0 } },
-  });
+  peripheral === null ? viewOf() : viewOf({ visit: visitTo(peripheral), visits: { [peripheral]: 1 } });
 
 /** Every way without a repeated place, by brute force; the first legs are those that are available. */
 function allWays(set: SpecSet, from: string | null, to: string): WayLeg[][] {
@@ -32,20 +26,8 @@ function allWays(set: SpecSet, from: string | null, to: string): WayLeg[][] {
     for (const leg of next) if (!seen.includes(leg.to) && admits(leg.to)) walk([...legs, leg], [...seen, leg.to]);
   };
   walk([], from === null ? [] : [from]);
-  const fails = ({ needs }: WayLeg) => needs.includes('result is fail') && needs.includes('tests-passed');
-  return ways.filter((way) => !way.some(fails));
+  return ways;
 }
-
-/** The set with tests in each peripheral, so that each result can be had. */
-const withTests = (set: SpecSet): SpecSet => ({
-  ...set,
-  tools: fixtureSpecs.tools,
-  peripherals: mapValues(set.peripherals, (spec) => ({
-    ...spec,
-    tools: ['bash-test'],
-    scope: fixtureSpecs.peripherals['test']!.scope,
-  })),
-});
 const cost = (way: readonly WayLeg[]) => way.reduce((sum, { needs }) => sum + needs.length, 0);
 
 describe('shortestWay', () => {
@@ -53,7 +35,7 @@ describe('shortestWay', () => {
     let found = 0;
     let far = 0;
     fc.assert(
-      fc.property(specs.map(withTests), fc.constantFrom(...IDS, null), fc.constantFrom(...IDS), (set, from, to) => {
+      fc.property(specs, fc.constantFrom(...IDS, null), fc.constantFrom(...IDS), (set, from, to) => {
         fc.pre(from !== to);
         const way = shortestWay(set, at(from), new Set([to]));
         const ways = allWays(set, from, to);
@@ -73,7 +55,7 @@ describe('shortestWay', () => {
       { numRuns: 1500 },
     );
     expect(found).toBeGreaterThan(100);
-    expect(far).toBeGreaterThan(5);
+    expect(far).toBeGreaterThan(10);
   });
 
   it('agrees with an exhaustive search between all peripherals of the fixture specs', () => {
@@ -116,59 +98,6 @@ describe('shortestWay', () => {
     expect(legs(viewOf(), 'd')).toEqual([['a', 'task'], ['c'], ['e'], ['d']]);
     expect(legs(at('a'), 'b')).toBeUndefined();
     expect(legs(viewOf({ visits: { a: 1 } }), 'd')).toEqual([['e', 'by operator'], ['d']]);
-  });
-
-  describe('of a set whose hops need something', () => {
-    const place = (id: string, rest: string, tools = '[]') => ({
-      [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A place.\ntools: ${tools}\nscope: conversation\n${rest}\n`,
-    });
-    const gate = {
-      'gate.yaml':
-        'initial: look\nmodes: { look: { effects: [observe] }, do: { effects: [act] } }\ntransitions: [{ from: look, to: do }]\nreset: look\n',
-      'tools.yaml':
-        'tools: { lint: { purpose: Lints., effect: act, parameters: [], limits: { seconds: 1, output-bytes: 10 }, observes: { style: [pass, fail] } } }\n',
-    };
-    const legs = (files: { readonly [file: string]: string }, view: Partial<SessionView>, to: string) =>
-      shortestWay(specsOf({ ...gate, ...files }), { ...at(null), mode: 'look', ...view }, new Set([to]))?.map(
-        ({ modes = [], exit, needs }) => [...modes.map((step) => step.to), exit, ...needs].join(' '),
-      );
-    const inA = { visit: visitTo('a'), visits: { a: 1 } };
-
-    it('changes to a mode in which the rule can hold, or a tool can observe the result', () => {
-      const files = {
-        ...place('a', 'entry: [default]\nexit: { on: { to: b, when: session.mode == "do" && visit.steps == 0 } }'),
-        ...place('b', 'entry: [from-a]\nexit: { pass: c }\nfruit: { style: { observed: [pass, fail] } }', '[lint]'),
-        ...place('c', 'entry: [from-b, style-passed]\nexit: {}'),
-      };
-      expect(legs(files, inA, 'c')).toEqual([
-        'do on when session.mode == "do" && visit.steps == 0',
-        'pass style is pass style-passed',
-      ]);
-    });
-
-    it('leads past an exit that no longer holds, and is missing if there is no other', () => {
-      const rule = 'exit: { on: { to: b, when: visits.b == 0 }, detour: c }';
-      const files = (exit: string) => ({
-        ...place('a', `entry: [default, from-any]\n${exit}`),
-        ...place('b', 'entry: [from-any]\nexit: { back: a }'),
-        ...place('c', 'entry: [from-any]\nexit: { on: b }'),
-      });
-      const again = { ...inA, visits: { a: 2, b: 1 } };
-      expect(legs(files(rule), inA, 'b')).toEqual(['on when visits.b == 0']);
-      expect(legs(files(rule), again, 'b')).toEqual(['detour', 'on']);
-      expect(legs(files(rule.replace(', detour: c', '')), again, 'b')).toBeUndefined();
-    });
-
-    it('goes through the peripheral whose fruit the context demands, and names the field where it can be stated', () => {
-      const files = {
-        ...place('a', 'entry: [default]\nexit: { on: c, by: b }'),
-        ...place('b', 'entry: [from-a]\nexit: { on: d }\nfruit: { n: { stated: integer } }'),
-        ...place('d', 'entry: [from-b]\nexit: { on: c }'),
-        ...place('c', 'entry: [from-a, from-d]\nexit: {}\ncontext: { n: from-b }'),
-      };
-      expect(legs(files, inA, 'c')).toEqual(['by', 'on n', 'on']);
-      expect(legs(files, { ...inA, fruits: { b: { n: 1 } } }, 'c')).toEqual(['on']);
-    });
   });
 
   it('names each leg that needs the operator', () => {

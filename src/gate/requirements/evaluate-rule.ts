@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { ASTNode, Environment } from '@marcbachmann/cel-js';
+import type { Environment } from '@marcbachmann/cel-js';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { memoise } from '../../base/memoise.ts';
 import { addLinearMatchesToCel, parseCelRule } from '../../spec/linear-regex.ts';
@@ -10,26 +10,13 @@ export type CelFacts = Readonly<Record<(typeof ROOTS)[number], Fields>>;
 /** `args` has the arguments of a call; for any other rule it is empty. */
 const ROOTS = ['fruit', 'session', 'visit', 'tests', 'backpack', 'visits', 'args'] as const;
 
-const programs = new Map<string, ReturnType<Environment['parse']>>();
+const programs = new Map<string, (facts: object) => unknown>();
 
-/** The library of CEL. The first rule loads it: loading takes time, and most decisions have no rule. */
-const library = memoise(
-  () => createRequire(import.meta.url)('@marcbachmann/cel-js') as typeof import('@marcbachmann/cel-js'),
-);
+/** The CEL evaluator. The first rule loads it: loading takes time, and most decisions have no rule. */
 const evaluator = memoise((): Environment => {
-  const { Environment: Made } = library();
-  return ROOTS.reduce((made, root) => made.registerVariable(root, 'map'), addLinearMatchesToCel(new Made()));
+  const cel = createRequire(import.meta.url)('@marcbachmann/cel-js') as typeof import('@marcbachmann/cel-js');
+  return ROOTS.reduce((made, root) => made.registerVariable(root, 'map'), addLinearMatchesToCel(new cel.Environment()));
 });
-const parse = (cel: string) => getOrInsert(programs, cel, () => parseCelRule(evaluator(), cel));
-
-/** The syntax tree of a rule, and a function that prints its parts; null if it cannot be parsed. */
-export function parseRule(cel: string): { readonly ast: ASTNode; readonly print: (node: ASTNode) => string } | null {
-  try {
-    return { ast: parse(cel).ast, print: library().serialize };
-  } catch {
-    return null;
-  }
-}
 
 /**
  * Converts JSON to CEL values: whole numbers become ints, and `-` in names becomes `_`. Throws if two names become the
@@ -49,8 +36,9 @@ function celValue(value: Json): unknown {
  * so the request is refused. Pure; compiled programs are cached by their text.
  */
 export function evaluateRule(cel: string, facts: CelFacts): boolean {
+  const parser = evaluator();
   try {
-    const program = parse(cel);
+    const program = getOrInsert(programs, cel, () => parseCelRule(parser, cel));
     const values = Object.fromEntries(ROOTS.map((root) => [root, celValue({ ...facts[root] })]));
     // A peripheral that a rule names and that was not visited yet has 0 visits. Other facts may be absent.
     const unvisited = Object.fromEntries(cel.match(/\w+/g)?.map((word) => [word, 0n]) ?? []);

@@ -7,16 +7,14 @@ import type { Edge, Mode, SpecSet, ToolEffect } from '../../spec/types.ts';
 import { contextNeeds, hopToWayLeg, startWayLegs } from '../available-actions.ts';
 import type { ModeStep, WayLeg } from '../denial.ts';
 import type { SessionView } from '../session-view.ts';
-import { canEdgeOpen, canStartIn, type Gains, gainsAfter, gainsBeforeModeChange } from './can-edge-open.ts';
 import { isAdmittedByMode, operatorResetChanges, toModeStep } from './way-modes.ts';
 
-/** A peripheral (null for outside), a mode and the gains of the path so far, as one text. */
+/** A peripheral (null for outside) and a mode, as one text. */
 type State = string;
-const stateOf = (peripheral: string | null, mode: Mode | null, gains: Gains): State =>
-  [mode ?? '', peripheral ?? '', ...gains].join('\n');
-const partsOf = (state: State) => {
-  const [mode, peripheral, ...gains] = state.split('\n');
-  return { peripheral: peripheral || null, mode: mode || null, gains };
+const stateOf = (peripheral: string | null, mode: Mode | null): State => `${mode ?? ''}\n${peripheral ?? ''}`;
+const partsOf = (state: State): { readonly peripheral: string | null; readonly mode: Mode | null } => {
+  const [mode, peripheral] = state.split('\n');
+  return { peripheral: peripheral || null, mode: mode || null };
 };
 
 interface Move {
@@ -83,24 +81,18 @@ function search(
   const movesFrom = (state: State): readonly Move[] => {
     return getOrInsert(movesOfState, state, () => movesOf(partsOf(state)));
   };
-  const movesOf = (at: ReturnType<typeof partsOf>): readonly Move[] => {
-    const { peripheral, mode, gains } = at;
-    const after = (leg: { readonly from: string | null; readonly to: string }): State =>
-      stateOf(leg.to, mode, gainsAfter(specs, view, leg, mode, gains));
+  const movesOf = ({ peripheral, mode }: ReturnType<typeof partsOf>): readonly Move[] => {
     const changes = modeLegs.filter(({ from }) => from === mode);
     const edges = peripheral === null ? [] : edgesFromPeripheral(specs, peripheral);
     return [
-      ...changes.map((change) => ({
-        to: stateOf(peripheral, change.to, gainsBeforeModeChange(specs, view, at)),
-        by: { change },
-      })),
+      ...changes.map((change) => ({ to: stateOf(peripheral, change.to), by: { change } })),
       ...edges
-        .filter((edge) => admits(mode, edge.to) && canEdgeOpen(specs, view, edge, mode, gains))
+        .filter(({ to }) => to !== here && admits(mode, to))
         .sort((a, b) => Number(needsFailure(a)) - Number(needsFailure(b)))
-        .map((edge) => ({ to: after(edge), by: { edge } })),
+        .map((edge) => ({ to: stateOf(edge.to, mode), by: { edge } })),
       ...(peripheral === null ? starts : [])
-        .filter(({ to }) => admits(mode, to) && canStartIn(specs, view, to, mode))
-        .map((start) => ({ to: after(start), by: { start } })),
+        .filter(({ to }) => admits(mode, to))
+        .map((start) => ({ to: stateOf(start.to, mode), by: { start } })),
     ];
   };
   const isEnd = (state: State): boolean => {
@@ -112,7 +104,7 @@ function search(
     if ('change' in by) return { change: toModeStep(specs, by.change) };
     return { leg: 'edge' in by ? hopToWayLeg(specs, view, by.edge) : by.start };
   };
-  const begin = stateOf(here, modeGate ? view.mode : null, []);
+  const begin = stateOf(here, modeGate ? view.mode : null);
   let best = new Map<State, Way | null>([[begin, null]]);
   for (const level of levelsTo(begin, movesFrom, isEnd)) {
     const ways = [...best].flatMap(([state, before]) =>
@@ -152,7 +144,7 @@ function legsOf(end: Way): readonly WayLeg[] {
   return legs;
 }
 
-/** Names each context field that a leg needs where the agent can state it: a start, or leaving a visit. */
+/** Names each context field that a leg needs on the leg where the agent can state it: a start, or the end of a visit. */
 function nameFieldsWhereStated(specs: SpecSet, view: SessionView, legs: readonly WayLeg[]): readonly WayLeg[] {
   const fields = legs.map(({ from, to }) => contextNeeds(specs, view, to, from ?? undefined));
   const needs = legs.map((leg, index) => leg.needs.slice(0, leg.needs.length - fields[index]!.length));
@@ -166,7 +158,7 @@ function nameFieldsWhereStated(specs: SpecSet, view: SessionView, legs: readonly
       };
       const at = legs.slice(0, index + 1).findLastIndex((leg) => kindOn(leg) !== undefined);
       if (at >= 0 && kindOn(legs[at]!) === 'observed') continue;
-      const stated = needs[Math.max(at, 0)]!;
+      const stated = needs[at < 0 ? index : at]!;
       if (!stated.includes(name)) stated.push(name);
     }
   return legs.map((leg, index) => ({ ...leg, needs: needs[index]! }));

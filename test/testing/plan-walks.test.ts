@@ -86,18 +86,6 @@ it('many tools in many peripherals are tried in a number of requests that does n
   expect(await requests(200)).toBeLessThan((await requests(20)) + 60);
 });
 
-it('a peripheral with the context of another one is tested from a start that supplies it', () => {
-  const peripheral = (id: string, rest: string) => ({
-    [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A place.\ntools: []\nscope: conversation\nexit: {}\n${rest}\n`,
-  });
-  const specs = specsOf({
-    ...peripheral('a', 'entry: [default]\nfruit: { n: { stated: integer } }'),
-    ...peripheral('b', 'entry: [default]\ncontext: { n: from-a }'),
-  });
-  const { reachable } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
-  expect([...reachable]).toContain('start b');
-});
-
 it('a chain is walked in a number of moves that grows with its length, not with the square', () => {
   const ids = Array.from({ length: 300 }, (_, at) => `p${at}`);
   const specs = chain(ids);

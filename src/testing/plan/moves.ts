@@ -50,7 +50,7 @@ function starts({ specs }: AuditedPin): Move[] {
   const context = Object.fromEntries(
     Object.values(specs.peripherals).flatMap((peripheral) =>
       Object.entries(peripheral.context)
-        .filter(([field, { source }]) => source.kind !== 'session-log' && field !== 'session-id')
+        .filter(([field, { source }]) => source.kind === 'inherit' && field !== 'session-id')
         .map(([field]) => [field, 'given']),
     ),
   );

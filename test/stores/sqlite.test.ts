@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -327,6 +327,13 @@ describe('the store’s file', () => {
     expect(readFileSync(file).equals(before)).toBe(true);
     writeFileSync(file, 'this is no database, but a text that is long enough to look at'.repeat(20));
     expect(() => sqliteStore(file)).toThrow(/^\[stores\/sqlite\] cannot open .*not a database/);
+  });
+
+  it('that is a link to a device is refused, and the device keeps its mode', () => {
+    symlinkSync('/dev/full', file);
+    const { mode } = statSync('/dev/full');
+    expect(() => sqliteStore(file)).toThrow(/cannot open .*: it is not a regular file; move it away/);
+    expect(statSync('/dev/full').mode).toBe(mode);
   });
 
   it.each<[string, string, string, object[]]>([

@@ -203,6 +203,8 @@ function openDirectly(file: string, busyMs: number): Database | null {
 
 function makePrivate(file: string): void {
   const existing = statSync(file, { throwIfNoEntry: false });
+  // A link in its place could lead to a device, whose mode must stay.
+  if (existing && !existing.isFile()) throw new Error('it is not a regular file; move it away');
   if (existing) return (existing.mode & 0o077) === 0 ? undefined : chmodSync(file, 0o600);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {

@@ -144,7 +144,7 @@ function legsOf(end: Way): readonly WayLeg[] {
   return legs;
 }
 
-/** Names each context field that a leg needs on the leg where the agent can state it: a start, or the end of a visit. */
+/** Names each context field that a leg needs on the leg where the agent can state it: a start, or leaving a visit. */
 function nameFieldsWhereStated(specs: SpecSet, view: SessionView, legs: readonly WayLeg[]): readonly WayLeg[] {
   const fields = legs.map(({ from, to }) => contextNeeds(specs, view, to, from ?? undefined));
   const needs = legs.map((leg, index) => leg.needs.slice(0, leg.needs.length - fields[index]!.length));

@@ -6,3 +6,7 @@ export function gatesOfCall({ id, gates = [] }: ToolSpec, peripheral: Peripheral
   const here = getOwn(peripheral?.calls ?? {}, id);
   return here ? [...gates, ...here] : gates;
 }
+
+/** True if some calls of a tool in a peripheral need an approval. The configuration says which installs need one. */
+export const mayNeedApproval = (tool: ToolSpec, peripheral: PeripheralSpec | undefined): boolean =>
+  tool.id === 'install' || gatesOfCall(tool, peripheral).some(({ kind }) => kind === 'approval');

@@ -1,5 +1,5 @@
 import type { Session } from '../../session/session.ts';
-import { gatesOfCall } from '../../spec/call-gates.ts';
+import { mayNeedApproval } from '../../spec/call-gates.ts';
 import { effectsOfMode, listModesOfGate } from '../../spec/mode-way.ts';
 import type { Json, Mode, ModeGateSpec, SpecSet, ToolEffect, ToolSpec } from '../../spec/types.ts';
 import type { AgentTool, InputSchema } from './agent-session.ts';
@@ -23,9 +23,7 @@ export function toAgentTool(tool: ToolSpec, { peripherals }: SpecSet): AgentTool
     description: purpose,
     inputSchema: { ...schema(properties, required), additionalProperties: false },
     effect,
-    mayNeedApproval:
-      id === 'install' ||
-      Object.values(peripherals).some((each) => gatesOfCall(tool, each).some(({ kind }) => kind === 'approval')),
+    mayNeedApproval: Object.values(peripherals).some((each) => mayNeedApproval(tool, each)),
   };
 }
 

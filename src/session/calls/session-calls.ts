@@ -11,7 +11,7 @@ import type { ObservedTree } from '../../gate/scope/compare-trees.ts';
 import type { SessionView } from '../../gate/session-view.ts';
 import { StoreError } from '../../ports/evidence-store.ts';
 import type { CallEnvelope, ToolBackend, ToolCall } from '../../ports/tool-backend.ts';
-import { gatesOfCall } from '../../spec/call-gates.ts';
+import { mayNeedApproval } from '../../spec/call-gates.ts';
 import { effectsOfMode } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Json, Mode, ProjectConfig, ToolSpec } from '../../spec/types.ts';
@@ -81,8 +81,7 @@ export class SessionCalls {
     const backend = this.parts.backends.find(({ tools }) => tools.includes(id));
     if (!tool || peripheral === undefined || !backend?.boundFiles) return {};
     const { specs } = this.parts.compiled;
-    const gates = gatesOfCall(tool, getOwn(specs.peripherals, peripheral));
-    if (id !== 'install' && !gates.some(({ kind }) => kind === 'approval')) return {};
+    if (!mayNeedApproval(tool, getOwn(specs.peripherals, peripheral))) return {};
     const bound = bindCallArguments(tool, args);
     if (!bound.ok) return {};
     const scope = effectiveScope(specs, this.parts.config, peripheral);

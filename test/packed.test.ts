@@ -78,7 +78,7 @@ describe.runIf(isDeep)('the package', () => {
       { cwd: root, encoding: 'utf8', env: { ...process.env, XDG_STATE_HOME: join(folder, 'state') } },
     );
     expect(tried.stdout).toContain('As the scenario says');
-  }, 120_000);
+  });
 
   /** Makes a project with the packed package and the packages of this repository. */
   function makeProject(): string {
@@ -120,5 +120,5 @@ describe.runIf(isDeep)('the package', () => {
       });
     expect(check('loop.ts', 'own.ts').stdout).toBe('');
     expect(check('typo.ts').stdout).toMatch(/^typo\.ts\(.*hop-tset\.test/);
-  }, 120_000);
+  });
 });

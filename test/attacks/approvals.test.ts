@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { describeApprovalRequest } from '../../src/cli/approve/show-request.ts';
 import { processIo } from '../../src/cli/io.ts';
@@ -14,8 +14,6 @@ import type { Approver } from '../../src/ports/approver.ts';
 import type { Session } from '../../src/session/session.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 import { ANSWERS, ASKS, VIEWS } from './cases/approvals.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 let folder: string;
 let root: string;

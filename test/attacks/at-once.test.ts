@@ -1,15 +1,13 @@
 import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { detectSandbox } from '../../src/tools/sandbox/detect-sandbox.ts';
 import { makeEditLayout, makeReadOnlyLayout } from '../../src/tools/sandbox/mounts/tool-layouts.ts';
 import { shellBackend } from '../../src/tools/shell/shell-backend.ts';
 import { depth } from '../depth.ts';
 import { toolCall } from '../tools/shell/tool-call.ts';
 import { processesWith, treeHash } from './attacked-machine.ts';
-
-vi.setConfig({ testTimeout: 600_000 });
 
 const AT_ONCE = depth(60, 200);
 

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { FUZZES } from './fuzz.ts';
-
-vi.setConfig({ testTimeout: 600_000 });
 
 /** Inputs of one run; `npm run fuzz` makes many more. */
 const INPUTS = 110_000;

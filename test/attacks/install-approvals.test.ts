@@ -11,14 +11,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openSession } from '../../src/open-session.ts';
 import { answerRequest, listPendingRequests } from '../../src/operator/answer-request.ts';
 import { ensureOperatorToken } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import type { Session } from '../../src/session/session.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const LOCK = 'package-lock.json';
 let folder: string;

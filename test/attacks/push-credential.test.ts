@@ -10,7 +10,6 @@ import { fixtureSpecs } from '../fixture-specs.ts';
 import { serveRepositories } from '../tools/git/https-server.ts';
 import { formsOf, git, makeWorld } from './attacked-machine.ts';
 
-vi.setConfig({ testTimeout: 300_000 });
 afterEach(() => vi.unstubAllEnvs());
 
 type Call = readonly [tool: string, args: { readonly [name: string]: Json }];

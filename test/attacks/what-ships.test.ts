@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import { ShipmentCollector } from '../../src/evidence/shipments.ts';
 import { openSession } from '../../src/open-session.ts';
@@ -15,9 +15,6 @@ import { memoryStore } from '../../src/stores/memory.ts';
 import { diffOfWorkingTree } from '../../src/tools/tree/tree-diff.ts';
 import { isDeep } from '../depth.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
-
-// Real repositories and sandboxes on a busy machine; no result depends on time.
-vi.setConfig({ testTimeout: 240_000 });
 
 const git = (cwd: string, ...args: string[]): string =>
   execFileSync('git', ['-c', 'user.name=o', '-c', 'user.email=o@example.com', ...args], {

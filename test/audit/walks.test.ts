@@ -147,9 +147,7 @@ async function attempt({ session, pass }: World, one: Try): Promise<void> {
 }
 
 describe('a random walk of the engine', () => {
-  it('verifies clean, and replays to the same decisions', {
-    timeout: 120_000,
-  }, async () => {
+  it('verifies clean, and replays to the same decisions', async () => {
     await fc.assert(
       fc.asyncProperty(walks, async ({ verdict, head, tries }) => {
         const at = await world({ backend: answering({ verdict }) });

@@ -202,7 +202,7 @@ describe('the text of an approval request', () => {
     const { out } = await on.run('approve', String(id));
     expect(out.split('\n')).toContain('+brand new');
     expect(out).toContain('the diff is incomplete: 51 more new files are not shown');
-  }, 60_000);
+  });
 
   it('does not run programs that the repository names', async () => {
     const on = machine();
@@ -402,7 +402,7 @@ it('an answer from another process reaches a waiting shell', async () => {
   const { out, err } = await shell;
   expect(out).toContain('mode is execute');
   expect(err).toContain(`answer elsewhere with "hopgate approve ${id}"`);
-}, 60_000);
+});
 
 describe('a scenario that needs an approval', () => {
   const scenario = (approve: string) =>
@@ -415,7 +415,7 @@ describe('a scenario that needs an approval', () => {
     await on.run('approve', id, '--yes', '--by', 'mary');
     expect(await run).toMatchObject({ code: 0 });
     expect(listPendingRequests(stateDir(on.root, on.env))).toEqual([]);
-  }, 60_000);
+  });
 
   it('asks nobody if the scenario itself answers no', async () => {
     const on = machine({ 's.yaml': scenario('    approve: refused\n    expect: { denied: approval-required }\n') });

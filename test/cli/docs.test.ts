@@ -60,7 +60,7 @@ it('docs/cli.md shows what the commands print (rewrite it with: npx vitest run t
   }
   expect(commands).toBeGreaterThan(15);
   await expect(parts.join('')).toMatchFileSnapshot(`../../${PAGE}`);
-}, 120_000);
+});
 
 it('docs/cli.md names every command', async () => {
   const io: Io = {

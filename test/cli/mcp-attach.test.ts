@@ -1,13 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { putCompiledClient } from '../compiled-client.ts';
 import { isDeep } from '../depth.ts';
 import { called, done, MAIN, repository, type ServeOptions, serve, toolNames } from './mcp.ts';
 import { commitAll, folder, type Machine, put } from './run.ts';
-
-// Several real processes a test.
-vi.setConfig({ testTimeout: 120_000 });
 
 async function repositoryWithDaemon(): Promise<Machine> {
   const here = await repository();

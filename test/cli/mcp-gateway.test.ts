@@ -1,10 +1,7 @@
 import { resolve } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { called, done, serve, toolNames } from './mcp.ts';
 import { commitAll, machine } from './run.ts';
-
-// Several real processes a test.
-vi.setConfig({ testTimeout: 120_000 });
 
 const FILESYSTEM = resolve('node_modules/@modelcontextprotocol/server-filesystem/dist/index.js');
 

@@ -2,12 +2,10 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { isDeep } from '../depth.ts';
 import { done, inspect, MAIN, repository, toolNames } from './mcp.ts';
 import type { Machine } from './run.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const PAGE = readFileSync('docs/recipes/mcp-server.md', 'utf8');
 const block = (lang: string): string => new RegExp(`^\`\`\`${lang}\n([\\s\\S]*?)^\`\`\``, 'm').exec(PAGE)?.[1] ?? '';

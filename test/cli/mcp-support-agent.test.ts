@@ -1,10 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { called, done, serve, toolNames } from './mcp.ts';
 import { commitAll, machine } from './run.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const SPECS = resolve('test/fixtures/specs/support-agent');
 const DESK = resolve('test/cli/desk-server.ts');

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseHttpAddress } from '../../src/cli/mcp/http-address.ts';
 import { toBody } from '../../src/evidence/bodies.ts';
 import { evidenceFile } from '../../src/project/state-dir.ts';
@@ -11,9 +11,6 @@ import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { depth, isDeep } from '../depth.ts';
 import { called, done, httpClient, inspect, MAIN, repository, serve, serveHttp, toolNames } from './mcp.ts';
 import { type Machine, machine } from './run.ts';
-
-// Several real processes a test.
-vi.setConfig({ testTimeout: 120_000 });
 
 const CONTROLS = ['bell', 'whistle', 'hop', 'mode', 'status', 'why'];
 

@@ -204,8 +204,8 @@ it.runIf(isDeep)(
       return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
     };
     const early = await after(2_000);
-    const half = await after(18_000);
-    const last = await after(20_000);
+    const half = await after(8_000);
+    const last = await after(10_000);
     expect(last - half).toBeLessThan(20);
     expect(last - early).toBeLessThan(40);
   },

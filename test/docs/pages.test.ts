@@ -84,7 +84,7 @@ describe.each(
       /^(?:Node\.js v\d|\s+at .*(?:file|node):)/m,
     );
     await expect(replaced(page, rewritten)).toMatchFileSnapshot(`../../${page}`);
-  }, 120_000);
+  });
 });
 
 /** The page with the present output instead of the output that it shows. */

@@ -51,7 +51,7 @@ it.skipIf(!hasEmacs || !hasTmux || !isDeep)(
     console.log(`The bell was on the screen after ${Math.round(performance.now() - rungAt)} ms.`);
     expect(readFileSync(bells, 'utf8')).toBe('bell\n');
     await expect
-      .poll(() => store.messages!.receipts(from, 0), { timeout: 20_000 })
+      .poll(() => store.messages!.receipts(from, 0))
       .toMatchObject([
         { message: 'm-1', state: 'sent' },
         { message: 'm-1', state: 'read' },
@@ -69,7 +69,7 @@ it.skipIf(!hasEmacs || !hasTmux || !isDeep)(
     await screen.shows(/Reason:/);
     await screen.type('it is there');
     await expect
-      .poll(async () => (await store.messages!.inbox(from)).at(-1), { timeout: 20_000 })
+      .poll(async () => (await store.messages!.inbox(from)).at(-1))
       .toMatchObject({ act: 'request', text: 'Please hop to edit: it is there' });
 
     await session.start('explore');
@@ -102,7 +102,7 @@ it.skipIf(!hasEmacs || !hasTmux || !isDeep)(
     expect(await session.setMode(asked)).toMatchObject({ ok: false });
     await withToken(null);
     await approve();
-    await expect.poll(() => session.setMode(asked), { timeout: 20_000 }).toMatchObject({ ok: true, mode: 'execute' });
+    await expect.poll(() => session.setMode(asked)).toMatchObject({ ok: true, mode: 'execute' });
   },
   180_000,
 );

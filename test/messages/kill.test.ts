@@ -73,7 +73,7 @@ it.each(['SIGINT', 'SIGTERM'] as const)(
     const words = ['whistle', `session:${session.id}`, 'Which port?', '--seconds', '600', '--root', world.root];
     const child = spawn(command, [...args, ...words], { env: world.env });
     world.later(() => void child.kill('SIGKILL'));
-    await vi.waitUntil(async () => (await store.messages!.waits(Date.now())).length === 1, { timeout: 60_000 });
+    await vi.waitUntil(async () => (await store.messages!.waits(Date.now())).length === 1, { timeout: 500_000 });
     child.kill(signal);
     expect(await once(child, 'exit')).toEqual([1, null]);
     expect(await store.messages!.waits(Date.now())).toEqual([]);

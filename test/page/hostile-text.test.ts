@@ -92,7 +92,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await post('step', { tool: 'write', args: { path: 'a', content: `${'<b>'.repeat(1_200_000)}` } });
 
       const page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage();
-      page.setDefaultTimeout(20_000);
+      page.setDefaultTimeout(120_000);
       const faults: string[] = [];
       page.on('console', (message) => faults.push(message.text()));
       page.on('pageerror', (error) => faults.push(error.message));

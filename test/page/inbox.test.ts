@@ -77,7 +77,7 @@ describe.skipIf(CHROMIUM === undefined)(
       });
       later(() => context.close());
       const page = await context.newPage();
-      page.setDefaultTimeout(10_000);
+      page.setDefaultTimeout(120_000);
       await page.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
       await page.goto(`${http.address}/#code=${http.issueCode()}`);
       await page.locator('.request').nth(1).waitFor();

@@ -183,7 +183,7 @@ describe.skipIf(CHROMIUM === undefined)(
       const { id, token } = await served.session();
       const move = (what: string, body: unknown) => served.ask(`POST /v1/sessions/${id}/${what}`, { token, body });
       const page = await browser.newPage();
-      page.setDefaultTimeout(10_000);
+      page.setDefaultTimeout(120_000);
       open.push(page);
       const faults: string[] = [];
       page.on('console', (message) => /policy|trusted/i.test(message.text()) && faults.push(message.text()));
@@ -239,7 +239,7 @@ describe.skipIf(CHROMIUM === undefined)(
       const login = () => `${served.http.address}/#code=${served.http.issueCode()}`;
       const [first, second] = [await context.newPage(), await context.newPage()];
       for (const page of [first, second]) {
-        page.setDefaultTimeout(10_000);
+        page.setDefaultTimeout(120_000);
         await page.goto(login());
         await page.locator('.node.here').waitFor();
         await page.locator('.request').waitFor();
@@ -273,7 +273,7 @@ describe.skipIf(CHROMIUM === undefined)(
         }),
       );
       const page = await context.newPage();
-      page.setDefaultTimeout(10_000);
+      page.setDefaultTimeout(120_000);
       const opens = async (id: string) => {
         await page.locator('.id').filter({ hasText: id }).waitFor();
         await page.getByRole('listbox', { name: id === ann ? 'Entries, 2' : 'Entries, 3' }).waitFor();
@@ -298,7 +298,7 @@ describe.skipIf(CHROMIUM === undefined)(
       const served = await serveWorld();
       await served.session();
       const page = await browser.newPage();
-      page.setDefaultTimeout(10_000);
+      page.setDefaultTimeout(120_000);
       open.push(page);
       await page.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
       await page.goto(`${served.http.address}/#code=${served.http.issueCode()}`);
@@ -313,7 +313,7 @@ describe.skipIf(CHROMIUM === undefined)(
       const { served, post, play, house } = await midGame();
       const before = await house();
       const page = await browser.newPage();
-      page.setDefaultTimeout(10_000);
+      page.setDefaultTimeout(120_000);
       open.push(page);
       await page.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
       await page.goto(`${served.http.address}/#code=${served.http.issueCode()}`);
@@ -338,7 +338,7 @@ describe.skipIf(CHROMIUM === undefined)(
         for (let step = 0; step < 2_050; step++)
           await session.step({ tool: 'read', args: { path: `src/n${step}.ts` } });
         const page = await browser.newPage();
-        page.setDefaultTimeout(10_000);
+        page.setDefaultTimeout(120_000);
         open.push(page);
         await page.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
         // The history is loaded only after the rows were looked at.

@@ -16,7 +16,7 @@ import { send, until } from './serve-world.ts';
 
 /** `HOPGATE_KILLS=500` for a long run under a long load, which prints the rate of requests. */
 const LONG = process.env['HOPGATE_KILLS'];
-const KILLS = Number(LONG ?? depth(2, 25));
+const KILLS = Number(LONG ?? depth(2, 8));
 const WRITERS = 8;
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 

@@ -255,7 +255,7 @@ describe('the limits', () => {
     expect((await served.ask('GET /v1/health')).status).toBe(200);
   });
 
-  it.skipIf(!isDeep)('of the HTTP server end requests that arrive too slowly', { timeout: 60_000 }, async () => {
+  it.skipIf(!isDeep)('of the HTTP server end requests that arrive too slowly', async () => {
     const served = await serveWorld();
     const socket = createConnection({ port: served.port, host: '127.0.0.1' });
     served.later(() => socket.destroy());

@@ -155,7 +155,7 @@ describe('the event stream of a session', () => {
         });
         expect([...all, ...seqs(rest)]).toEqual(upTo(written));
       }),
-      { numRuns: depth(4, 40) },
+      { numRuns: depth(4, 20) },
     );
   });
 
@@ -187,7 +187,7 @@ describe('the event stream of a session', () => {
     const served = await serveWorld();
     const writer = await write(served, 'slow', 1, 200);
     const socket = await stopped(served, '/v1/sessions/slow/events');
-    const count = depth(20_000, 100_000);
+    const count = depth(20_000, 50_000);
     global.gc?.();
     const before = process.memoryUsage.rss();
     for (let left = count; left > 0; left -= 2_000) await writer.add(2_000);

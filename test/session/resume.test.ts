@@ -144,7 +144,7 @@ const RESULTS = () => {
 };
 
 describe('resuming a session', () => {
-  it('restores exactly the session’s state after any random walk', { timeout: 60_000 }, async () => {
+  it('restores exactly the session’s state after any random walk', async () => {
     let longest = 0;
     const entered = new Set<string>();
     await fc.assert(

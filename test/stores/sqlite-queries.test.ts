@@ -97,7 +97,7 @@ async function pages(store: EvidenceStore, query: EvidenceQuery): Promise<string
   }
 }
 
-it('the pages of any query contain what a scan of all entries finds', { timeout: 60_000 }, async () => {
+it('the pages of any query contain what a scan of all entries finds', async () => {
   let run = 0;
   await fc.assert(
     fc.asyncProperty(

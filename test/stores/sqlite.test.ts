@@ -109,9 +109,7 @@ it('a session whose labels are altered hides no other session', async () => {
 });
 
 describe('several processes on one file', () => {
-  it('write their sessions in turn, and a session that both want goes to one process', {
-    timeout: 60_000,
-  }, async () => {
+  it('write their sessions in turn, and a session that both want goes to one process', async () => {
     const runs = await Promise.all([runWriter('w-1', 30, ['a', 'both']), runWriter('w-2', 30, ['b', 'both'])]);
     expect(runs.map(({ code }) => code)).toEqual([0, 0]);
     const store = sqliteStore(file);
@@ -171,7 +169,7 @@ describe('several processes on one file', () => {
 });
 
 describe('a crash of writing processes', () => {
-  it('loses no acknowledged entry', { timeout: 120_000 }, async () => {
+  it('loses no acknowledged entry', async () => {
     expect(await runWriter('w-0', 10, ['whole'])).toMatchObject({ code: 0 });
     for (let round = 0; round < depth(2, 5); round++) {
       const runs = [0, 1, 2, 3].map(async (writer) => {
@@ -277,7 +275,6 @@ describe.skipIf(!hasCompiler)('a failing disk (making calls fail needs Linux and
 
   it.each(['write', 'sync'])(
     'loses no acknowledged entry if %s fails, and the store then accepts no writes',
-    { timeout: 60_000 },
     (kind) => {
       const library = join(folder, 'fault.so');
       execFileSync('cc', ['-shared', '-fPIC', '-o', library, join(import.meta.dirname, 'fault.c'), '-ldl']);

@@ -2,14 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { emitTestFiles } from '../../src/testing/emit-test-files.ts';
 import { generateTests } from '../../src/testing/generate-tests.ts';
 import { depth, isDeep } from '../depth.ts';
 import { FIXTURE_SPECS, fixtureSpecs } from '../fixture-specs.ts';
-
-// The test starts another vitest; no result depends on its time.
-vi.setConfig({ testTimeout: 300_000 });
 
 const vitest = resolve('node_modules/vitest/vitest.mjs');
 

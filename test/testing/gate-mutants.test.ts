@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { depth } from '../depth.ts';
 
 /**
@@ -264,9 +264,6 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ['tools of the agency are lent', 'decide-delegate.ts', "(tools && delegate.within !== 'own')", 'false'],
   ['a HEAD makes a repository', 'scope/masks.ts', 'if (written.at(-1) === GIT_HEAD_FILE) return true;', ''],
 ];
-
-// A busy machine needs more time; no result depends on it.
-vi.setConfig({ testTimeout: 600_000 });
 
 /**
  * A process of its own, because only Node's loader replaces a module; one for all mutants, because it plans the tests

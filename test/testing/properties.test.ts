@@ -107,7 +107,7 @@ describe('the check of the built-in properties', () => {
       { message: 't-1 can be entered without t-39.fail' },
     ]);
     // If the state contained the result of each peripheral, the search would never end in practice.
-  }, 60_000);
+  });
 
   it('finds a peripheral that both changes and releases code', () => {
     const specs = specsOf(

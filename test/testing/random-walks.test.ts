@@ -1,13 +1,10 @@
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { depth, sample } from '../depth.ts';
 import { specs } from './walk-model.ts';
 import { Tally, type Twist, walk } from './walks.ts';
 
 const { seed = Date.now() % 1_000_000 } = fc.readConfigureGlobal();
-
-// The duration of these tests depends on the machine's load, their result does not.
-vi.setConfig({ testTimeout: 300_000 });
 
 describe(`random walks (seed ${seed}; HOPGATE_SEED=${seed} repeats them)`, () => {
   it('never show a difference between session and model', async () => {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { defaultBackends } from '../../src/default-backends.ts';
 import { COMMAND_TOOLS } from '../../src/spec/policy/command-tools.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
@@ -20,8 +20,6 @@ import { worldBackend } from '../../src/tools/world/world-backend.ts';
 import { householdWorld } from '../../src/world/home-world.ts';
 import { type ContractCase, ENVELOPE, toolBackendContract, toolCall } from '../contracts/tool-backend.ts';
 import { conversation, opening } from '../evidence/drafts.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const sandbox = await sandboxOfProcess();
 

@@ -33,5 +33,5 @@ describe.skipIf(games.length === 0)("each of ALFWorld's own games", () => {
       }
     }
     expect(problems).toEqual([]);
-  }, 120_000);
+  });
 });

@@ -59,7 +59,7 @@ describe('hopgate claude', () => {
       ...{ cwd: on.root, env: on.env as NodeJS.ProcessEnv, stdio: 'ignore' },
     });
     const ended = once(other, 'exit');
-    await vi.waitFor(() => expect(env()).toContain(session), { timeout: 30_000 });
+    await vi.waitFor(() => expect(env()).toContain(session), { timeout: 500_000 });
     const second = await on.run('claude', '--session', session, '--claude', here);
     expect(second).toMatchObject({ code: 1, out: '' });
     expect(second.err).toMatch(/process \d+ already works in session s-[\s\S]*leave out --session/);

@@ -36,7 +36,7 @@ it('a transcript starts at zero again after its file was erased', () => {
   expect(counts()).toEqual([0]);
 });
 
-it('items of parallel processes are numbered once each and in order', { timeout: 30_000 }, async () => {
+it('items of parallel processes are numbered once each and in order', async () => {
   const program = `
     import { transcriptTo } from ${JSON.stringify(resolve('src/adapters/core/transcript/transcript-file.ts'))};
     const file = transcriptTo(${JSON.stringify(file)}, { patience: 20_000 });

@@ -1,12 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { InstallCommand } from '../../../src/spec/types.ts';
 import { ok, run, scratch } from '../shell/support.ts';
 import { serveRegistry } from './registry.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 /** A repository of git with these files, in which git ignores some folders. */
 function repository(files: { readonly [path: string]: string } = {}): string {

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { ok, scratch } from '../shell/support.ts';
 import { serveRegistry } from './registry.ts';
 
-test('npm publish releases to a registry with a token that is not recorded', { timeout: 60_000 }, async () => {
+test('npm publish releases to a registry with a token that is not recorded', async () => {
   const { place, url, published } = await serveRegistry([]);
   vi.stubEnv('TEST_NPM_TOKEN', 'npm_0123456789abcdefTOKEN');
   const root = scratch({ 'package.json': '{"name":"mine","version":"1.0.0"}', 'index.js': '' });

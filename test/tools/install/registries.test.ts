@@ -6,15 +6,13 @@ import http from 'node:http';
 import https from 'node:https';
 import { type AddressInfo, connect, type Server } from 'node:net';
 import { delimiter, join } from 'node:path';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { findProgram } from '../../../src/base/process.ts';
 import { DEFAULT_MASKS } from '../../../src/spec/policy/default-masks.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 import { shellBackend } from '../../../src/tools/shell/shell-backend.ts';
 import { isDeep } from '../../depth.ts';
 import { sandbox, scratch, toolCall } from '../shell/support.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 /** A name that exists nowhere: only the operator's proxy knows its address. */
 const HOST = 'packages.example';

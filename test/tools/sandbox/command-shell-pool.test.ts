@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { commandMessage, type SandboxHostFacts } from '../../../src/tools/sandbox/command-message.ts';
 import { type CommandShells, makeCommandShells } from '../../../src/tools/sandbox/command-shell-pool.ts';
 import { detectSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
@@ -14,8 +14,6 @@ import { addMountsToLayout, makeBaseLayout, type SandboxLayout } from '../../../
 import { makeSupportFiles } from '../../../src/tools/sandbox/mounts/support-files.ts';
 import { type Sandbox, SandboxError } from '../../../src/tools/sandbox/sandbox.ts';
 import { isDeep } from '../../depth.ts';
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const ENGINE = join(import.meta.dirname, '../shell/engine.ts');
 const asRoot = process.getuid?.() === 0;

@@ -10,9 +10,6 @@ import { isDeep } from '../../depth.ts';
 
 const OPTIONS = { seconds: 20, outputBytes: 1024, signal: new AbortController().signal };
 
-// Some hundred sandboxes; no result depends on time.
-vi.setConfig({ testTimeout: 120_000 });
-
 test('every escape attempt is stopped', async () => {
   const results = await probeSandbox(await sandboxOfProcess());
   expect([...new Set(results.map(({ layout }) => layout))]).toEqual([

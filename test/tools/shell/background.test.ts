@@ -74,7 +74,7 @@ test.each([
   const explored = await exploring();
   const name = mark();
   await explored.background({ command: `sleep ${name}` });
-  await expect.poll(() => sleepers(name), { timeout: 20_000 }).toHaveLength(1);
+  await expect.poll(() => sleepers(name)).toHaveLength(1);
   await leave(explored);
   expect(sleepers(name)).toEqual([]);
   expect(await findings(explored)).toEqual([]);

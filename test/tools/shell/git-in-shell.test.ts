@@ -1,13 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { builtOnce } from '../../built-once.ts';
 import { sample } from '../../depth.ts';
 import { ok, run, scratch } from './support.ts';
-
-// No result here depends on time, and the machine may be busy.
-vi.setConfig({ testTimeout: 120_000 });
 
 const git = (cwd: string, ...args: string[]): string =>
   execFileSync('git', ['-c', 'user.name=o', '-c', 'user.email=o@example.com', ...args], {

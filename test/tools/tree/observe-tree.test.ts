@@ -1,13 +1,12 @@
 import { readdirSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ObservedTree } from '../../../src/gate/scope/compare-trees.ts';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
 import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { observeTree } from '../../../src/tools/tree/observe-tree.ts';
 import { config, git, noSandbox, put, repository, temporaryFolder } from '../git/support.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
 const sandbox = await sandboxOfProcess();
 
 async function treeOf(root: string, options: { own?: string[]; config?: Partial<ProjectConfig>; bare?: boolean } = {}) {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isAlive } from '../../../src/base/process.ts';
 import type { CallEnvelope, ToolBackend, ToolReport } from '../../../src/ports/tool-backend.ts';
 import type { ProjectConfig, ToolEffect, ToolParameter, ToolSpec, UpstreamServer } from '../../../src/spec/types.ts';
@@ -54,8 +54,6 @@ const boundTool = (tool: string, more: Partial<ToolSpec> = {}): ToolSpec => ({
 });
 
 const byId = (tools: readonly ToolSpec[]) => Object.fromEntries(tools.map((tool) => [tool.id, tool]));
-
-vi.setConfig({ testTimeout: 60_000 });
 
 let root: string;
 let broken: string;

@@ -1,8 +1,5 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readableText } from '../../../src/tools/web/readable-text.ts';
-
-// No result here depends on time, and the machine may be busy.
-vi.setConfig({ testTimeout: 120_000 });
 
 const HTML = 'text/html';
 const never = new AbortController().signal;

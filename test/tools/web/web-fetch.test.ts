@@ -3,7 +3,7 @@ import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { judgeUrl } from '../../../src/gate/scope/judge-url.ts';
 import type { ToolCall } from '../../../src/ports/tool-backend.ts';
 import type { FetchNetwork } from '../../../src/tools/web/fetch-checked-url.ts';
@@ -11,9 +11,6 @@ import { isPublicAddress } from '../../../src/tools/web/public-address.ts';
 import { webBackend } from '../../../src/tools/web/web-backend.ts';
 import { companyProxy } from '../proxy/company-proxy.ts';
 import { CERTIFICATE, KEY } from './certificate.ts';
-
-// No result here depends on time, and the machine may be busy.
-vi.setConfig({ testTimeout: 120_000 });
 
 interface Options {
   readonly allow: readonly string[];

@@ -184,7 +184,7 @@ describe('the running compiled client', () => {
     const world = worldWith(kind);
     await impostor(world, () => '');
     const { file } = installLauncher(world.env);
-    writeFileSync(file, readFileSync(file, 'utf8').replace(' 8000 ', ' 300 '), { mode: 0o700 });
+    writeFileSync(file, readFileSync(file, 'utf8').replace(' 25000 ', ' 300 '), { mode: 0o700 });
     const hanging = createServer(() => {});
     rmSync(daemonSocketPath(world.env), { force: true });
     hanging.listen(daemonSocketPath(world.env));
@@ -199,7 +199,7 @@ describe('the running compiled client', () => {
     const world = worldWith(kind);
     await impostor(world, () => http('hopgate 0 0 0\n'));
     const { file } = installLauncher(world.env);
-    writeFileSync(file, readFileSync(file, 'utf8').replace(' 8000 ', ' 300 '), { mode: 0o700 });
+    writeFileSync(file, readFileSync(file, 'utf8').replace(' 25000 ', ' 300 '), { mode: 0o700 });
     const child = spawn(file, ['claude-code'], { env: world.env, stdio: ['pipe', 'pipe', 'pipe'] });
     child.stdin.write('{');
     const reply = await ended(child);
@@ -247,7 +247,7 @@ describe.each(KINDS)('the %s client without a daemon', (kind) => {
     const { file } = installLauncher(world.env);
     const script = readFileSync(file, 'utf8')
       .replace(/^node=.*$/m, `node='${standIn}'`)
-      .replace(' 8000 ', ' 300 ');
+      .replace(' 25000 ', ' 300 ');
     writeFileSync(file, script, { mode: 0o700 });
     return { world, run: () => runProgram(file, ['claude-code'], world.env, '{}') };
   }
@@ -274,7 +274,7 @@ it.runIf(isDeep)('the compiled client ends a Node process that hangs', async () 
   const { file } = installLauncher(world.env);
   const script = readFileSync(file, 'utf8')
     .replace(/^node=.*$/m, `node='${standIn}'`)
-    .replace(' 8000 ', ' 300 ');
+    .replace(' 25000 ', ' 300 ');
   writeFileSync(file, script, { mode: 0o700 });
   const reply = await runProgram(file, ['claude-code'], world.env, '{}');
   expect(reply).toMatchObject({ exit: 2, stdout: '' });

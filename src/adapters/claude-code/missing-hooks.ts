@@ -21,7 +21,7 @@ export function findMissingHooks(
 ): { readonly text: string; readonly calls: readonly HookEventRecord[] } | null {
   const texts: string[] = [];
   if (event.name === 'PreToolUse' && event.agentId === null && !isAnnounced(record))
-    texts.push('this conversation sent no SessionStart: its hooks were disabled when it began');
+    texts.push('no SessionStart hook was answered: hooks were disabled or took too long when this conversation began');
   const calls = overdueCalls(event, record);
   if (calls.length > 0)
     texts.push(

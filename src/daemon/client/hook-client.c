@@ -311,7 +311,7 @@ int main(int argc, char **argv) {
   hook = !strcmp(argv[6], "hook");
   line = !strcmp(argv[6], "line");
   long limit = atol(argv[4]);
-  if (hook || line) deadline = now_ms() + (limit > 0 ? limit : 8000);
+  if (hook || line) deadline = now_ms() + (limit > 0 ? limit : 25000);
 
   struct buffer request = {0};
   add_text(&request, "POST /");

@@ -29,7 +29,7 @@ export async function answerHook(
   env: Env,
   context: HookContext,
   {
-    deadlineMs = 7_500,
+    deadlineMs = 24_500,
     handlers = HOOK_HANDLERS,
   }: { readonly deadlineMs?: number; readonly handlers?: typeof HOOK_HANDLERS } = {},
 ): Promise<HookAnswer> {

@@ -5,7 +5,9 @@ import { storedCallCommand } from '../run-command.ts';
 import { type DecodedAnswerFrame, decodeAnswerFrame, type encodeAnswerFrame } from './answer-frame.ts';
 
 /** Time limit in milliseconds; shorter than the limit of client programs for a hook. */
-const DEADLINE_MS = 8_000;
+const DEADLINE_MS = 25_000;
+/** Maximum time in milliseconds to wait for a session that another program holds. */
+const WAIT_MS = 4_000;
 const MAX_INPUT = 32 << 20;
 /** Maximum size of the store's write-ahead log, in pages: a process without the daemon reads all of it. */
 const CHECKPOINT_PAGES = 128;
@@ -56,7 +58,7 @@ async function answerAlone(client: string, input: Buffer, env: Env, limit: numbe
   const host = new SessionHost({
     env,
     keepOpenMs: limit,
-    waitMs: limit / 2,
+    waitMs: Math.min(WAIT_MS, limit / 2),
     runCommand: storedCallCommand(env),
     checkpointPages: CHECKPOINT_PAGES,
     // A daemon that started in the meantime may hold the session for as long as its client runs.

@@ -11,8 +11,8 @@ import { commandEntryFile, compileCacheFolder, packageFolder } from '../package-
 import { launcherScriptPath } from '../run-command.ts';
 import { daemonSocketPath, daemonTokenPath } from './ask-daemon.ts';
 
-/** Time limit in milliseconds; shorter than the limit of client programs for a hook, which is at least 10 s. */
-const DEADLINE_MS = 8_000;
+/** Time limit in milliseconds; shorter than the limit of client programs for a hook, which is at least 30 s. */
+const DEADLINE_MS = 25_000;
 
 interface Launcher {
   /** Absolute path of the script that client programs run. */

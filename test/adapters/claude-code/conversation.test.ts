@@ -363,7 +363,7 @@ describe('missing hooks', () => {
   it('are reported with a later reply if the first reply cannot carry a message', async () => {
     await world.call('Monitor', {});
     const { notice } = await world.sendEvent('UserPromptSubmit', { prompt: 'x' });
-    expect(notice).toContain('sent no SessionStart');
+    expect(notice).toContain('no SessionStart hook was answered');
   });
 });
 

@@ -200,7 +200,7 @@ describe('hopgate install claude --scope project below the root', () => {
     const { hooks } = JSON.parse(readFileSync(settings(), 'utf8'));
     for (const event of ['UserPromptSubmit', 'PreToolUse'])
       expect(hooks[event]).toEqual([
-        { hooks: [{ type: 'command', command: `/bin/sh '${script()}'`, timeout: 10, onFailure: 'block' }] },
+        { hooks: [{ type: 'command', command: `/bin/sh '${script()}'`, timeout: 30, onFailure: 'block' }] },
       ]);
     expect(guard(on.root)).toMatchObject({ status: 0, stdout: '', stderr: '' });
     expect(guard(join(on.root, 'src'))).toMatchObject({ status: 2, stderr: expect.stringContaining('hopgate claude') });

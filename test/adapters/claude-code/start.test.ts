@@ -114,9 +114,9 @@ describe('hopgate claude', () => {
     const claude = fakeClaude(`printf '${event}' "$PWD" | HOPGATE_DAEMON=off ${hook} >${bin}/said 2>&1`);
     const ran = await on.run('claude', '--claude', claude);
     expect(readFileSync(join(bin, 'said'), 'utf8')).toContain('hopgate allowed it');
-    expect(ran.err).toContain('WARNING: this conversation sent no SessionStart');
+    expect(ran.err).toContain('WARNING: no SessionStart hook was answered');
     expect(ran.code).toBe(1);
-    expect((await on.run('sessions')).err).toContain('sent no SessionStart');
+    expect((await on.run('sessions')).err).toContain('no SessionStart hook was answered');
   });
 
   it('continues a session', async () => {

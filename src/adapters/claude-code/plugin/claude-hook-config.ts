@@ -19,7 +19,7 @@ type ClaudeEvent = (typeof EVENTS)[number];
 const ENDINGS: ReadonlySet<ClaudeEvent> = new Set(['SubagentStop', 'Stop', 'SessionEnd']);
 
 /** Seconds after which the client aborts a hook. hopgate's hook answers earlier. */
-const TIMEOUT_SECONDS = 10;
+const TIMEOUT_SECONDS = 30;
 
 interface CommandHook {
   readonly type: 'command';

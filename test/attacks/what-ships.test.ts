@@ -274,7 +274,7 @@ it.runIf(isDeep)('a commit moves only the approved branch', async () => {
 });
 
 describe('the address of a push', () => {
-  it('is part of the request, and a push reaches no other address', async () => {
+  it.runIf(isDeep)('is part of the request, and a push reaches no other address', async () => {
     const here = world();
     const { root, remote } = here;
     const elsewhere = `${remote}-2`;
@@ -350,7 +350,7 @@ describe('another program’s change', () => {
     await ship(session, here);
   });
 
-  it('after the pass requires a new test', async () => {
+  it.runIf(isDeep)('after the pass requires a new test', async () => {
     const here = world();
     const session = await edited(here);
     await test(session);
@@ -363,7 +363,7 @@ describe('another program’s change', () => {
     await ship(session, here);
   });
 
-  it('while the operator reads the request is not part of the approval', async () => {
+  it.runIf(isDeep)('while the operator reads the request is not part of the approval', async () => {
     const here = world();
     const session = await edited(here);
     await test(session);
@@ -433,7 +433,7 @@ describe('another program’s change', () => {
 });
 
 describe('two parallel sessions', () => {
-  it('do not release each other’s changes', async () => {
+  it.runIf(isDeep)('do not release each other’s changes', async () => {
     const here = world();
     const [one, two] = [await edited(here, 'one'), await edited(here, 'two')];
     await must(two.hop({ to: 'edit', exit: 'hop-edit', reason: 'more' }));
@@ -553,7 +553,7 @@ describe('the evidence of a release', () => {
     );
   });
 
-  it('has the number of passed tests and every required command, which verify confirms', async () => {
+  it.runIf(isDeep)('has the number of passed tests and every required command, which verify confirms', async () => {
     const here = world();
     const tap = (tests: number) => `printf '${'ok\\n'.repeat(tests)}1..${tests}\\n'\n`;
     here.put('test.sh', tap(3));
@@ -665,7 +665,7 @@ describe('a sub-agent’s changes', () => {
     expect(await verified(parent)).toEqual([]);
   });
 
-  it('are also shown and bound where there is no repository', async () => {
+  it.runIf(isDeep)('are also shown and bound where there is no repository', async () => {
     const here = world();
     rmSync(join(here.root, '.git'), { recursive: true });
     const store = memoryStore({ clock: { now: () => Date.now() } });
@@ -769,7 +769,7 @@ describe('an operation of git in progress', () => {
     expect(await verified(session)).toEqual([]);
   });
 
-  it('has the shown author, not that of a picked commit', async () => {
+  it.runIf(isDeep)('has the shown author, not that of a picked commit', async () => {
     const here = world();
     const { root, put } = here;
     git(root, 'checkout', '-q', '-b', 'side');

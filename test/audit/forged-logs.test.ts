@@ -7,6 +7,7 @@ import { buildChainedEntries } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry, type EntryDraft, type StoredEntry } from '../../src/evidence/entry.ts';
 import { type ApprovalSubject, approvalHash } from '../../src/gate/approvals/approval.ts';
 import type { Json } from '../../src/spec/types.ts';
+import { sample } from '../depth.ts';
 import { answering, CONFIG, fivePeripherals, SPECS, world } from './audited-session.ts';
 
 const PINNED = { specs: SPECS, config: CONFIG };
@@ -345,7 +346,7 @@ describe('an altered log with a recomputed chain', () => {
 describe('an entry body with an unexpected shape', () => {
   const values: readonly (Json | undefined)[] = [undefined, null, 7, 'x', [], {}, true];
   it('is reported as a violation or a gap, and causes no exception', async () => {
-    for (const [index, stored] of LOG.entries()) {
+    for (const [index, stored] of sample([...LOG.entries()], 4)) {
       for (const field of Object.keys(body(stored))) {
         for (const value of values) {
           const { [field]: _, ...others } = body(stored);

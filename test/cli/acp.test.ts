@@ -82,7 +82,7 @@ async function editor(
 
 const opened = ({ agent, root }: Editor) => agent.request('session/new', { cwd: root, mcpServers: [] });
 
-it('hopgate acp offers the peripherals as modes and options, and follows each hop', async () => {
+it.runIf(isDeep)('hopgate acp offers the peripherals as modes and options, and follows each hop', async () => {
   const here = await editor(await repository(), { options: ['--peripheral', 'explore', '--approve', 'execute'] });
   const { sessionId, modes, configOptions } = await opened(here);
   expect(modes?.currentModeId).toBe('explore');

@@ -65,7 +65,7 @@ describe.each([
   );
 });
 
-it('hopgate mcp --attach continues after the daemon was killed', async () => {
+it.runIf(isDeep)('hopgate mcp --attach continues after the daemon was killed', async () => {
   const here = await repositoryWithDaemon();
   const { client } = await attach(here, null);
   await done(client, 'mode', { to: 'diagnose' });
@@ -97,22 +97,25 @@ it.runIf(isDeep)('hopgate mcp --attach stays in the repository of the hooks, whe
   expect(JSON.parse(stderr)).toMatchObject({ type: 'open', root: here.root });
 });
 
-it('hopgate mcp --attach uses the configured repository, whichever of its folders the client was started in', async () => {
-  const here = await repositoryWithDaemon();
-  put(here.root, { 'hopgate.yaml': '', 'src/.keep': '' });
-  commitAll(here.root);
-  const below = join(here.root, 'src');
-  for (const [cwd, more] of [
-    [below, {}],
-    [folder(), { CLAUDE_PROJECT_DIR: below }],
-  ] as const) {
-    const { status, stderr } = spawnSync(process.execPath, [MAIN, 'mcp', '--attach', '--json'], {
-      ...{ cwd, env: { ...here.env, ...more } as NodeJS.ProcessEnv, input: '', encoding: 'utf8' },
-    });
-    expect(status, stderr).toBe(0);
-    expect(JSON.parse(stderr)).toMatchObject({ type: 'open', root: here.root });
-  }
-});
+it.runIf(isDeep)(
+  'hopgate mcp --attach uses the configured repository, whichever of its folders the client was started in',
+  async () => {
+    const here = await repositoryWithDaemon();
+    put(here.root, { 'hopgate.yaml': '', 'src/.keep': '' });
+    commitAll(here.root);
+    const below = join(here.root, 'src');
+    for (const [cwd, more] of [
+      [below, {}],
+      [folder(), { CLAUDE_PROJECT_DIR: below }],
+    ] as const) {
+      const { status, stderr } = spawnSync(process.execPath, [MAIN, 'mcp', '--attach', '--json'], {
+        ...{ cwd, env: { ...here.env, ...more } as NodeJS.ProcessEnv, input: '', encoding: 'utf8' },
+      });
+      expect(status, stderr).toBe(0);
+      expect(JSON.parse(stderr)).toMatchObject({ type: 'open', root: here.root });
+    }
+  },
+);
 
 it('hopgate mcp --attach refuses options for opening a session', async () => {
   const here = await repository();

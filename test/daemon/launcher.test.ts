@@ -120,7 +120,7 @@ describe.each(KINDS)('a hook of the %s client', (kind) => {
   });
 });
 
-describe.each(KINDS)('without a daemon, the %s client', (kind) => {
+describe.each(sample(KINDS, 2))('without a daemon, the %s client', (kind) => {
   it('keeps all conversations of one client program in one session', async () => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     for (const conversation of ['c1', 'c2'])
@@ -160,7 +160,7 @@ const OUTPUTS = [
   ['ä\u2028é', '\n'],
 ] as const;
 
-describe.each(KINDS)('a command of the %s client', (kind) => {
+describe.each(sample(KINDS, 2))('a command of the %s client', (kind) => {
   it.each(sample(OUTPUTS, 3))('prints the output byte for byte: %j, %j', async (stdout, stderr) => {
     const world = worldWith(kind);
     const answer = `hopgate 3 ${Buffer.byteLength(stdout)} ${Buffer.byteLength(stderr)}\n${stdout}${stderr}`;
@@ -399,7 +399,7 @@ describe('the command line in the settings', () => {
     expect(reply).toMatchObject({ exit: 0, stderr: '' });
   });
 
-  it.each(KINDS)('of the %s client ignores variables that make programs load code', async (kind) => {
+  it.each(sample(KINDS, 2))('of the %s client ignores variables that make programs load code', async (kind) => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     const [conf, cache] = [join(world.root, 'openssl.cnf'), join(world.root, 'cache')];
     writeFileSync(conf, 'nodejs_conf = x\n[');

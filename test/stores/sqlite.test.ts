@@ -273,7 +273,7 @@ describe.skipIf(!hasCompiler)('a failing disk (making calls fail needs Linux and
     readonly ok: boolean;
   }
 
-  it.each(['write', 'sync'])(
+  it.each(depth(['sync'], ['write', 'sync']))(
     'loses no acknowledged entry if %s fails, and the store then accepts no writes',
     (kind) => {
       const library = join(folder, 'fault.so');

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { generateTests } from '../../src/testing/generate-tests.ts';
+import { isDeep } from '../depth.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 
 const DEPLOYED = 'edge deploy deployed reflect';
@@ -17,7 +18,7 @@ it('an excluded item excludes each test whose path needs it, with the reason, an
   expect(missing).not.toContain(DEPLOYED);
 });
 
-it('a test can be excluded by its name, and a mode transition', async () => {
+it.runIf(isDeep)('a test can be excluded by its name, and a mode transition', async () => {
   const { tests: all } = await generate({});
   const { name } = all.find(({ group }) => group === 'round trips')!;
   const one = await generate({ [name]: 'slow' });

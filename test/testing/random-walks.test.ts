@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { depth, sample } from '../depth.ts';
+import { depth, isDeep, sample } from '../depth.ts';
 import { specs } from './walk-model.ts';
 import { Tally, type Twist, walk } from './walks.ts';
 
@@ -14,7 +14,7 @@ describe(`random walks (seed ${seed}; HOPGATE_SEED=${seed} repeats them)`, () =>
     console.info(`walked: ${tally}`);
   });
 
-  it('cover every peripheral and mode and most edges', async () => {
+  it.runIf(isDeep)('cover every peripheral and mode and most edges', async () => {
     const tally = new Tally();
     for (const fixed of [1, 2, 3]) {
       const { failed, counterexample, errorInstance } = await walk({}, { numRuns: 60, seed: fixed }, tally);

@@ -8,7 +8,7 @@ import { grid, REVIEW, RUNBOOK, specsOf } from './spec-sets.ts';
 describe.runIf(isDeep)('the generated tests of a review pipeline', async () => describeSpec(specsOf(REVIEW)));
 describe('the generated tests of an incident runbook', async () => describeSpec(specsOf(RUNBOOK), { crashes: false }));
 
-it('long walks cover 60 peripherals and 900 edges', async () => {
+it.runIf(isDeep)('long walks cover 60 peripherals and 900 edges', async () => {
   const { tests, large, coverage } = await generateTests(specsOf(grid(60, 15)));
   expect(large).toBe(true);
   for (const { run } of tests) await run();
@@ -56,7 +56,7 @@ describe('an agent under test', () => {
       await session.hop({ to, reason: 'on', ...(exit ? { exit } : {}) });
   };
 
-  it('is put into every peripheral and may try any call', async () => {
+  it.runIf(isDeep)('is put into every peripheral and may try any call', async () => {
     const { tests, specs } = await generateTests('default', { play: rush, crashes: false });
     const played = tests.filter(({ group }) => group === 'agent');
     expect(played.map(({ name }) => name.replace('the agent plays in ', '')).toSorted()).toEqual([
@@ -74,7 +74,7 @@ describe('an agent under test', () => {
     await expect(tests.find(({ group }) => group === 'agent')?.run()).rejects.toThrow('the agent broke');
   });
 
-  it('is also put into a large spec set', async () => {
+  it.runIf(isDeep)('is also put into a large spec set', async () => {
     const { tests } = await generateTests(specsOf(grid(60, 15)), { play: rush });
     const played = tests.filter(({ group }) => group === 'agent');
     expect(played).toHaveLength(61);

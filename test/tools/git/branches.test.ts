@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/spec/types.ts';
 import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
+import { sample } from '../../depth.ts';
 import { git, put, repository, resultOf, runner } from './support.ts';
 
 const sandbox = await sandboxOfProcess();
@@ -63,23 +64,28 @@ describe('a branch', () => {
     expect(resultOf(await run({ sub: 'push' }))).toMatchObject({ pushed: false, upToDate: true, branch: 'agent/fix' });
   });
 
-  test.each([
-    ['switch', ['-c', 'other']],
-    ['switch', ['-c', 'agent/deep/er']],
-    ['switch', ['-c', 'agent/']],
-    ['switch', ['-c', 'agent/x.lock']],
-    ['switch', ['-c', 'agent/..']],
-    ['switch', ['-c', 'refs/heads/agent/x']],
-    ['switch', ['-c', '-f']],
-    ['switch', ['-c', 'agent/x', 'HEAD~0^{tree}']],
-    ['switch', ['-c', 'agent/x', 'elsewhere']],
-    ['checkout', ['elsewhere']],
-    ['branch', ['other']],
-    ['push', ['origin', 'elsewhere']],
-    ['push', ['origin', 'agent/*']],
-    ['push', ['origin', 'main:agent/x']],
-    ['push', ['-u', 'evil', 'main']],
-  ])('is not created by git %s %j, and no ref moves', async (sub, args) => {
+  test.each(
+    sample<readonly [sub: string, args: string[]]>(
+      [
+        ['switch', ['-c', 'other']],
+        ['switch', ['-c', 'agent/deep/er']],
+        ['switch', ['-c', 'agent/']],
+        ['switch', ['-c', 'agent/x.lock']],
+        ['switch', ['-c', 'agent/..']],
+        ['switch', ['-c', 'refs/heads/agent/x']],
+        ['switch', ['-c', '-f']],
+        ['switch', ['-c', 'agent/x', 'HEAD~0^{tree}']],
+        ['switch', ['-c', 'agent/x', 'elsewhere']],
+        ['checkout', ['elsewhere']],
+        ['branch', ['other']],
+        ['push', ['origin', 'elsewhere']],
+        ['push', ['origin', 'agent/*']],
+        ['push', ['origin', 'main:agent/x']],
+        ['push', ['-u', 'evil', 'main']],
+      ],
+      3,
+    ),
+  )('is not created by git %s %j, and no ref moves', async (sub, args) => {
     const { root, remote, run } = start();
     git(root, 'branch', 'elsewhere');
     put(root, 'src/b.txt', 'b\n');

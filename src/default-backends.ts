@@ -1,5 +1,5 @@
 import manifest from '../package.json' with { type: 'json' };
-import { memoise } from './base/memoise.ts';
+import { memoise } from './base/lazy.ts';
 import type { EvidenceStore } from './ports/evidence-store.ts';
 import type { ToolBackend } from './ports/tool-backend.ts';
 import { AGENCY_TOOL_ID } from './spec/policy/closed-lists.ts';

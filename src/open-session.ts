@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
+import { assertArgument, hasMethods } from './base/assert-argument.ts';
+import { fieldsOf, isObject } from './base/json.ts';
 import { nameLeaseHolder } from './base/process-holder.ts';
 import { defaultBackends } from './default-backends.ts';
 import type { Entry } from './evidence/entry.ts';
@@ -18,11 +20,14 @@ import { createSession, type NewSession, resumeSession } from './session/create-
 import type { SessionPin } from './session/pin.ts';
 import { type ResumePoint, readResumePoint } from './session/resume-point.ts';
 import type { Session } from './session/session.ts';
+import { assertSpecSet } from './spec/assert-spec-set.ts';
+import { SpecError } from './spec/check/spec-problem.ts';
 import { describeSimilarName } from './spec/names.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import { makeTimeOrderedId } from './stores/time-ordered-id.ts';
 import type { SessionSpans } from './telemetry/index.ts';
 import { withPathChecks } from './tools/judge-paths.ts';
+import { withTimeLimit } from './tools/time-limit.ts';
 
 /** The options of {@link openSession}; only `root` and `agent` are required. */
 export interface OpenOptions {
@@ -75,15 +80,54 @@ export interface OpenOptions {
   readonly ids?: IdGenerator;
 }
 
-/** The names of all options: a misspelt one is refused and not ignored. */
-const OPTIONS =
-  'specs root agent store approver config trustConfig backends session parent delegation env observe unsafeNoSandbox onEntry telemetry inspector clock ids';
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+const isName = (value: unknown): boolean => isText(value) && !/[\p{Cc}\p{Cs}]/u.test(value as string);
+const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
+const isFunction = (value: unknown): boolean => typeof value === 'function';
+const isSession = [isText, 'the id of a session'] as const;
+const TRUE_OR_FALSE = [isBoolean, 'true or false'] as const;
 
-function assertOptionNames(options: OpenOptions): void {
-  const names = OPTIONS.split(' ');
-  const unknown = Object.keys(options).find((name) => !names.includes(name));
+/** The form of each option. */
+const OPTIONS: { readonly [Name in keyof Required<OpenOptions>]: readonly [(value: unknown) => boolean, string] } = {
+  specs: [(value) => isText(value) || isObject(value), 'a spec set, as loadSpecs returns it, or the path of one'],
+  root: [isText, 'the path of a folder'],
+  agent: [isName, 'the name of the agent, a text without control characters'],
+  store: [
+    (value) => isText(value) || hasMethods(value, 'acquire', 'append', 'entries', 'putBlob'),
+    '"memory", a file or an evidence store',
+  ],
+  approver: [
+    (value) => value === 'operator' || isFunction(value) || hasMethods(value, 'approve'),
+    '"operator", a function or an object with the method approve',
+  ],
+  config: [isObject, 'an object with keys of a ProjectConfig'],
+  trustConfig: TRUE_OR_FALSE,
+  backends: [(value) => Array.isArray(value) || isFunction(value), 'a list of backends, or a function that returns it'],
+  session: isSession,
+  parent: isSession,
+  delegation: [(value) => isText(fieldsOf(value)['entry']) && isText(fieldsOf(value)['session']), '{ entry, session }'],
+  env: [isFunction, 'a function that returns the environment'],
+  observe: TRUE_OR_FALSE,
+  unsafeNoSandbox: TRUE_OR_FALSE,
+  onEntry: [isFunction, 'a function'],
+  telemetry: [(value) => isBoolean(value) || isObject(value), 'true, false or { contents }'],
+  inspector: [(value) => hasMethods(value, 'actor', 'event', 'snapshot'), 'an object with the methods of an Inspector'],
+  clock: [(value) => hasMethods(value, 'now'), 'an object with the method now'],
+  ids: [(value) => hasMethods(value, 'next'), 'an object with the method next'],
+};
+
+function assertOptions(given: unknown): void {
+  assertArgument(isObject(given), 'openSession: options', 'an object with root and agent', given);
+  const options = fieldsOf(given);
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(OPTIONS, name));
   if (unknown !== undefined)
-    throw new TypeError(`openSession has no option "${unknown}"; ${describeSimilarName(unknown, names)}`);
+    throw new TypeError(
+      `openSession has no option "${unknown}"; ${describeSimilarName(unknown, Object.keys(OPTIONS))}`,
+    );
+  for (const [name, [isRight, form]] of Object.entries(OPTIONS))
+    if (options[name] !== undefined || name === 'root' || name === 'agent')
+      assertArgument(isRight(options[name]), `openSession: ${name}`, form, options[name]);
+  if (isObject(options['specs'])) assertSpecSet(options['specs'], 'openSession: specs');
 }
 
 export const randomIds: IdGenerator = {
@@ -98,16 +142,16 @@ export const idsWithSession = (session: string): IdGenerator => ({
 
 /**
  * Opens a session: one agent, one repository, one spec set, from start to close.
- * @throws TypeError for an unknown option; SpecError when specs or hopgate.yaml have problems; StoreError
- *   `session-not-found` for an unknown `session`; `agent-mismatch` as a plain Error when the session belongs to another
- *   agent.
+ * @throws TypeError for an unknown or wrong option; {@link ProjectError} if the root is not a folder; {@link SpecError}
+ *   if specs, hopgate.yaml or `config` have problems; {@link StoreError} `session-not-found` for an unknown `session`,
+ *   `store-failed` for a file that cannot be opened; Error if the session belongs to another agent.
  * @example
  * const session = await openSession({ root: '.', agent: 'my-agent', store: 'memory' });
  * await session.setMode({ to: 'diagnose' });
  * await session.start('explore');
  */
 export async function openSession(options: OpenOptions): Promise<Session> {
-  assertOptionNames(options);
+  assertOptions(options);
   const root = realRepositoryRoot(options.root);
   const clock = options.clock ?? Date;
   const unsafeNoSandbox = options.unsafeNoSandbox ?? false;
@@ -116,8 +160,9 @@ export async function openSession(options: OpenOptions): Promise<Session> {
   const spans = await spansOf(options.telemetry);
   const dispose = async () => {
     spans?.end();
-    await Promise.all(backends.map((backend) => backend.close?.()));
+    const closed = await Promise.allSettled(backends.map(async (backend) => backend.close?.()));
     if (owned) await store.close();
+    for (const each of closed) if (each.status === 'rejected') throw each.reason;
   };
   try {
     const point = options.session === undefined ? null : await readResumePoint(store, options.session);
@@ -198,11 +243,13 @@ async function openStore(
 
 /** Parsing specs takes longer than the rest of opening a session, so its code is loaded only for a new session. */
 async function pinOf(options: OpenOptions, root: string): Promise<SessionPin> {
-  const [{ openProject }, { loadProjectConfig }, { loadSpecs }] = await Promise.all([
+  const [{ openProject }, { loadProjectConfig, statedConfigProblems }, { loadSpecs }] = await Promise.all([
     import('./project/open-project.ts'),
     import('./spec/load/load-project-config.ts'),
     import('./spec/load/load-specs.ts'),
   ]);
+  const problems = statedConfigProblems(options.config ?? {});
+  if (problems.length > 0) throw new SpecError(problems);
   const project = options.trustConfig
     ? { config: (await loadProjectConfig(root)).config, specs: null }
     : await openProject(root, process.env);
@@ -219,7 +266,14 @@ function backendsOf(chosen: OpenOptions['backends'], real: () => readonly ToolBa
   const defaults = chosen === undefined || typeof chosen === 'function' ? real() : [];
   if (chosen === undefined) return defaults;
   const all = typeof chosen === 'function' ? chosen(defaults) : chosen;
-  return all.map((backend) => (defaults.includes(backend) ? backend : withPathChecks(backend)));
+  assertArgument(Array.isArray(all), 'openSession: backends', 'a function that returns a list of backends', all);
+  return all.map((backend, index) => {
+    if (defaults.includes(backend)) return backend;
+    const { name, tools } = fieldsOf(backend);
+    const isBackend = isText(name) && Array.isArray(tools) && tools.every(isText) && hasMethods(backend, 'run');
+    assertArgument(isBackend, `openSession: backends[${index}]`, '{ name, tools: [the ids], run(call) }', backend);
+    return withPathChecks(withTimeLimit(backend));
+  });
 }
 
 async function approverOf(approver: OpenOptions['approver'], root: string): Promise<Approver | null> {

@@ -2,7 +2,8 @@ import { type AuditState, initialAuditState } from './audit/rules/audit-state.ts
 import { findFirstRuleProblem } from './audit/rules/find-rule-problems.ts';
 import type { AuditResult } from './audit/verify/audit-result.ts';
 import { SessionAudit } from './audit/verify/session-audit.ts';
-import type { Fields } from './base/json.ts';
+import { assertArgument } from './base/assert-argument.ts';
+import { type Fields, isObject } from './base/json.ts';
 import type { Entry } from './evidence/entry.ts';
 import type { Denial } from './gate/denial.ts';
 import { type ApproveFunction, toApprover } from './operator/approve-function.ts';
@@ -10,6 +11,7 @@ import type { Approver } from './ports/approver.ts';
 import type { ToolBackend, ToolCall, ToolReport } from './ports/tool-backend.ts';
 import type { SessionParts } from './session/calls/session-parts.ts';
 import { createSession } from './session/create-session.ts';
+import { assertSpecSet } from './spec/assert-spec-set.ts';
 import type { Mode, Principal, ProjectConfig, SpecSet } from './spec/types.ts';
 import { memoryStore } from './stores/memory.ts';
 import { countingIds } from './testing/doubles/counting-ids.ts';
@@ -18,6 +20,7 @@ import { sendRequest } from './testing/model/send-request.ts';
 import { makeHopModel, makeModeModel } from './testing/model/session-model.ts';
 import type { Move } from './testing/plan/moves.ts';
 import { searchModelRoute } from './testing/plan/search-route.ts';
+import { withTimeLimit } from './tools/time-limit.ts';
 
 /** Default: a memory store, the system's clock, counted ids and no tools. */
 export interface RunAndVerifyOptions extends Partial<Pick<SessionParts, 'store' | 'clock' | 'ids' | 'backends'>> {
@@ -53,7 +56,7 @@ export interface RunAndVerifyResult {
  * The round trip in one call: a session enters a peripheral, takes the actions and stops; then the audit verifies it
  * against its spec. A peripheral that cannot be started is entered by the shortest path: the steps on it get canned
  * results (a passing test run before a hop to `deploy`) and reach no backend.
- *
+ * @throws TypeError if `specs`, `actions` or `options` has no such form
  * @example
  * const actions = [{ tool: 'bash-git', args: ['push'] }];
  * const { ok, verdict } = await runAndVerify(specs, 'deploy', actions, { backends, mode: 'execute', approver });
@@ -64,6 +67,9 @@ export async function runAndVerify(
   actions: readonly { readonly tool: string; readonly args?: unknown }[],
   options: RunAndVerifyOptions = {},
 ): Promise<RunAndVerifyResult> {
+  assertSpecSet(specs, 'runAndVerify: specs');
+  assertArgument(Array.isArray(actions), 'runAndVerify: actions', 'a list of { tool, args? }', actions);
+  assertArgument(isObject(options), 'runAndVerify: options', 'an object', options);
   const { clock = { now: Date.now }, ids = countingIds(), backends = [] } = options;
   const { root = '/repository', by = 'agent', agent = 'agent' } = options;
   const config = { ...MADE_UP_CONFIG, ...options.config };
@@ -74,7 +80,7 @@ export async function runAndVerify(
       store,
       clock,
       ids,
-      backends: withCannedReports(lead, specs, backends),
+      backends: withCannedReports(lead, specs, backends.map(withTimeLimit)),
       approver: options.approver ? toApprover(options.approver) : null,
     },
     { specs, config, agent, root, unsafeNoSandbox: false, version: '0' },

@@ -15,7 +15,13 @@ import {
 import { parseJson } from '../base/json.ts';
 import { findApprovedRequest, findRefusedCalls, readRequestHash } from './ai-sdk/approval-messages.ts';
 import { adviseToRepeatCall } from './core/advise-repeat.ts';
-import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
+import {
+  type AgentAnswer,
+  type AgentCall,
+  type AgentSession,
+  type AgentTool,
+  assertAgentSession,
+} from './core/agent-session.ts';
 import { renderApprovalQuestion } from './core/approval-question.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
@@ -50,11 +56,13 @@ export interface AiSdkSettings {
  *
  * A refusal is a tool result that the model reads as an error, with its remedy. An error that the session throws ends
  * the run.
+ * @throws TypeError if `session` is not an `agentSession(…)`
  * @param options.by the name recorded for approvals through `toolApproval`
  * @example
  * const agent = new ToolLoopAgent({ model, ...(await aiSdk(agentSession(session))) });
  */
 export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Promise<AiSdkSettings> {
+  assertAgentSession(session, 'aiSdk');
   const catalogue = await session.allTools();
   // Leaves out new messages: the prompt of the first step contains them, and replaces these instructions.
   const firstPrompt = await session.prompt({ messages: false });

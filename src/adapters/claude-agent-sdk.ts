@@ -7,8 +7,8 @@ import type {
 } from '@anthropic-ai/claude-agent-sdk';
 import type { Transport } from '@modelcontextprotocol/server';
 import manifest from '../../package.json' with { type: 'json' };
-import type { ApprovalRequest } from '../ports/approver.ts';
-import type { AgentSession } from './core/agent-session.ts';
+import { type AgentSession, assertAgentSession } from './core/agent-session.ts';
+import { type Ask, askPerson } from './core/approval-question.ts';
 import { McpHost } from './mcp/mcp-host.ts';
 import { serveOverTransport } from './mcp/serve-stdio.ts';
 
@@ -17,7 +17,7 @@ export { agentSession } from './core/local-agent-session.ts';
 
 export interface ClaudeAgentOptions {
   /** Answers an approval request: true or a name approves it. Default: the session's own approver. */
-  readonly approve?: (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
+  readonly approve?: Ask;
   /** Instructions that come before the session's own. */
   readonly append?: string;
   /** Called with an error that the session threw. The run then ends; the SDK itself throws nothing. */
@@ -39,17 +39,16 @@ const ANSWER = 'StructuredOutput';
  * Options that put an agent of the Claude Agent SDK into a session: none of the program's own tools, none of its
  * settings files, the session's tools from a server in this process, and hooks that refuse every other call, with the
  * remedy. A hook that fails blocks the call. An error that the session throws ends the run.
- *
+ * @throws TypeError if `session` is not an `agentSession(…)`
  * @example
- * const options = await claudeAgentOptions(agentSession(session), { approve: ({ action }) => action.to === 'execute'
- * });
- * for await (const message of query({ prompt: 'Fix the bug.', options: { ...options, cwd: '.' } }))
- * console.log(message);
+ * const options = await claudeAgentOptions(agentSession(session), { onError: console.error });
+ * for await (const message of query({ prompt: 'Fix it.', options: { ...options, cwd: '.' } })) console.log(message);
  */
 export async function claudeAgentOptions(
   session: AgentSession,
   { approve, append, onError }: ClaudeAgentOptions = {},
 ): Promise<GatedOptions> {
+  assertAgentSession(session, 'claudeAgentOptions');
   const errors: unknown[] = [];
   const guarded = withQuestions(session, approve, (error) => {
     errors.push(error);
@@ -128,9 +127,7 @@ function withQuestions(
       try {
         const request = approve ? await session.wants(call) : null;
         if (!approve || !request) return await session.call(call);
-        const answer = await approve(request);
-        const by = answer === true ? 'operator' : answer;
-        return await session.call({ ...call, approved: by ? { hash: request.hash, by } : null });
+        return await session.call({ ...call, approved: await askPerson(approve, request) });
       } catch (error) {
         onError(error);
         throw error;

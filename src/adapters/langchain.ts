@@ -2,7 +2,7 @@ import { type AgentMiddleware, AIMessage, createMiddleware, ToolMessage, tool } 
 import { z } from 'zod';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import { adviseToRepeatCall } from './core/advise-repeat.ts';
-import type { AgentAnswer, AgentCall, AgentSession } from './core/agent-session.ts';
+import { type AgentAnswer, type AgentCall, type AgentSession, assertAgentSession } from './core/agent-session.ts';
 import { renderApprovalQuestion } from './core/approval-question.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
@@ -37,7 +37,7 @@ const State = z.object({ hopgateWanted: z.record(z.string(), z.custom<ApprovalRe
  * Middleware that puts a LangChain agent into a session: it adds the tools, shows the model those available now,
  * describes its situation, and decides every call. A refusal is a tool message with status `error` and the remedy.
  * An error that the session throws ends the run.
- *
+ * @throws TypeError if `session` is not an `agentSession(…)`
  * @example
  * const agent = createAgent({ model, middleware: [await langChain(agentSession(session))], checkpointer });
  */
@@ -45,6 +45,7 @@ export async function langChain(
   session: AgentSession,
   { by = 'operator', interrupt = true }: LangChainOptions = {},
 ): Promise<AgentMiddleware> {
+  assertAgentSession(session, 'langChain');
   const catalogue = await session.allTools();
   const sessionTools = new Set<unknown>(catalogue.map(({ name }) => name));
 

@@ -7,7 +7,7 @@ import {
 } from '@openai/agents';
 import { parseJson } from '../base/json.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
-import type { AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
+import { type AgentCall, type AgentSession, type AgentTool, assertAgentSession } from './core/agent-session.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local-agent-session.ts';
@@ -50,7 +50,7 @@ const turns = new WeakMap<object, Turn>();
 /**
  * Puts an agent of the OpenAI Agents SDK into a session. A refusal is a tool's output, with its remedy. An error
  * that the session throws ends the run.
- *
+ * @throws TypeError if `session` is not an `agentSession(…)`
  * @example
  * const hopgate = await openAiAgents(agentSession(session));
  * const agent = new Agent({ name: 'worker', model, tools: hopgate.tools, instructions: hopgate.instructions });
@@ -60,6 +60,7 @@ export async function openAiAgents(
   session: AgentSession,
   { by = 'operator', interrupt = true }: OpenAiAgentsOptions = {},
 ): Promise<OpenAiAgents> {
+  assertAgentSession(session, 'openAiAgents');
   const pendingApprovals = new Map<string, { readonly call: AgentCall; readonly request: ApprovalRequest }>();
   /** The session's answers to the calls that a person refused, by call id. */
   const rejected = new Map<string, string>();

@@ -1,5 +1,6 @@
-import type { ApprovalRequest } from '../ports/approver.ts';
-import type { AgentAnswer, AgentCall, AgentSession } from './core/agent-session.ts';
+import { assertArgument } from '../base/assert-argument.ts';
+import { type AgentAnswer, type AgentCall, type AgentSession, assertAgentSession } from './core/agent-session.ts';
+import { type Ask, askPerson } from './core/approval-question.ts';
 import {
   CHAT_SHAPES,
   type ChatMessage,
@@ -12,11 +13,9 @@ import { type DetectedExit, detectExitAmong, listOpenExits } from './core/langua
 import { looksLikeJsonMove, readJsonMove } from './core/language/read-json-move.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
+export type { Ask } from './core/approval-question.ts';
 export type { ChatMessage, ChatShape, ChatTool } from './core/calls/chat-shapes.ts';
 export { agentSession } from './core/local-agent-session.ts';
-
-/** Asks a person to approve a request. Returns true or the person's name for a yes; anything else refuses it. */
-export type Ask = (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
 
 export interface PlainLoopOptions {
   /** The chat API whose shapes are used. Default: `openai` (Chat Completions). */
@@ -64,21 +63,24 @@ export interface PlainLoop {
 /**
  * Puts a session between a chat API and its model: offer `tools()`, pass every call to `answer()`, append its messages,
  * and continue.
- *
+ * @throws TypeError if `session` is not an `agentSession(…)`, or for an unknown shape
  * @example
  * const loop = plainLoop(agentSession(session), { shape: 'anthropic' });
  * const reply = await client.messages.create({ system: await loop.system(), tools: await loop.tools(), messages });
  * messages.push(...(await loop.answer(reply.content.filter(({ type }) => type === 'tool_use'))).messages);
  */
-export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal }: PlainLoopOptions = {}): PlainLoop {
+export function plainLoop(session: AgentSession, options: PlainLoopOptions = {}): PlainLoop {
+  assertAgentSession(session, 'plainLoop');
+  const { shape = 'openai', ask, signal } = options;
+  const shapes = Object.keys(CHAT_SHAPES);
+  assertArgument(shapes.includes(shape), 'plainLoop: shape', `one of ${shapes.join(', ')}`, shape);
+  assertArgument(ask === undefined || typeof ask === 'function', 'plainLoop: ask', 'a function', ask);
   const { tool, results } = CHAT_SHAPES[shape];
   const carryOutOne = async ({ name, input }: ModelCall): Promise<AgentAnswer> => {
     const call: AgentCall = { name, input, ...(signal ? { signal } : {}) };
     const request = ask ? await session.wants(call) : null;
     if (!ask || !request) return session.call(call);
-    const consent = await ask(request);
-    const by = consent === true ? 'operator' : consent;
-    return session.call({ ...call, approved: by ? { hash: request.hash, by } : null });
+    return session.call({ ...call, approved: await askPerson(ask, request) });
   };
   const carryOut = async (calls: readonly ModelCall[]) => {
     const answers = await Array.fromAsync(calls, carryOutOne);

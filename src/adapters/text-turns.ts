@@ -2,7 +2,7 @@ import { labelTextWithSource } from '../base/attribute-text.ts';
 import { fieldsOf } from '../base/json.ts';
 import { quoteMessageText } from '../messages/render-messages.ts';
 import type { Message } from '../ports/message-store.ts';
-import type { AgentAnswer, AgentSession } from './core/agent-session.ts';
+import { type AgentAnswer, type AgentSession, assertAgentSession } from './core/agent-session.ts';
 import { readTextCommand, type TextCommand } from './core/language/text-command.ts';
 import { renderMessagesForAgent } from './core/turn-messages.ts';
 
@@ -40,12 +40,13 @@ export interface TextTurnsOptions {
  * "…"` or `> hop-out "…"`. Each line is an ordinary call of the session. Text that arrives between two turns, from the
  * world and from others, is delivered in the order of arrival, each part with its source. A bell to the sender of a
  * whistle answers the whistle.
- *
+ * @throws TypeError if `session` is not an `agentSession(…)`
  * @example
  * const turns = textTurns(agentSession(session));
  * for (;;) await turns.hear(await model(turns.next()));
  */
 export function textTurns(session: AgentSession, options: TextTurnsOptions = {}) {
+  assertAgentSession(session, 'textTurns');
   const { tool = 'alfworld-action', home = 'chat', record } = options;
   let waiting: string[] = [];
   /** The last whistle of each sender that no bell has answered. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { valueOr } from '../base/value-or.ts';
 import type { AgencyAgent, AgencySpec, LocalAgent } from '../spec/agency/agency-types.ts';
-import { nameRemedy, getOwn } from '../spec/names.ts';
+import { getOwn, nameRemedy } from '../spec/names.ts';
 import type { Json } from '../spec/types.ts';
 import type { AgentDriver } from './agent-driver.ts';
 import { runAgent } from './run-agent.ts';

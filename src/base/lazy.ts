@@ -3,3 +3,12 @@ export type Lazy<Value extends object> = Value | (() => Value);
 
 export const valueOfLazy = <Value extends object>(lazy: Lazy<Value>): Value =>
   typeof lazy === 'function' ? lazy() : lazy;
+
+/** Memoises a function without arguments. */
+export function memoise<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

@@ -1,3 +1,4 @@
+import { assertSpecSet } from '../spec/assert-spec-set.ts';
 import type { SpecSet } from '../spec/types.ts';
 import { compileHopGraph } from './hop-graph.ts';
 import { lazyRecord } from './lazy-record.ts';
@@ -19,8 +20,15 @@ export function compileMachineConfigs(specs: SpecSet): readonly MachineJson[] {
   ];
 }
 
-/** Builds the machines of a trusted spec set. Pure. Throws if a guard or a target is missing, which is a bug. */
+/**
+ * Builds the machines of a spec set: the mode gate, the hop graph and a lifecycle for each peripheral. Pure.
+ * @throws TypeError if `specs` is not a loaded spec set
+ * @example
+ * const { hopGraph } = compileSpecs(await loadSpecs('default'));
+ * console.log(Object.keys(hopGraph.states)); // 'explore', 'edit', …
+ */
 export function compileSpecs(specs: SpecSet): CompiledSpecs {
+  assertSpecSet(specs, 'compileSpecs: specs');
   return {
     specs,
     modeGate: specs.modeGate && buildMachine(compileModeGate(specs.modeGate)),

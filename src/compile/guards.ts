@@ -25,7 +25,7 @@ export function allRequirementsHold(
 
 /**
  * Returns the guards of a machine for xstate's `setup({ guards })`, by their names in its config.
- * @example setup({ guards: guards('tests-passed', 'approval:operator') })
+ * @example const machine = setup({ guards: guards('tests-passed', 'approval:operator') })
  */
 export const guards = <const Name extends string>(
   ...names: readonly Name[]
@@ -49,6 +49,6 @@ const NOTHING: RequirementFacts = {
 
 /**
  * Returns the facts of an event; facts that are not given do not hold.
- * @example { type: 'pass.deploy', facts: facts({ source: 'test', fruit: { result: 'pass' }, approved: true }) }
+ * @example const event = { type: 'pass.deploy', facts: facts({ source: 'test', fruit: { result: 'pass' } }) };
  */
 export const facts = (stated: Partial<RequirementFacts> = {}): RequirementFacts => ({ ...NOTHING, ...stated });

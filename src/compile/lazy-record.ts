@@ -1,4 +1,4 @@
-import { memoise } from '../base/memoise.ts';
+import { memoise } from '../base/lazy.ts';
 /** Returns a record that computes each value at first access, because a session seldom visits every peripheral. */
 export function lazyRecord<T, U>(
   from: { readonly [name: string]: T },

@@ -1,5 +1,5 @@
 import { getOrInsert } from '../base/get-or-insert.ts';
-import { memoise } from '../base/memoise.ts';
+import { memoise } from '../base/lazy.ts';
 import type { SpecSet } from '../spec/types.ts';
 import { allRequirementsHold, type MachineEvent } from './guards.ts';
 import { compileHopGraph } from './hop-graph.ts';

@@ -1,6 +1,6 @@
 import type { AgentCall } from '../adapters/core/agent-session.ts';
 import type { ConversationRecord, HookContext } from '../adapters/core/hook-context.ts';
-import { memoise } from '../base/memoise.ts';
+import { memoise } from '../base/lazy.ts';
 import type { Denial } from '../gate/denial.ts';
 import { operatorTokenOrNull } from '../operator/operator-token.ts';
 import { ensureStateDir } from '../project/state-dir.ts';

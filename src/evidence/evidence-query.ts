@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { memoise } from '../base/memoise.ts';
+import { memoise } from '../base/lazy.ts';
 import {
   CLAIM_TYPES,
   type ClaimType,

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 import { getOrInsert } from '../base/get-or-insert.ts';
 import { isObject } from '../base/json.ts';
-import { memoise } from '../base/memoise.ts';
+import { memoise } from '../base/lazy.ts';
 import { excerpt, plural } from '../base/text.ts';
 import { schemaRegex } from '../spec/linear-regex.ts';
 import { ARGUMENT_ROLE_FACTS } from '../spec/policy/argument-roles.ts';

@@ -1,3 +1,5 @@
+import { assertArgument } from '../base/assert-argument.ts';
+import { isObject } from '../base/json.ts';
 import { isBlank } from '../base/text.ts';
 import { getOwn } from '../spec/names.ts';
 import { SESSION_IDENTITY_FIELDS } from '../spec/policy/closed-lists.ts';
@@ -7,6 +9,10 @@ import type { SessionView } from './session-view.ts';
 /**
  * The context that a visit to `target` starts with, and its missing fields. `fields` is the context from the caller of
  * `start`. `latest` has the fruit of the visit being left, which replaces older fruit. An empty text counts as missing.
+ * @throws TypeError if `target` is not a peripheral of a spec set
+ * @example
+ * const view = { sessionId: 's-1', backpack: {}, fruits: {} };
+ * const { missing } = transferContext(specs.peripherals['edit']!, view);
  */
 export function transferContext(
   target: PeripheralSpec,
@@ -17,6 +23,8 @@ export function transferContext(
   readonly context: Fields;
   readonly missing: readonly { field: string; from: string }[];
 } {
+  assertArgument(isObject(target) && isObject(target.context), 'transferContext: target', 'a peripheral', target);
+  assertArgument(isObject(view), 'transferContext: view', '{ sessionId, backpack, fruits }', view);
   const others = Object.fromEntries(
     Object.entries(fields).filter(([field]) => !SESSION_IDENTITY_FIELDS.includes(field)),
   );

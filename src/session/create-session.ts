@@ -1,5 +1,6 @@
 import { compileSpecTables } from '../compile/spec-tables.ts';
 import type { SessionOpenBody } from '../evidence/bodies.ts';
+import { StoreError } from '../ports/evidence-store.ts';
 import type { Inspector } from '../ports/inspector.ts';
 import type { SessionParts } from './calls/session-parts.ts';
 import { type SessionPin, storePin } from './pin.ts';
@@ -17,7 +18,10 @@ export interface NewSession
   readonly delegation?: { readonly entry: string; readonly session: string };
 }
 
-/** Opens a new session: pins the spec set and the configuration, and records the first entry. */
+/**
+ * Opens a new session: pins the spec set and the configuration, and records the first entry.
+ * @throws StoreError `session-exists` if the store has a session of this id
+ */
 export async function createSession(
   parts: Parts,
   { specs, config, agent, root, unsafeNoSandbox, version, parent, delegation }: NewSession,
@@ -32,7 +36,11 @@ export async function createSession(
     ...(parent === undefined ? {} : { parent }),
     ...(delegation ? { delegation: delegation.entry } : {}),
   };
-  await writer.append([{ event: 'session-open', ...sessionFields, ...delegationFields }]);
+  await writer.append([{ event: 'session-open', ...sessionFields, ...delegationFields }]).catch((cause) => {
+    if (!(cause instanceof StoreError) || cause.code !== 'lease-expired') throw cause;
+    const { sessionId } = state.facts;
+    throw new StoreError('session-exists', `the store has a session ${sessionId} already: use another id`, { cause });
+  });
   return new Session({ ...parts, compiled, config }, writer);
 }
 

@@ -1,4 +1,5 @@
-import type { Fields } from '../base/json.ts';
+import { assertArgument, hasMethods } from '../base/assert-argument.ts';
+import { type Fields, isObject } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { Denial } from '../gate/denial.ts';
 import type { Session } from './session.ts';
@@ -30,8 +31,20 @@ export type ChainResult = {
 /**
  * Runs a sequence of visits: starts the first peripheral, takes its actions, hops to the next by the link's exit, and
  * so on, and stops the last visit. The first refusal ends the chain; the result and the store keep the steps before it.
+ * @throws TypeError if a link has no such form
+ * @example
+ * const read = { peripheral: 'explore', actions: [{ tool: 'read', args: ['README.md'] }], reason: 'read it' };
+ * const { ok, fruits } = await runChain(session, [read]);
  */
 export async function runChain(session: Session, links: readonly ChainLink[]): Promise<ChainResult> {
+  assertArgument(
+    hasMethods(session, 'step', 'hop'),
+    'runChain: session',
+    'a session, as openSession returns it',
+    session,
+  );
+  const areLinks = Array.isArray(links) && links.every((link) => isObject(link) && Array.isArray(link.actions));
+  assertArgument(areLinks, 'runChain: links', 'a list of { peripheral, actions, exit?, reason }', links);
   const evidence: Entry[] = [];
   const fruits: { peripheral: string; fruit: Fields }[] = [];
   const refused = (denial: Denial, link: number, action: number | null): ChainResult => ({

@@ -53,7 +53,8 @@ export let sessionCallsOf: (session: Session) => SessionCalls;
 
 /**
  * One agent's session: the loop of decide, record, act, transition. Calls are taken one at a time, in the order they
- * were made. Refusals are values; a thrown error means a broken environment (a full disk, a lost store).
+ * were made. Refusals are values; a thrown error means a broken environment (a full disk, a lost store), or a call
+ * after `close` or `detach`.
  */
 export class Session {
   readonly #calls: SessionCalls;
@@ -92,18 +93,27 @@ export class Session {
     return sessionStatusOf(this.#calls.viewOfNextCall());
   }
 
-  /** The actions available now: tools, hops with their needs, modes. */
+  /**
+   * The actions available now: tools, hops with their needs, modes.
+   * @example const { tools, hops } = session.available();
+   */
   available(): Available {
     return availableActions(this.#calls.parts.compiled.specs, this.#calls.viewOfNextCall());
   }
 
-  /** The shortest path to a peripheral, with its needs; null if there is none or the session is in it. */
+  /**
+   * The shortest path to a peripheral, with its needs; null if there is none or the session is in it.
+   * @example const way = session.wayTo('test');
+   */
   wayTo(peripheral: string): readonly WayLeg[] | null {
     const { specs } = this.#calls.parts.compiled;
     return shortestWay(specs, this.#calls.viewOfNextCall(), new Set([peripheral]));
   }
 
-  /** Judges a step at once, without running or recording it: the denial that it would get; null if it would run. */
+  /**
+   * Judges a step at once, without running or recording it: the denial that it would get; null if it would run.
+   * @example const denial = session.why({ tool: 'write', args: { path: 'src/a.ts', content: '' } });
+   */
   why(call: StepCall): Denial | null {
     return dryRunStep(this.#calls, call);
   }
@@ -126,6 +136,7 @@ export class Session {
    * Judges a move as {@link Session.whyMove} does: the approval that it lacks; null if it needs none or would be
    * refused anyway. For programs that ask a person first, and then make the call with an `approver` that returns the
    * answer.
+   * @example const request = await session.wants({ mode: { to: 'execute', reason: 'a fix was asked for' } });
    */
   wants(move: DryRunMove, from?: Mode): Promise<ApprovalRequest | null> {
     return dryRunWantedApproval(this.#calls, move, from);
@@ -205,17 +216,24 @@ export class Session {
     return this.#calls.evidence();
   }
 
-  /** Enters a peripheral while the session is in none. */
-  start(
-    peripheral: string,
-    options: { readonly context?: Fields; readonly by?: Principal } = {},
-  ): Promise<StartResult> {
-    return this.#calls.serially(() => startVisit(this.#calls, peripheral, options));
+  /**
+   * Enters a peripheral while the session is in none.
+   * @example const started = await session.start('explore');
+   */
+  start(peripheral: string, options?: { readonly context?: Fields; readonly by?: Principal }): Promise<StartResult> {
+    return this.#calls.serially(() => startVisit(this.#calls, peripheral, options ?? {}));
   }
 
-  /** Calls a tool. An acting tool's intent is durable before the tool runs, an outcome before this resolves. */
-  step(call: StepCall & CallControls, { approver }: CallApprover = {}): Promise<StepResult> {
-    return this.#calls.serially(() => takeStep(this.#calls, call, approver));
+  /**
+   * Calls a tool. An acting tool's intent is durable before the tool runs, an outcome before this resolves. A tool that
+   * fails is a result, too: `outcome` is `failed`, and `error` says why.
+   * @throws TypeError for a signal, an approver or an approver's answer of another form
+   * @example
+   * const found = await session.step({ tool: 'grep', args: { pattern: 'TODO' } });
+   * console.log(found.ok ? found.result : found.denial.remedy);
+   */
+  step(call: StepCall & CallControls, options?: CallApprover): Promise<StepResult> {
+    return this.#calls.serially(() => takeStep(this.#calls, call, options?.approver));
   }
 
   /**
@@ -258,14 +276,22 @@ export class Session {
     return readOperatorEntries(this.#calls, after);
   }
 
-  /** Ends the visit; the session is then outside of every peripheral. */
-  stop(reason: string, options: { readonly fruit?: Fields; readonly by?: Principal } = {}): Promise<StopResult> {
-    return this.#calls.serially(() => stopVisit(this.#calls, reason, options));
+  /**
+   * Ends the visit; the session is then outside of every peripheral.
+   * @example const stopped = await session.stop('nothing to fix');
+   */
+  stop(reason: string, options?: { readonly fruit?: Fields; readonly by?: Principal }): Promise<StopResult> {
+    return this.#calls.serially(() => stopVisit(this.#calls, reason, options ?? {}));
   }
 
-  /** Leaves this peripheral and enters another in one append: stop, hop, start. If refused, the visit goes on. */
-  hop(to: HopOptions | ShortHop, { approver }: CallApprover = {}): Promise<HopResult> {
-    return this.#calls.serially(() => makeHop(this.#calls, to, approver));
+  /**
+   * Leaves this peripheral and enters another in one append: stop, hop, start. If refused, the visit goes on.
+   * @example
+   * const hop = await session.hop({ to: 'edit', exit: 'found-target', reason: 'it is in src/cart.js' });
+   * if (!hop.ok) console.log(hop.denial.remedy);
+   */
+  hop(to: HopOptions | ShortHop, options?: CallApprover): Promise<HopResult> {
+    return this.#calls.serially(() => makeHop(this.#calls, to, options?.approver));
   }
 
   /**
@@ -275,18 +301,21 @@ export class Session {
    * @example
    * const started = await session.delegate({ to: 'test', reason: 'run the tests' });
    */
-  delegate(options: DelegateOptions, { approver }: CallApprover = {}): Promise<DelegateResult> {
-    return this.#calls.serially(() => recordDelegation(this.#calls, options, approver));
+  delegate(sub: DelegateOptions, options?: CallApprover): Promise<DelegateResult> {
+    return this.#calls.serially(() => recordDelegation(this.#calls, sub, options?.approver));
   }
 
-  /** Changes the mode by a transition of the mode gate. */
-  setMode(options: ModeOptions, { approver }: CallApprover = {}): Promise<ModeResult> {
-    return this.#calls.serially(() => changeSessionMode(this.#calls, options, approver));
+  /**
+   * Changes the mode by a transition of the mode gate.
+   * @example const changed = await session.setMode({ to: 'execute', reason: 'a fix was asked for' });
+   */
+  setMode(change: ModeOptions, options?: CallApprover): Promise<ModeResult> {
+    return this.#calls.serially(() => changeSessionMode(this.#calls, change, options?.approver));
   }
 
   /** Closes the session permanently and frees its resources. Refused in the middle of a visit: stop first. */
-  async close(reason = 'done', options: { readonly by?: Principal } = {}): Promise<CloseResult> {
-    const result = await this.#calls.serially(() => closeSession(this.#calls, reason, options.by));
+  async close(reason = 'done', options?: { readonly by?: Principal }): Promise<CloseResult> {
+    const result = await this.#calls.serially(() => closeSession(this.#calls, reason, options?.by));
     if (result.ok) await this.detach();
     return result;
   }

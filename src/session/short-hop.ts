@@ -1,3 +1,4 @@
+import { fieldsOf } from '../base/json.ts';
 import type { Fields, Principal } from '../spec/types.ts';
 
 /** A hop as a caller requests it. */
@@ -22,9 +23,11 @@ export interface ShortHop extends Omit<HopOptions, 'to' | 'by'> {
 
 /** Converts a hop of either form to hop options. @param fields the fruit fields of the peripheral being left */
 export function hopOptionsOf(hop: HopOptions | ShortHop, fields: readonly string[]): HopOptions {
-  if (!('hop' in hop)) return hop;
+  if (!isShortHop(hop)) return fieldsOf(hop) as unknown as HopOptions;
   const { hop: to, reason, exit, summary } = hop;
   const fruit =
     summary === undefined || summary === null || !fields.includes('summary') ? hop.fruit : { summary, ...hop.fruit };
   return { to, reason, ...(exit === undefined ? {} : { exit }), ...(fruit === undefined ? {} : { fruit }) };
 }
+
+const isShortHop = (hop: HopOptions | ShortHop): hop is ShortHop => 'hop' in fieldsOf(hop);

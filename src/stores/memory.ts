@@ -9,5 +9,5 @@ import { sqliteStore } from './sqlite.ts';
  * @example
  * const store = memoryStore({ clock: { now: () => 0 } });
  */
-export const memoryStore = ({ clock }: { readonly clock?: Clock } = {}): EvidenceStore =>
-  sqliteStore(IN_MEMORY_FILE, clock === undefined ? {} : { clock });
+export const memoryStore = (options: { readonly clock?: Clock } = {}): EvidenceStore =>
+  sqliteStore(IN_MEMORY_FILE, options);

@@ -1,4 +1,6 @@
 import { hash as digest } from 'node:crypto';
+import { assertArgument, hasMethods } from '../base/assert-argument.ts';
+import { isObject } from '../base/json.ts';
 import { isLeaseHolderGone } from '../base/process-holder.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EvidenceStore, StoreError } from '../ports/evidence-store.ts';
@@ -59,11 +61,15 @@ export interface SqliteStoreOptions {
  * Several processes may open the same file; a session's lease allows one of them to write it. All waiting appends of a
  * process share one transaction.
  * @throws StoreError `store-failed` if the file cannot be opened: another program's, a newer schema's, no permission.
+ * @throws TypeError for a wrong argument
  * @example
  * const store = sqliteStore('/home/me/.local/state/hopgate/evidence.db');
  */
 export function sqliteStore(file: string, options: SqliteStoreOptions = {}): EvidenceStore {
+  assertArgument(typeof file === 'string' && file !== '', 'sqliteStore: file', 'the path of a file', file);
+  assertArgument(isObject(options), 'options of the store', 'an object', options);
   const { clock = Date, busyMs = 5000, readOnly = false, checkpointPages, onCommit, keyFile } = options;
+  assertArgument(hasMethods(clock, 'now'), 'clock of the store', 'an object with the method now', clock);
   const inMemory = file === IN_MEMORY_FILE;
   const connection = connectToSqlite(file, busyMs, readOnly, checkpointPages);
   const { db } = connection;

@@ -1,6 +1,9 @@
 import type { AuditedPin } from '../audit/rules/audit-state.ts';
+import { assertArgument } from '../base/assert-argument.ts';
+import { isObject } from '../base/json.ts';
 import type { ToolBackend } from '../ports/tool-backend.ts';
 import type { Session } from '../session/session.ts';
+import { assertSpecSet } from '../spec/assert-spec-set.ts';
 import { loadSpecs } from '../spec/load/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 import { makeModelConfig } from './model/model-config.ts';
@@ -61,6 +64,11 @@ export interface GeneratedTests {
  * test runs a real session with canned tools, and compares every answer with a second judgement of the spec that does
  * not use the gate.
  * @param specs a spec set, or the path of one; `default` for the shipped one
+ * @throws {@link SpecError} if the specs have problems; TypeError for a wrong argument
+ * @example
+ * const { tests, coverage } = await generateTests('specs');
+ * for (const { run } of tests) await run();
+ * console.log(coverage().rows);
  */
 export async function generateTests(specs: SpecSet | string, options: TestSpecsOptions = {}): Promise<GeneratedTests> {
   const { pinned, run, coverage } = await prepareTestCaseRuns(specs, options);
@@ -123,6 +131,8 @@ export async function prepareTestCaseRuns(
   options: TestSpecsOptions = {},
 ): Promise<CaseRunSetup> {
   const loaded = typeof specs === 'string' ? await loadSpecs(specs) : specs;
+  assertSpecSet(loaded, 'specs');
+  assertArgument(isObject(options), 'options', 'an object', options);
   const coverage = new SpecCoverage(loaded);
   const run = {
     agent: options.agent ?? agentOf(loaded),

@@ -60,8 +60,7 @@ export interface PeripheralThread<T extends CodexThreadLike> {
  *   that makes one from overrides (`(configOverrides) => new Codex({ configOverrides })`), so that only the scope's
  *   folders can be written, and no masked file can be read
  * @example
- * const thread = codexThread(session, (configOverrides) => new Codex({ configOverrides: [...configOverrides, ...tools]
- * }));
+ * const thread = codexThread(session, (configOverrides) => new Codex({ configOverrides }));
  * await thread.run('Fix the failing test.');
  */
 export function codexThread<T extends CodexThreadLike>(

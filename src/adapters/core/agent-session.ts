@@ -1,3 +1,4 @@
+import { assertArgument, hasMethods } from '../../base/assert-argument.ts';
 import type { GrantLimits } from '../../gate/approvals/grant.ts';
 import type { Available, Denial } from '../../gate/denial.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
@@ -93,4 +94,10 @@ export interface AgentSession {
   prompt(options?: { readonly messages?: boolean }): Promise<string>;
   /** Releases the session; it can be opened again by its id. */
   close(): Promise<void>;
+}
+
+/** Refuses anything but an agent session, such as the session itself. @throws TypeError with the remedy */
+export function assertAgentSession(session: unknown, name: string): void {
+  const isAgentSession = hasMethods(session, 'call', 'wants', 'tools', 'allTools', 'prompt');
+  assertArgument(isAgentSession, `${name}: session`, 'agentSession(session)', session);
 }

@@ -1,6 +1,24 @@
-import { escapeInvisible, plural } from '../../base/text.ts';
+import { errorText, escapeInvisible, excerpt, plural } from '../../base/text.ts';
 import { approvalRows, approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
+import type { AgentCall } from './agent-session.ts';
+
+/** Asks a person to approve a request. Returns true or the person's name for a yes; anything else refuses it. */
+export type Ask = (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
+
+/** The person's answer as a call states it. A function that fails counts as a no. */
+export async function askPerson(
+  ask: Ask,
+  request: ApprovalRequest,
+): Promise<NonNullable<AgentCall['approved']> | null> {
+  try {
+    const consent: unknown = await ask(request);
+    const by = consent === true ? 'operator' : consent;
+    return typeof by === 'string' && by !== '' ? { hash: request.hash, by } : null;
+  } catch (error) {
+    return { because: `the question failed: ${excerpt(errorText(error), 200)}` };
+  }
+}
 
 /** The parts of the question in addition to the request. */
 export interface ApprovalQuestionOptions {

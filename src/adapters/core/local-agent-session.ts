@@ -1,3 +1,4 @@
+import { assertArgument, hasMethods } from '../../base/assert-argument.ts';
 import { asJson, fieldsOf, type Json } from '../../base/json.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { Approver } from '../../ports/approver.ts';
@@ -24,8 +25,16 @@ import {
   unacknowledgedMessageIds,
 } from './turn-messages.ts';
 
-/** Wraps a session of this process for adapters. */
+/**
+ * Wraps a session of this process for adapters.
+ * @throws TypeError if `session` is not a session
+ * @example
+ * const agent = agentSession(await openSession({ root: '.', agent: 'my-agent' }));
+ * const { status, text } = await agent.call({ name: 'grep', input: { pattern: 'TODO' } });
+ */
 export function agentSession(session: Session): AgentSession {
+  const isSession = hasMethods(session, 'step', 'hop', 'available');
+  assertArgument(isSession, 'agentSession: session', 'a session, as openSession returns it', session);
   let running = 0;
   const call = async (call: AgentCall): Promise<AgentAnswer> => {
     const before = toolNames(session);

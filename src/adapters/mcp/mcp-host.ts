@@ -1,5 +1,5 @@
 import type { SpecSet } from '../../spec/types.ts';
-import type { AgentTool } from '../core/agent-session.ts';
+import { type AgentTool, assertAgentSession } from '../core/agent-session.ts';
 import { ApprovalQuestions } from './approval-questions.ts';
 import { LongAnswerParts } from './long-answers.ts';
 import type { McpOptions } from './mcp-options.ts';
@@ -30,7 +30,10 @@ export class ServedClient {
   }
 }
 
-/** One session, served over MCP. It holds the state that outlives a call: the SDK makes one server per request. */
+/**
+ * One session, served over MCP. It holds the state that outlives a call: the SDK makes one server per request.
+ * @throws TypeError if `options.session` is not an `agentSession(…)`
+ */
 export class McpHost {
   readonly options: McpOptions;
   readonly questions = new ApprovalQuestions();
@@ -46,6 +49,7 @@ export class McpHost {
   readonly #poll: NodeJS.Timeout | null;
 
   constructor(options: McpOptions) {
+    assertAgentSession(options?.session, 'McpHost');
     this.options = options;
     this.longAnswers = new LongAnswerParts(options.answerBytes ?? ANSWER_BYTES);
     this.tasks = new McpTasks(options, (task) => {

@@ -28,7 +28,11 @@ export interface HttpServing {
   close(): Promise<void>;
 }
 
-/** Serves a session over Streamable HTTP: with connections for clients of 2025, stateless for those of 2026-07-28. */
+/**
+ * Serves a session over Streamable HTTP: with connections for clients of 2025, stateless for those of 2026-07-28.
+ * @throws Error `EADDRINUSE` if the port is in use
+ * @example const { url, token, close } = await serveOverHttp(new McpHost({ session: agentSession(session) }));
+ */
 export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): Promise<HttpServing> {
   const { address = '127.0.0.1', port = 0, token = randomUUID().replaceAll('-', ''), allowHosts = [] } = options;
   const guard: RequestGuardOptions = {

@@ -1,5 +1,5 @@
+import { readResponseText } from '../../base/http.ts';
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
-import { readResponseText } from '../../base/read-text-up-to.ts';
 import { AGENCY_SWITCHES, type AgencySwitch, type AgencySwitches } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
 

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { compileGlob } from '../../base/glob.ts';
-import { memoise } from '../../base/memoise.ts';
+import { memoise } from '../../base/lazy.ts';
 import { splitWords } from '../../base/text.ts';
 import { INSTRUCTION_FILES } from '../../spec/policy/instruction-files.ts';
 import type { ProjectConfig } from '../../spec/types.ts';

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Word, WordPart } from 'unbash';
-import { memoise } from '../../base/memoise.ts';
+import { memoise } from '../../base/lazy.ts';
 
 type CommandSplit =
   | { readonly ok: true; readonly words: readonly string[] }

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Environment } from '@marcbachmann/cel-js';
 import { getOrInsert } from '../../base/get-or-insert.ts';
-import { memoise } from '../../base/memoise.ts';
+import { memoise } from '../../base/lazy.ts';
 import { addLinearMatchesToCel, parseCelRule } from '../../spec/linear-regex.ts';
 import type { Fields, Json } from '../../spec/types.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseJson } from '../../base/json.ts';
-import { nameRemedy, getOwn } from '../../spec/names.ts';
+import { getOwn, nameRemedy } from '../../spec/names.ts';
 import type { A2aHandler } from '../a2a/a2a-handler.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute, type RouteRequest } from '../http-route.ts';

@@ -1,3 +1,4 @@
+import { errorText, excerpt } from '../../base/text.ts';
 import type { ApprovalBody, GrantBody } from '../../evidence/bodies.ts';
 import { APPROVAL_VERSION, type Approval } from '../../gate/approvals/approval.ts';
 import { approvalFieldsBound, type GrantLimits, type GrantView, grantProblem } from '../../gate/approvals/grant.ts';
@@ -6,7 +7,7 @@ import type { SessionView } from '../../gate/session-view.ts';
 import type { ApprovalRecord, Approver } from '../../ports/approver.ts';
 import type { IdGenerator } from '../../ports/ids.ts';
 import { grantViewOf } from '../state/apply-entry.ts';
-import { readApproverAnswer } from './read-approver-answer.ts';
+import { assertApprover, readApproverAnswer } from './read-approver-answer.ts';
 
 /** Validity of an approval in minutes, if the approver does not state one. */
 const DEFAULT_MINUTES = 15;
@@ -23,7 +24,7 @@ interface Parts {
   readonly now: () => number;
 }
 
-/** Asks a person for an approval: given, still pending under an id, declined by a person, or null without an answer. */
+/** Asks a person for an approval: given, still pending under an id, declined by a person, or no answer and why. */
 export async function askForApproval(
   approver: Approver,
   needed: WantedApproval,
@@ -31,12 +32,22 @@ export async function askForApproval(
   view: () => Pick<SessionView, 'now' | 'changes' | 'blind'>,
   parts: Parts,
 ): Promise<
-  GivenApproval | { readonly pending: string } | { readonly declined: string; readonly because?: string } | null
+  | GivenApproval
+  | { readonly pending: string }
+  | { readonly declined: string; readonly because?: string }
+  | { readonly answer: string }
 > {
   const { subject, hash } = needed;
   // A copy, so that the approver cannot change the recorded request.
-  const answer = readApproverAnswer(approver, await approver.approve(structuredClone({ ...subject, agent, hash })));
-  if (!answer) return null;
+  assertApprover(approver);
+  let given: unknown;
+  try {
+    given = await approver.approve(structuredClone({ ...subject, agent, hash }));
+  } catch (error) {
+    return { answer: `the approver failed: ${excerpt(errorText(error), 200)}` };
+  }
+  const answer = readApproverAnswer(given);
+  if (!answer) return { answer: 'the approver gave no answer' };
   if ('pending' in answer || 'declined' in answer) return answer;
   const { by, minutes, grant: limits } = answer;
   const { via } = approver;

@@ -42,7 +42,7 @@ export async function decideRequest<Plan>(
   }
   const { denial } = makeDenial(context(), 'approval-required', {
     ...first.denial.about,
-    ...(answer ?? { answer: approver ? 'the approver gave no answer' : 'no approver is available' }),
+    ...(answer ?? { answer: 'no approver is available' }),
     by,
   });
   return { decision: { ok: false, denial, wanted: null }, approval: null };

@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../base/json.ts';
 import type { DelegateRequest } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
@@ -11,13 +12,11 @@ export interface DelegateOptions extends Pick<DelegateRequest, 'to' | 'reason' |
   readonly by?: Principal;
 }
 
-export const toDelegateRequest = ({ to, reason, by, agency }: DelegateOptions): DelegateRequest => ({
-  kind: 'delegate',
-  to: toText(to),
-  reason: toText(reason),
-  by: toPrincipal(by),
-  ...(agency ? { agency } : {}),
-});
+export function toDelegateRequest(options: DelegateOptions): DelegateRequest {
+  const { to, reason, by, agency } = fieldsOf(options);
+  const run = agency ? { agency: agency as NonNullable<DelegateRequest['agency']> } : {};
+  return { kind: 'delegate', to: toText(to), reason: toText(reason), by: toPrincipal(by), ...run };
+}
 
 /** Records that a sub-agent starts in another peripheral, and gives it the id of its session. */
 export async function recordDelegation(

@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../base/json.ts';
 import { decide } from '../../gate/decide.ts';
 import type { Denial } from '../../gate/denial.ts';
 import { denialOf, type StepRequest } from '../../gate/request.ts';
@@ -16,6 +17,14 @@ export type DryRunMove =
   | { readonly mode: ModeOptions }
   | { readonly step: StepCall }
   | { readonly delegate: DelegateOptions };
+
+/** The members of any move; one from plain JavaScript may have none. */
+interface AnyMove {
+  readonly hop?: HopOptions | ShortHop;
+  readonly mode?: ModeOptions;
+  readonly delegate?: DelegateOptions;
+  readonly step: StepCall;
+}
 
 export const dryRunStep = (calls: SessionCalls, call: StepCall): Denial | null =>
   denialOf(decideDryRunStep(calls, call));
@@ -49,14 +58,14 @@ const withBoundFiles = async (calls: SessionCalls, request: StepRequest): Promis
 
 async function decideMove(calls: SessionCalls, move: DryRunMove, from?: Mode): Promise<ReturnType<typeof decide>> {
   await calls.idle;
-  const request =
-    'hop' in move
-      ? hopRequestOfSession(calls, move.hop)
-      : 'mode' in move
-        ? toModeRequest(move.mode)
-        : 'delegate' in move
-          ? toDelegateRequest(move.delegate)
-          : await withBoundFiles(calls, toStepRequest(move.step));
+  const { hop, mode, delegate, step } = fieldsOf(move) as unknown as AnyMove;
+  const request = hop
+    ? hopRequestOfSession(calls, hop)
+    : mode
+      ? toModeRequest(mode)
+      : delegate
+        ? toDelegateRequest(delegate)
+        : await withBoundFiles(calls, toStepRequest(step));
   const review = request.kind === 'hop' ? await calls.review(request.fruit) : null;
   const tree =
     request.kind === 'hop' || request.kind === 'delegate' ? await observeTreeIfNeeded(calls, request) : undefined;

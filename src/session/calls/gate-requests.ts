@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../base/json.ts';
 import type { HopRequest, ModeRequest, StepRequest } from '../../gate/request.ts';
 import type { Fields, Mode, Principal } from '../../spec/types.ts';
 import { toPlainJson, toPrincipal, toText } from '../convert-input.ts';
@@ -36,10 +37,10 @@ export function toFruitFields(fruit: unknown): Fields {
 }
 
 export function toModeRequest(options: ModeOptions): ModeRequest {
-  const { to, summary, reset, reason, exitCriteria } = options;
+  const { to, summary, reset, reason, exitCriteria, by } = fieldsOf(options);
   return {
     kind: 'mode',
-    by: toPrincipal(options.by),
+    by: toPrincipal(by),
     to: toText(to) as Mode,
     ...(summary === undefined ? {} : { summary: toText(summary) }),
     ...(reset === undefined ? {} : { reset: reset === true }),
@@ -48,8 +49,7 @@ export function toModeRequest(options: ModeOptions): ModeRequest {
   };
 }
 
-export const toStepRequest = ({ tool, args }: StepCall): StepRequest => ({
-  kind: 'step',
-  tool: toText(tool),
-  args: toPlainJson(args ?? {}),
-});
+export function toStepRequest(call: StepCall): StepRequest {
+  const { tool, args } = fieldsOf(call);
+  return { kind: 'step', tool: toText(tool), args: toPlainJson(args ?? {}) };
+}

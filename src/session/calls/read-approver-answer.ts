@@ -1,3 +1,4 @@
+import { assertArgument, hasMethods } from '../../base/assert-argument.ts';
 import { isObject } from '../../base/json.ts';
 import { excerpt } from '../../base/text.ts';
 import { isGrantLimits } from '../../gate/approvals/grant.ts';
@@ -9,16 +10,21 @@ const VIA: readonly unknown[] = ['approver', 'terminal', 'operator-token'];
 /** The longest validity of an approval: a hundred years. */
 const MAX_MINUTES = 100 * 366 * 24 * 60;
 
+/** Refuses an approver without a method or a source. @throws TypeError with the correct form */
+export function assertApprover(approver: Approver): void {
+  assertArgument(hasMethods(approver, 'approve'), 'approver', 'an object { via, approve }', approver);
+  if (!VIA.includes(approver.via))
+    throw new TypeError(
+      `an approver has via "approver", "terminal" or "operator-token", not ${excerpt(String(approver.via), 100)}`,
+    );
+}
+
 /**
  * Checks the answer of an approver, which is the program's own code. A wrong answer approves nothing and is not
  * recorded.
  * @throws TypeError with the correct forms of an answer
  */
-export function readApproverAnswer({ via }: Approver, answer: unknown): Answer {
-  if (!VIA.includes(via))
-    throw new TypeError(
-      `an approver has via "approver", "terminal" or "operator-token", not ${excerpt(String(via), 100)}`,
-    );
+export function readApproverAnswer(answer: unknown): Answer {
   if (answer === null || answer === undefined || answer === false) return null;
   if (isAnswer(answer)) return answer;
   throw new TypeError(

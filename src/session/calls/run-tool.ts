@@ -36,6 +36,11 @@ export async function runToolBackend(
   watch: CallControls & Pick<ToolCall, 'sessionId' | 'state'>,
 ): Promise<ToolReport> {
   let { signal, state: sessionState } = watch;
+  if (signal?.aborted)
+    return {
+      outcome: { status: 'failed', code: 'aborted', message: 'The call was aborted before it ran.' },
+      effects: [],
+    };
   try {
     const report = await backend.run({
       ...watch,

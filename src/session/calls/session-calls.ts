@@ -19,6 +19,7 @@ import type { RefusedCall } from '../call-results.ts';
 import { toPlainJson } from '../convert-input.ts';
 import type { SessionWriter } from '../session-writer.ts';
 import { isReflectPeripheral } from '../state/drafts.ts';
+import { isSessionClosed } from '../state/session-state.ts';
 import { addUnrecorded, sessionViewOf, viewOfNextCall } from '../state/view-of-state.ts';
 import { recordMissedEvents } from './record-missed-events.ts';
 import { storeLargeArguments, storeLargeFields } from './run-tool.ts';
@@ -96,7 +97,18 @@ export class SessionCalls {
   }
 
   evidence(): Promise<readonly Entry[]> {
-    return Array.fromAsync(this.parts.store.entries(this.writer.state.facts.sessionId), ({ entry }) => entry);
+    const stored = this.parts.store.entries(this.writer.state.facts.sessionId);
+    return Array.fromAsync(stored, ({ entry }) => entry).catch((cause) => {
+      throw this.#detached ? this.#detachedError(cause) : cause;
+    });
+  }
+
+  #detachedError(cause?: unknown): Error {
+    const { sessionId } = this.writer.state.facts;
+    const text = isSessionClosed(this.writer.state)
+      ? `session ${sessionId} is closed: open a new session; a store that you gave to openSession still has its evidence`
+      : `this handle of session ${sessionId} is detached: open the session again with openSession({ …, session: "${sessionId}" })`;
+    return new Error(text, { cause });
   }
 
   async detach(): Promise<void> {
@@ -247,7 +259,7 @@ export class SessionCalls {
   /** Does `work` after all earlier calls, under the lease. An unfinished step stays unfinished. */
   unsettled<T extends { readonly ok: boolean }>(work: () => Promise<T>): Promise<T | RefusedCall> {
     const run = this.#queue.then(async (): Promise<T | RefusedCall> => {
-      if (this.#detached) throw new Error('this session handle is detached; open the session again with its id');
+      if (this.#detached) throw this.#detachedError();
       try {
         await this.writer.takeLease();
         return await work();

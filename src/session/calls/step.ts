@@ -1,3 +1,5 @@
+import { assertArgument, hasMethods } from '../../base/assert-argument.ts';
+import { fieldsOf } from '../../base/json.ts';
 import type { Body, WouldBeRefusal } from '../../evidence/bodies.ts';
 import { decide } from '../../gate/decide.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
@@ -26,6 +28,9 @@ export async function takeStep(
   approver?: Approver | null,
 ): Promise<StepResult> {
   const request = toStepRequest(call);
+  const { signal, onOutput, onBackground: tell, messageId } = fieldsOf(call) as CallControls;
+  const isSignal = signal === undefined || hasMethods(signal, 'addEventListener', 'throwIfAborted');
+  assertArgument(isSignal, 'step: signal', 'an AbortSignal', signal);
   let files = await calls.boundFiles(request);
   const { decision, approval } = await decideRequest(
     calls,
@@ -42,9 +47,8 @@ export async function takeStep(
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const onBackground = (command: BackgroundCommand) => {
     calls.holdLeaseDuring(command.ended);
-    call.onBackground?.(command);
+    tell?.(command);
   };
-  const { signal, onOutput, messageId } = call;
   return runStep(calls, request, decision.plan, { signal, onOutput, messageId, onBackground, approval });
 }
 

@@ -1,3 +1,4 @@
+import { fieldsOf, isObject } from '../../base/json.ts';
 import type { Body, EffectRecord } from '../../evidence/bodies.ts';
 import { findingsOfEffects } from '../../evidence/findings/findings.ts';
 import { decide } from '../../gate/decide.ts';
@@ -25,7 +26,7 @@ import type {
 /** Decides a call that another program will run. A refusal in `call.above` is recorded instead of a decision. */
 export async function admitNativeCall(calls: SessionCalls, call: NativeCall): Promise<AdmitCallResult> {
   const request = toStepRequest(call);
-  const { above } = call;
+  const { above } = fieldsOf(call) as Partial<NativeCall>;
   const look = above ? null : await admitObserving(calls, request);
   if (look) return look;
   await recordMissedEvents(calls);
@@ -50,7 +51,7 @@ export async function concludeNativeCall(
 ): Promise<ConcludeCallResult> {
   const { state } = calls.writer;
   const late = { ok: true as const, recorded: false, evidence: [], findings: [] };
-  const plan = watchedPlan(calls, ticket);
+  const plan = isObject(ticket) ? watchedPlan(calls, ticket) : null;
   if (!plan || isSessionClosed(state) || ticket.visit !== visitName(calls)) return late;
   const hasIntentEntry = ticket.intent !== null;
   if (hasIntentEntry ? state.facts.pending?.id !== ticket.intent : !canRecordStep(calls, ticket)) return late;

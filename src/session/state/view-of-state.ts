@@ -1,4 +1,4 @@
-import { memoise } from '../../base/memoise.ts';
+import { memoise } from '../../base/lazy.ts';
 import type { SpecTables } from '../../compile/spec-tables.ts';
 import { describeTreeMismatch, type ObservedTree } from '../../gate/scope/compare-trees.ts';
 import { isObserveOnly } from '../../gate/scope/observe-only.ts';

@@ -7,7 +7,7 @@ import { MAX_AUTHORED_FILE_BYTES } from '../policy/limits.ts';
 import { DEFAULT_PROJECT_CONFIG, parseProjectConfig } from '../resolve/parse-project-config.ts';
 import type { ProjectConfig } from '../types.ts';
 
-export { DEFAULT_PROJECT_CONFIG, parseProjectConfig } from '../resolve/parse-project-config.ts';
+export { DEFAULT_PROJECT_CONFIG, parseProjectConfig, statedConfigProblems } from '../resolve/parse-project-config.ts';
 
 /**
  * Loads `hopgate.yaml` from a repository's root.

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { assertArgument } from '../../base/assert-argument.ts';
 import { readRegularFile } from '../../base/read-file.ts';
 import { explainSystemError } from '../../base/system-error.ts';
 import { plural } from '../../base/text.ts';
@@ -22,7 +23,7 @@ const OTHER_FILES = ['hopgate.yaml'];
  * @param path `default` for the specs that come with this package, a folder (`gate.yaml`, `tools.yaml`, `scopes.yaml`,
  *   `conditions.yaml`, `properties.yaml`, `peripherals/*.yaml`, `*.edn`), or a single file with peripherals. Tools and
  *   scopes that the set does not define are those of the shipped catalogue.
- * @throws {@link SpecError} with all problems of all files
+ * @throws {@link SpecError} with all problems of all files; TypeError if `path` is not a path
  * @throws Error with the remedy, if Node is too old
  * @example
  * const specs = await loadSpecs('default');
@@ -32,6 +33,7 @@ export async function loadSpecs(path: string): Promise<SpecSet> {
   // Every use of the package as a library begins here; later, Node 20 would only report a function that it lacks.
   if (!('groupBy' in Map))
     throw new Error(`hopgate needs Node 22.13 or newer, and this is ${process.version}: install it from nodejs.org`);
+  assertArgument(typeof path === 'string' && path !== '', 'loadSpecs: path', '"default" or the path of specs', path);
   const { sources, problems } = await readSet(path === 'default' ? defaultSpecsFolder() : path);
   const parsed =
     problems.length > 0 && sources.length === 0 ? null : parseSpecSet(sources, await loadShippedCatalogue());

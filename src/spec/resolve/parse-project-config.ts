@@ -43,6 +43,19 @@ export function parseProjectConfig(text: string, file = 'hopgate.yaml'): ParsedS
   return { ok: true, config: resolveConfig(authored as ProjectFile) };
 }
 
+/** The problems of a config that a program states. Keys with another form than in hopgate.yaml are not checked. */
+export function statedConfigProblems(config: Partial<ProjectConfig>): readonly SpecProblem[] {
+  const { git: _git, commits: _commits, upstream: _upstream, install, cache, mask, specs: _specs, ...rest } = config;
+  const problems: SpecProblem[] = [];
+  parseValidParts(ProjectFile, rest, (path, message, suggestion = null) =>
+    problems.push({ file: 'config', path: path.join('.'), message, suggestion }),
+  );
+  for (const [path, value] of Object.entries({ install, cache, mask }))
+    if (value !== undefined && !Array.isArray(value))
+      problems.push({ file: 'config', path, message: 'is not a list', suggestion: null });
+  return problems;
+}
+
 function resolveConfig(authored: ProjectFile): ProjectConfig {
   const { scopes, test, install, deploy, git, web, mask, cache, upstream, enforce, ...rest } = authored;
   return {

@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { memoise } from '../../base/memoise.ts';
+import { memoise } from '../../base/lazy.ts';
 import { valueOr } from '../../base/value-or.ts';
 
 type Sqlite = typeof import('node:sqlite');

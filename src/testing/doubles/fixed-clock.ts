@@ -1,12 +1,14 @@
+import { assertArgument } from '../../base/assert-argument.ts';
 import type { Clock } from '../../ports/clock.ts';
 
 /** A clock that moves only when it is advanced; it never goes back. */
 export class FixedClock implements Clock {
   #now: number;
 
-  /** @param at epoch milliseconds, or an ISO 8601 time */
+  /** @param at epoch milliseconds, or an ISO 8601 time; TypeError for anything else */
   constructor(at: number | string = '2026-01-01T00:00:00.000Z') {
-    this.#now = typeof at === 'number' ? at : Date.parse(at);
+    this.#now = typeof at === 'string' ? Date.parse(at) : at;
+    assertArgument(Number.isFinite(this.#now), 'FixedClock: at', 'epoch milliseconds or an ISO 8601 time', at);
   }
 
   now(): number {

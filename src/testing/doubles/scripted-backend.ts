@@ -1,3 +1,4 @@
+import { assertArgument } from '../../base/assert-argument.ts';
 import { isObject, type Json } from '../../base/json.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 
@@ -19,16 +20,17 @@ export interface ScriptedBackend extends ToolBackend {
  * @param tools the tool ids it serves; by default those of the table
  *
  * @example
- * const backend = scriptedBackend({ read: { text: 'hello' }, write: (args) => ({ path: args.path }) });
+ * const backend = scriptedBackend({ read: { text: 'hello' }, write: ({ path = null }) => ({ path }) });
  */
 export function scriptedBackend(
   results: { readonly [tool: string]: ScriptedResult },
-  tools: readonly string[] = Object.keys(results),
+  tools?: readonly string[],
 ): ScriptedBackend {
+  assertArgument(isObject(results), 'scriptedBackend: results', 'an object with a result for each tool', results);
   const calls: { tool: string; args: ToolCall['args'] }[] = [];
   return {
     name: 'scripted',
-    tools,
+    tools: tools ?? Object.keys(results),
     calls,
     async run(call) {
       if (call.signal.aborted)

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { memoise } from '../../base/memoise.ts';
+import { memoise } from '../../base/lazy.ts';
 import type { ToolBackend, ToolCall } from '../../ports/tool-backend.ts';
 import { defaultSpecsFolder } from '../../spec/load/load-specs.ts';
 import type { Json } from '../../spec/types.ts';

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { openSync, readdirSync, readFileSync } from 'node:fs';
-import { valueOr } from '../../base/value-or.ts';
-import { memoise } from '../../base/memoise.ts';
+import { memoise } from '../../base/lazy.ts';
 import { sendSignal } from '../../base/process.ts';
+import { valueOr } from '../../base/value-or.ts';
 
 /** Starts a process in its own process group; it inherits only the given descriptors. */
 export function startProcess(

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { memoise } from '../../base/memoise.ts';
+import { memoise } from '../../base/lazy.ts';
 import { sendSignal } from '../../base/process.ts';
 
 const SETPRIV = '/usr/bin/setpriv';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { readResponseText } from '../../base/http.ts';
 import { parseJson } from '../../base/json.ts';
-import { readResponseText } from '../../base/read-text-up-to.ts';
 import { type GameChoice, type WorldEnvironment, WorldError, type WorldTurn } from '../../ports/world-environment.ts';
 
 const MAX_BYTES = 1 << 20;

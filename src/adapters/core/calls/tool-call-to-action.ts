@@ -68,8 +68,8 @@ export type ClientAction =
  * available becomes a step that the gate refuses.
  *
  * @example
- * toolCallToAction({ provider: 'claude-code', name: 'Read', input: { file_path: '/repo/src/a.ts' } }, { specs, config,
- * root: '/repo', … });
+ * const call = { provider: 'claude-code', name: 'Read', input: { file_path: '/repo/src/a.ts' } } as const;
+ * toolCallToAction(call, { specs, config, peripheral: 'explore', mode: 'diagnose', root: '/repo' });
  * // { kind: 'steps', steps: [{ tool: 'read', args: { path: 'src/a.ts' }, how: 'native', … }] }
  */
 export function toolCallToAction(

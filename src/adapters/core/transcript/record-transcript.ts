@@ -36,8 +36,8 @@ export interface RecordOptions {
  * returned session instead of the original one.
  *
  * @example
- * const session = recordTranscript(agentSession(opened), transcriptTo('/home/me/transcript.jsonl'));
- * const loop = plainLoop(session);
+ * const recorded = recordTranscript(agentSession(session), transcriptTo('/home/me/transcript.jsonl'));
+ * const loop = plainLoop(recorded);
  */
 export function recordTranscript(
   session: AgentSession,

@@ -1,0 +1,22 @@
+/**
+ * Refuses a wrong argument of a function that other programs call.
+ * @param form the correct form, as in "must be …"
+ * @throws TypeError with the argument's name, its correct form and the kind of the value
+ */
+export function assertArgument(isRight: boolean, name: string, form: string, value: unknown): void {
+  if (!isRight) throw new TypeError(`${name} must be ${form}, not ${nameValue(value)}`);
+}
+
+function nameValue(value: unknown): string {
+  if (value instanceof Promise) return 'a promise: write "await" before the call that returned it';
+  if (typeof value === 'string') return value === '' ? 'an empty text' : `"${value.slice(0, 100)}"`;
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'function') return 'a function';
+  return value !== null && typeof value === 'object' ? 'an object of another kind' : String(value);
+}
+
+/** True if a value has all these methods. */
+export const hasMethods = (value: unknown, ...names: readonly string[]): boolean =>
+  names.every(
+    (name) => typeof (value as { readonly [name: string]: unknown } | null | undefined)?.[name] === 'function',
+  );

@@ -1,0 +1,225 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { agentSession, plainLoop } from '../../src/adapters/plain-loop.ts';
+import {
+  compileSpecs,
+  decide,
+  loadSpecs,
+  memoryStore,
+  type OpenOptions,
+  openSession,
+  runAndVerify,
+  runChain,
+  sqliteStore,
+  transferContext,
+  validateHop,
+  verifyConstraints,
+} from '../../src/index.ts';
+import type { ToolBackend, ToolCall, ToolReport } from '../../src/ports/tool-backend.ts';
+import type { Session } from '../../src/session/session.ts';
+import { countingIds, FixedClock, generateTests, scriptedBackend } from '../../src/testing/index.ts';
+import { withTimeLimit } from '../../src/tools/time-limit.ts';
+import { denied, fixtureSpecs, lead, must, stage } from './sessions.ts';
+
+const specs = fixtureSpecs;
+const open = (options: object) =>
+  openSession({ root: '.', agent: 'a', specs, store: 'memory', ...options } as OpenOptions);
+const any = (value: unknown) => value as never;
+const session = () => open({ backends: [] });
+
+const WRONG: readonly [string, () => unknown, RegExp][] = [
+  ['openSession()', () => openSession(any(undefined)), /options must be an object with root and agent, not undefined/],
+  ['no root', () => openSession(any({ agent: 'a' })), /root must be the path of a folder, not undefined/],
+  ['an empty agent', () => open({ agent: '' }), /agent must be .*, not an empty text/],
+  ['a misspelt option', () => open({ aprover: null }), /no option "aprover"; did you mean "approver"\?/],
+  [
+    'specs without await',
+    () => open({ specs: loadSpecs('default') }),
+    /specs must be a spec set.* write "await" before/,
+  ],
+  ['a store of another kind', () => open({ store: {} }), /store must be "memory", a file or an evidence store/],
+  [
+    'an approver that is a name',
+    () => open({ approver: 'me' }),
+    /approver must be "operator", a function or .*, not "me"/,
+  ],
+  [
+    'a backend without run',
+    () => open({ backends: [{ name: 'x', tools: [] }] }),
+    /backends\[0\] must be \{ name, tools/,
+  ],
+  [
+    'backends that return nothing',
+    () => open({ backends: () => undefined }),
+    /backends must be a function that returns/,
+  ],
+  ['a test command as text', () => open({ config: { test: [{ run: 'npm test' }] } }), /config\n {2}test\.0\.run: /],
+  ['a misspelt config key', () => open({ config: { tests: [] } }), /config\n.*tests.*\n.*test/],
+  ['config.cache of another kind', () => open({ config: { cache: {} } }), /cache: is not a list/],
+  ['a clock without now', () => open({ clock: {} }), /clock must be an object with the method now/],
+  ['loadSpecs()', () => loadSpecs(any(undefined)), /path must be "default" or the path of specs, not undefined/],
+  ['compileSpecs of a promise', () => compileSpecs(any(loadSpecs('default'))), /compileSpecs: specs must be .*"await"/],
+  ['decide without a context', () => decide(any(null), any({ kind: 'close' })), /decide: context must be .*, not null/],
+  ['validateHop()', () => validateHop(any({}), any({})), /validateHop: context must be/],
+  ['transferContext()', () => transferContext(any({}), any({})), /transferContext: target must be a peripheral/],
+  ['runChain without links', async () => runChain(await session(), any(undefined)), /links must be a list of/],
+  [
+    'runAndVerify of a promise',
+    () => runAndVerify(any(loadSpecs('default')), 'explore', []),
+    /specs must be .*"await"/,
+  ],
+  ['runAndVerify without actions', () => runAndVerify(specs, 'explore', any(undefined)), /actions must be a list of/],
+  ['verifyConstraints of specs', () => verifyConstraints(any(specs), []), /pinned\.specs must be a spec set/],
+  ['memoryStore(null)', () => memoryStore(any(null)), /options of the store must be an object, not null/],
+  ['sqliteStore()', () => sqliteStore(any(undefined)), /file must be the path of a file, not undefined/],
+  ['generateTests of a promise', () => generateTests(any(loadSpecs('default'))), /specs must be .*"await"/],
+  ['scriptedBackend()', () => scriptedBackend(any(undefined)), /results must be an object with a result for each tool/],
+  [
+    'FixedClock of no time',
+    () => new FixedClock('noon'),
+    /at must be epoch milliseconds or an ISO 8601 time, not "noon"/,
+  ],
+  ['agentSession of a promise', () => agentSession(any(session())), /session must be .*"await"/],
+  [
+    'plainLoop of a session',
+    async () => plainLoop(any(await session())),
+    /plainLoop: session must be agentSession\(session\)/,
+  ],
+  [
+    'an unknown shape',
+    async () => plainLoop(agentSession(await session()), any({ shape: 'gpt' })),
+    /one of openai, .*"gpt"/,
+  ],
+];
+
+describe('a wrong argument', () => {
+  it.each(WRONG)('is refused with its name and form: %s', async (_name, call, message) => {
+    await expect((async () => call())()).rejects.toThrow(message);
+  });
+
+  it('of a step’s signal is refused before the tool runs', async () => {
+    const { session, backend } = await stage();
+    await lead(session, 'explore');
+    await expect(session.step({ tool: 'read', args: ['a'], signal: any(5) })).rejects.toThrow(/an AbortSignal, not 5/);
+    expect(backend.calls).toEqual([]);
+  });
+});
+
+describe('a call of a session without its argument', () => {
+  const calls = ['start', 'step', 'stop', 'hop', 'delegate', 'setMode', 'admit', 'conclude', 'whyMove', 'wants', 'why'];
+  it.each(calls)('gets an answer: %s', async (name) => {
+    const { session } = await stage();
+    await lead(session, 'explore');
+    const method = (session[name as keyof Session] as (...args: unknown[]) => unknown).bind(session);
+    for (const args of [[], [null], [5], [{}, null]]) await method(...args);
+    await must(session.settle());
+  });
+});
+
+describe('an approver that fails', () => {
+  it('approves nothing, and the refusal says why', async () => {
+    const approve = async () => {
+      throw new Error('the chat is down');
+    };
+    const { session } = await stage({ approver: { via: 'approver', approve } });
+    await must(session.setMode({ to: 'diagnose' }));
+    const { denial } = await denied(session.setMode({ to: 'execute', reason: 'now' }));
+    expect(denial).toMatchObject({
+      code: 'approval-required',
+      message: expect.stringMatching(/failed: the chat is down/),
+    });
+  });
+
+  it('in a loop counts as a no', async () => {
+    const { session } = await stage();
+    await must(session.setMode({ to: 'diagnose' }));
+    const ask = () => {
+      throw new Error('the chat is down');
+    };
+    const call = { id: '1', name: 'mode', input: { to: 'execute', reason: 'now' } };
+    const { answers } = await plainLoop(agentSession(session), { shape: 'plain', ask }).answer([call]);
+    expect(answers).toMatchObject([{ status: 'refused', text: expect.stringMatching(/the chat is down/) }]);
+  });
+});
+
+describe('an ended handle', () => {
+  it('says how to open the session again', async () => {
+    const opened = await session();
+    await opened.detach();
+    await expect(opened.start('explore')).rejects.toThrow(`openSession({ …, session: "${opened.id}" })`);
+    await expect(opened.evidence()).rejects.toThrow(/is detached/);
+  });
+
+  it('of a closed session says so', async () => {
+    const opened = await session();
+    await must(opened.close());
+    await expect(opened.step({ tool: 'read' })).rejects.toThrow(/is closed: open a new session/);
+    await opened.detach();
+  });
+
+  it('leaves no open store if a backend cannot be closed', async () => {
+    const backend = { ...scriptedBackend({}), close: () => Promise.reject(new Error('stuck')) };
+    const opened = await open({ backends: [backend] });
+    await expect(opened.detach()).rejects.toThrow('stuck');
+    await expect(opened.evidence()).rejects.toThrow(/is detached/);
+  });
+});
+
+it('a second session of the same id is refused', async () => {
+  const store = memoryStore();
+  await (await open({ store, ids: countingIds() })).detach();
+  await expect(open({ store, ids: countingIds() })).rejects.toMatchObject({ code: 'session-exists' });
+});
+
+it('a call whose signal has aborted does not run', async () => {
+  const { session, backend } = await stage();
+  await lead(session, 'explore');
+  const result = await must(session.step({ tool: 'read', args: ['a'], signal: AbortSignal.abort() }));
+  expect([result.error?.code, backend.calls]).toEqual(['aborted', []]);
+});
+
+describe('a backend that does not answer', () => {
+  afterEach(() => vi.useRealTimers());
+  const config = { test: [{ run: ['make'], report: 'none' }] };
+  const call = (signal: AbortSignal, minutes?: number) =>
+    any({
+      tool: { limits: { seconds: 2 } },
+      envelope: { config: minutes ? { ...config, install: [{ minutes }] } : config },
+      signal,
+    } satisfies { [Key in keyof ToolCall]?: unknown });
+  const silent = (run: ToolBackend['run'] = () => new Promise(() => {})) =>
+    withTimeLimit({ name: 'x', tools: [], run });
+  const stateOf = async (work: Promise<unknown>, milliseconds: number) => {
+    let state = 'waits';
+    work.then(
+      () => (state = 'answered'),
+      (error: Error) => (state = error.message),
+    );
+    await vi.advanceTimersByTimeAsync(milliseconds);
+    return state;
+  };
+
+  it('fails some seconds after its signal aborted, which is some seconds after its time limit', async () => {
+    vi.useFakeTimers();
+    const run = silent().run(call(new AbortController().signal));
+    expect(await stateOf(run, 11_999)).toBe('waits');
+    expect(await stateOf(run, 1)).toMatch(/no answer 5 s after the signal of the call aborted/);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('has the time of a configured command', async () => {
+    vi.useFakeTimers();
+    expect(await stateOf(silent().run(call(new AbortController().signal, 1)), 60_000)).toBe('waits');
+  });
+
+  it('can still answer after its signal aborted', async () => {
+    vi.useFakeTimers();
+    const abort = new AbortController();
+    const run = silent(
+      ({ signal }) => new Promise<ToolReport>((done) => signal.addEventListener('abort', () => done(any('ended')))),
+    ).run(call(abort.signal));
+    expect(await stateOf(run, 100)).toBe('waits');
+    abort.abort();
+    expect(await stateOf(run, 0)).toBe('answered');
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

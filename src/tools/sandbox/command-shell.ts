@@ -1,7 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
-import { closeSync, constants, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type Server, Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { valueOr } from '../../base/value-or.ts';
 import { killProcessGroup, startProcess, waitForExit } from './child-process.ts';
 import type { CommandCgroup } from './limits/cgroup.ts';
 import { BWRAP_FDS } from './mounts/bwrap-arguments.ts';
@@ -100,7 +102,8 @@ export class CommandShell {
     ended.then(closeInput, closeInput);
     // bubblewrap's first report: the sandbox runs and has opened its input, so hopgate's end can be closed without
     // loss.
-    status!.once('data', () => {
+    status!.once('data', async (report: Buffer) => {
+      if (!(await this.#endsWithHopgate(/"child-pid": (\d+)/.exec(`${report}`)?.[1] ?? ''))) return;
       this.#send('go');
       input?.end(stdin ?? '');
     });
@@ -173,6 +176,18 @@ export class CommandShell {
   endNow(): void {
     this.kill();
     this.#group?.removeNow();
+  }
+
+  /**
+   * Waits until the first process of a sandbox has its system-call filter, because it sets its parent-death signal just
+   * before. Returns false if the sandbox or the shell ended earlier.
+   */
+  async #endsWithHopgate(pid: string): Promise<boolean> {
+    for (;;) {
+      const filter = /^Seccomp:\s*(\d)/m.exec(valueOr(() => readFileSync(`/proc/${pid}/status`, 'latin1'), ''))?.[1];
+      if (filter !== '0') return filter !== undefined && this.isAlive;
+      await sleep(1);
+    }
   }
 
   get #streams(): Socket[] {

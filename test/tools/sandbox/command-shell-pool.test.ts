@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { processStartTime } from '../../../src/base/process-holder.ts';
 import { commandMessage, type SandboxHostFacts } from '../../../src/tools/sandbox/command-message.ts';
 import { type CommandShells, makeCommandShells } from '../../../src/tools/sandbox/command-shell-pool.ts';
 import { detectSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
@@ -88,6 +89,23 @@ describe('a reused sandbox process', () => {
       const closed = [stdout, stderr, status].map((stream) => once(stream.resume(), 'close'));
       shell.process.stdin!.end();
       await Promise.all([ended, ...closed]);
+    });
+    expect(existsSync(join(layout.root, 'mark'))).toBe(false);
+  });
+
+  test('starts no command if it is killed during the setup of a sandbox', async () => {
+    const layout = open();
+    // Many mounts, so that the setup takes a while.
+    const mounts = Array.from({ length: 50 }, () => ({ kind: 'read-only' as const, source: '/usr', target: '/usr' }));
+    const slow = { ...layout, mounts: [...mounts, ...layout.mounts] };
+    const message = commandMessage(host, slow, ['touch', join(layout.root, 'mark')], COMMAND);
+    await shells.use(slow, null, async (shell) => {
+      const { status, ended } = shell.run(message, undefined, []);
+      const [report] = await once(status, 'data');
+      shell.process.kill('SIGKILL');
+      await ended;
+      const first = /"child-pid": (\d+)/.exec(`${report}`)?.[1];
+      await expect.poll(() => processStartTime(first!), { timeout: 20_000 }).toBeNull();
     });
     expect(existsSync(join(layout.root, 'mark'))).toBe(false);
   });

@@ -71,6 +71,11 @@ export interface ToolCall extends CallControls {
   readonly state?: Fields;
   /** Aborts the call; the backend kills what it started and reports `failed` with code `aborted`. */
   readonly signal: AbortSignal;
+  /**
+   * Throws if another writer has taken the session over, as after a suspension of this machine or process. A backend
+   * awaits it after work that takes long, before it changes anything.
+   */
+  readonly assertLease?: () => Promise<void>;
 }
 
 /**

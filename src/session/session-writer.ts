@@ -77,6 +77,9 @@ export class SessionWriter {
     await this.catchUp();
   }
 
+  /** Throws StoreError `lease-expired` if another writer took the session over in the middle of a call. */
+  readonly assertLease = async (): Promise<void> => void (await this.#validLease());
+
   /**
    * Returns a valid lease in the middle of a call. An expired one is taken again. If another writer has appended in the
    * meantime, the call fails, because its decision was based on an outdated state.

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
+import { toBody } from '../../src/evidence/bodies.ts';
 import { runAndVerify } from '../../src/run-and-verify.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { workspaceBackend } from '../../src/tools/workspace/workspace-backend.ts';
 import { answering, CONFIG, folder, parts, SPECS, yes } from './audited-session.ts';
 
@@ -66,4 +68,26 @@ it.each([
     expect(run).toMatchObject({ ok: true, denial: null, verdict: { ok: true, violations: [] } });
     expect(run.fruit).not.toBeNull();
   }
+});
+
+it('runAndVerify keeps what an observing tool did before its backend refused', async () => {
+  const outcome = { status: 'refused', code: 'out-of-scope', message: 'it redirects to x.org', remedy: 'Stay.' } as const;
+  const redirected = { outcome, effects: [{ path: 'docs.example.com', op: 'connect' }] } as const;
+  const fetching = [{ tool: 'web-fetch', args: { url: 'https://docs.example.com/' } }];
+  const { explore } = SPECS.peripherals;
+  const specs = { ...SPECS, peripherals: { ...SPECS.peripherals, explore: { ...explore!, limits: { steps: 1, minutes: null } } } };
+  const run = await runAndVerify(specs, 'explore', fetching, {
+    ...parts(),
+    backends: [scriptedBackend({ 'web-fetch': redirected })],
+    config: CONFIG,
+    root: folder({}),
+    approver: () => true,
+    mode: 'diagnose',
+  });
+  expect(run.denial).toMatchObject({ code: 'out-of-scope' });
+  // The limit was set in memory, so the pin has another hash.
+  expect(run.verdict?.violations.map(({ rule }) => rule)).toEqual(['pin']);
+  expect(run.evidence.map(({ body }) => toBody(body))).toContainEqual(
+    expect.objectContaining({ event: 'step', tool: 'web-fetch', effects: redirected.effects }),
+  );
 });

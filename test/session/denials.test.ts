@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { DENIAL_CODES, type DenialCode } from '../../src/gate/denial.ts';
+import type { ToolCall } from '../../src/ports/tool-backend.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
 import {
@@ -370,14 +371,17 @@ describe('a refusal outside the chain', () => {
 
   it('is given to a writer whose session was taken over while its tool ran; the chain stays the other’s', async () => {
     for (const release of [false, true]) {
-      let during = async (): Promise<Json> => null;
-      const on = await stage({ results: { read: () => during() } });
+      let during = async (_: ToolCall): Promise<Json> => null;
+      const on = await stage({ results: { read: (_, call) => during(call) } });
       await lead(on.session, 'explore');
       const second = await on.reopen();
-      during = async () => {
+      during = async ({ assertLease }) => {
+        on.clock.advance(1);
+        await assertLease!();
         on.clock.advance(1);
         await must(second.setMode({ to: 'discuss', summary: 'taken over' }));
         if (release) await second.detach();
+        await expect(assertLease!()).rejects.toMatchObject({ code: 'lease-expired' });
         return 'late';
       };
       const { denial, evidence } = await denied(on.session.step(read));

@@ -167,7 +167,9 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   const effects = body.effects === 'unobserved' ? [] : body.effects;
   const changes = effects.filter(isFileChange);
   if (body.event === 'outcome') state.pending = null;
-  state.steps += 1;
+  // A refused call of an observing tool is no step; it is recorded only for its effects.
+  const steps = body.event === 'step' && outcome.status === 'refused' ? 0 : 1;
+  state.steps += steps;
   if (outcome.status === 'ok') state.successes += 1;
   // A possible change of the code invalidates older test runs.
   if (changes.length > 0 || (body.event === 'outcome' && body.effects === 'unobserved')) {
@@ -190,7 +192,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   updateFindings(state.findings, body.effects, isTested ? outcome.result : undefined);
   if (!visit) return;
   if (visit.deadline !== null) visit.deadline += stepWaitingTimeMs(state.pinned.specs.tools, body);
-  visit.steps += 1;
+  visit.steps += steps;
   visit.background = runningCommandsAfter(visit.background, body);
   if (isTested) {
     const tree = textOf(fieldsOf(fieldsOf(outcome.result)['tree'])['id']);

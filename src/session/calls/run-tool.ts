@@ -33,7 +33,7 @@ export async function runToolBackend(
   backend: ToolBackend,
   plan: StepPlan,
   envelope: CallEnvelope,
-  watch: CallControls & Pick<ToolCall, 'sessionId' | 'state'>,
+  watch: CallControls & Pick<ToolCall, 'sessionId' | 'state' | 'assertLease'>,
 ): Promise<ToolReport> {
   let { signal, state: sessionState } = watch;
   if (signal?.aborted)

@@ -79,7 +79,12 @@ async function runStep(
       backend,
       plan,
       { ...calls.envelopeOf(plan), ...shipping },
-      { sessionId: calls.writer.state.facts.sessionId, ...calls.toolState(plan.tool), ...watch },
+      {
+        sessionId: calls.writer.state.facts.sessionId,
+        assertLease: calls.writer.assertLease,
+        ...calls.toolState(plan.tool),
+        ...watch,
+      },
     ),
   );
   const report = before
@@ -90,9 +95,11 @@ async function runStep(
   const effects = report.effects === 'unobserved' ? 'unobserved' : report.effects.map((effect) => ({ ...effect }));
   const stored = await storeLargeOutcome(store, outcome);
   if (outcome.status === 'refused') {
-    const recorded = hasIntentEntry
-      ? await calls.writer.append([{ event: 'outcome', tool, outcome: stored, effects }])
-      : [];
+    const body: Body = hasIntentEntry
+      ? { event: 'outcome', tool, outcome: stored, effects }
+      : { event: 'step', tool, args, outcome: stored, effects };
+    // An observing tool may have connected or read before its refusal.
+    const recorded = hasIntentEntry || effects.length > 0 ? await calls.writer.append([body]) : [];
     const refused = await calls.refuse(
       request,
       makeDenial(calls.context(), outcome.code, toolRefusalDetails(tool, outcome)).denial,

@@ -209,7 +209,9 @@ export function grantViewOf({ id, by, action, bound, limits, grantedAt }: GrantB
 function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | OutcomeBody): void {
   const { visit } = draft;
   draft.pending = null;
-  draft.steps += 1;
+  // A refused call of an observing tool is no step; it is recorded only for its effects.
+  const steps = body.event === 'step' && body.outcome.status === 'refused' ? 0 : 1;
+  draft.steps += steps;
   if (body.outcome.status === 'ok') draft.successes += 1;
   const report = trustedCommandKind(specs, visit?.peripheral, body.tool);
   const mayChange = body.event === 'outcome' || changedPathsIn(body.effects).length > 0;
@@ -232,7 +234,7 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
   if (committed === true && typeof sha === 'string') draft.grants = draft.grants.map((at) => addCommitToGrant(at, sha));
   if (visit) {
     if (visit.deadline !== null) visit.deadline += stepWaitingTimeMs(specs.tools, body);
-    visit.steps += 1;
+    visit.steps += steps;
     // Replies to a selection, and conclusions, do not continue the visit: the next step does not reply to them.
     if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
       visit.headId = entry.id;

@@ -58,8 +58,9 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
 
   const deadline = performance.now() + tool.limits.seconds * 1000;
   let config: readonly GitConfigValue[] = [];
-  const execute = (args: readonly string[], outputBytes: number, options: GitRunOptions = {}) => {
+  const execute = async (args: readonly string[], outputBytes: number, options: GitRunOptions = {}) => {
     const { access = { kind: 'read' }, settings = [], script } = options;
+    if (access.kind !== 'read') await call.assertLease?.();
     const login = access.kind === 'push' ? (access.login ?? null) : null;
     const forPush = access.kind === 'push' ? gitSettingsForPush(access.target, login) : [];
     const git = [...hardenedArgv(repository, submoduleNamesIn(config), [...forPush, ...settings]), ...args];

@@ -70,6 +70,7 @@ export function makeShellContext(sandbox: Sandbox, call: ToolCall, env: NodeJS.P
         check();
         // The command has ended. The remaining work is hopgate's own and has no time limit.
         check = () => {};
+        await call.assertLease?.();
         await options.inspect?.(view, exit);
       };
       const { seconds, outputBytes } = limits;

@@ -14,8 +14,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { shellBackend } from '../../../src/tools/shell/shell-backend.ts';
 import { isDeep, sample } from '../../depth.ts';
-import { ok, run, scratch, sleepers } from './support.ts';
+import { ok, run, sandbox, scratch, sleepers, toolCall } from './support.ts';
 
 const shell = (root: string, command: string) => ok(root, 'bash', { command });
 const sha = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -507,6 +508,14 @@ describe('the check of the changes by bash', () => {
     );
     expect(result).toMatchObject({ timedOut: true, changed: [] });
     expect(effects).toEqual([]);
+    expect(read(root, 'src/a')).toBe('a');
+  });
+
+  test('drops every change if another writer took the session over during the command', async () => {
+    const root = scratch({ 'src/a': 'a' });
+    const assertLease = () => Promise.reject(new Error('taken over'));
+    const call = { ...toolCall(root, 'bash', { command: 'echo late > src/a; exit 3' }), assertLease };
+    await expect(shellBackend(await sandbox()).run(call)).rejects.toThrow('taken over');
     expect(read(root, 'src/a')).toBe('a');
   });
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolders } from '../base/files.ts';
 import { fieldsOf, parseJson, textOf } from '../base/json.ts';
 import { isLeaseHolderRunning, nameLeaseHolder } from '../base/process-holder.ts';
 import { type Env, userStateFolder } from '../base/user-folders.ts';
@@ -17,7 +18,7 @@ const addressFile = (env: Env): string => join(folderOf(env), 'agency.json');
 /** Writes the address of this user's server to a file for {@link NearestNode}. The returned function removes it. */
 export function writeNodeAddress(env: Env, url: string): () => void {
   const file = addressFile(env);
-  mkdirSync(folderOf(env), { recursive: true, mode: 0o700 });
+  makeFolders(folderOf(env), 0o700);
   const text = JSON.stringify({ url, holder: nameLeaseHolder(String(process.pid)) });
   writeFileSync(file, text, { mode: 0o600 });
   return () => {

@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { makeFolders } from '../base/files.ts';
 import { getOrInsert } from '../base/get-or-insert.ts';
 import { type Env, userStateFolder, xdgFolder } from '../base/user-folders.ts';
 import type { AgencyAgent, LocalAgent } from '../spec/agency/agency-types.ts';
@@ -30,7 +31,7 @@ interface OpenNodeOptions {
 
 export function openAgencyNode({ env, id, folder = agencyFolder(env), dialIns }: OpenNodeOptions): AgencyNode {
   const state = userStateFolder(env);
-  mkdirSync(state, { recursive: true, mode: 0o700 });
+  makeFolders(state, 0o700);
   return new AgencyNode({
     id,
     load: () => loadAgency(folder),

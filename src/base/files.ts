@@ -30,8 +30,9 @@ export const readTextOrEmpty = (path: string): string =>
 /** True if the path exists. Unlike `existsSync`, it throws if a folder of the path may not be searched. */
 export const pathExists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
-/** The state of a file, a folder or a link itself; undefined if nothing has this path. */
-export const lstatIfAny = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });
+/** The state of a file, a folder or a link itself; undefined if nothing has this path, or can have so long a name. */
+export const lstatIfAny = (path: string): Stats | undefined =>
+  valueOr(() => lstatSync(path, { throwIfNoEntry: false }), undefined, ['ENAMETOOLONG']);
 
 export const realpathIfAny = (path: string): string | null => valueOr(() => realpathSync(path), null);
 
@@ -66,12 +67,14 @@ export function makeFolders(dir: string, mode = 0o777): void {
   valueOr(() => mkdirSync(dir, { mode }), null, ['EEXIST']);
 }
 
-/** Creates a file with its whole text. Returns false, and changes nothing, if the file exists. */
-export function writeNewFile(file: string, text: string): boolean {
+/** Creates a file with its whole content. Returns false, and changes nothing, if the file exists. */
+export function writeNewFile(file: string, content: string | Uint8Array): boolean {
   const made = `${file}.${process.pid}-${randomBytes(6).toString('hex')}`;
-  writeFileSync(made, text, { mode: 0o600, flag: 'wx' });
   try {
+    writeFileSync(made, content, { mode: 0o600, flag: 'wx' });
     return valueOr(() => linkSync(made, file) === undefined, false, ['EEXIST']);
+  } catch (error) {
+    throw Object.assign(error as Error, { path: file });
   } finally {
     rmSync(made, { force: true });
   }
@@ -85,6 +88,7 @@ export function writeAtomically(file: string, text: string, mode = 0o600): void 
     renameSync(made, file);
   } catch (error) {
     rmSync(made, { force: true });
-    throw error;
+    // The error of a full disk names no path, and others name the temporary file.
+    throw Object.assign(error as Error, { path: file });
   }
 }

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
-import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
+import { chmodSync, lstatSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { makeFolders } from '../base/files.ts';
 import { type Env, userStateFolder } from '../base/user-folders.ts';
 import { valueOr } from '../base/value-or.ts';
 
@@ -31,7 +32,7 @@ export function daemonFolder(env: Env): string {
  * @throws Error if it is a link, not a folder, or owned by another user.
  */
 export function ensurePrivateDir(folder: string): string {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder, 0o700);
   const stat = lstatSync(folder);
   const user = process.getuid?.();
   if (!stat.isDirectory() || (user !== undefined && stat.uid !== user))

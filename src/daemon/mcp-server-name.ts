@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeNewFile } from '../base/files.ts';
+import { makeFolders, writeNewFile } from '../base/files.ts';
 import { type Env, userStateFolder } from '../base/user-folders.ts';
 import { valueOr } from '../base/value-or.ts';
 
@@ -19,7 +19,7 @@ export function mcpServerName(env: Env): string {
   const file = join(folder, 'mcp-server-name');
   const known = valueOr(() => readFileSync(file, 'utf8'), null, ['ENOENT']);
   if (known !== null) return checkedName(file, known);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder, 0o700);
   const drawn = Array.from({ length: 12 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
   writeNewFile(file, `hopgate_${drawn}`); // Another process may be first.
   return checkedName(file, readFileSync(file, 'utf8'));

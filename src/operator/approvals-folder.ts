@@ -1,6 +1,6 @@
-import { constants, fstatSync, lstatSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathExists, withOpenFile, writeAtomically, writeNewFile } from '../base/files.ts';
+import { makeFolders, pathExists, withOpenFile, writeAtomically, writeNewFile } from '../base/files.ts';
 import { isLeaseHolderGone } from '../base/process-holder.ts';
 import { valueOr } from '../base/value-or.ts';
 import { type PendingRequest, parsePendingRequest, REQUEST_LIFETIME_MS } from './pending-request.ts';
@@ -39,7 +39,7 @@ export interface ApprovalsFolder {
 export function approvalsFolder(stateDir: string): ApprovalsFolder {
   const folder = (name: string): string => {
     const path = join(stateDir, 'approvals', name);
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolders(path, 0o700);
     return path;
   };
   const [pendingFolder, answersFolder, usedFolder] = [folder('pending'), folder('answers'), folder('used')];

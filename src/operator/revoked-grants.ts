@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathExists, readTextOrEmpty } from '../base/files.ts';
+import { makeFolders, pathExists, readTextOrEmpty } from '../base/files.ts';
 import { fieldsOf, parseJson } from '../base/json.ts';
 
 /** The file that revokes a grant by its existence, whatever it contains: damage to it cannot restore the grant. */
@@ -10,7 +10,7 @@ const fileOf = (stateDir: string, grant: string): string =>
 
 /** Revokes a grant at once, in every process. The session records it with its next call. */
 export function revokeGrant(stateDir: string, grant: string, by: string): void {
-  mkdirSync(join(stateDir, 'approvals', 'revoked'), { recursive: true, mode: 0o700 });
+  makeFolders(join(stateDir, 'approvals', 'revoked'), 0o700);
   if (whoRevokedGrant(stateDir, grant) === null)
     writeFileSync(fileOf(stateDir, grant), `${JSON.stringify({ grant, by })}\n`, { mode: 0o600 });
 }

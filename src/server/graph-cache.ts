@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
-import { readTextOrEmpty, writeAtomically } from '../base/files.ts';
+import { makeFolders, readTextOrEmpty, writeAtomically } from '../base/files.ts';
 import { fieldsOf, parseJson } from '../base/json.ts';
 import type { SpecSet } from '../spec/types.ts';
 import { layOutViewGraph } from '../view/view-graph.ts';
@@ -23,7 +22,7 @@ export function openGraphCache(folder: string): (specs: SpecSet) => Promise<View
     if (Array.isArray(known['nodes']) && Array.isArray(known['edges'])) return known as unknown as ViewGraph;
     const graph = await layOutViewGraph(specs);
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makeFolders(folder, 0o700);
       writeAtomically(file, JSON.stringify(graph));
     } catch {
       // The disk is full or read-only, so the next server lays out the graph again.

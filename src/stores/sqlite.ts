@@ -95,6 +95,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     hasEphemeral: entries.hasEphemeral,
   };
   const writer = new GroupCommit(db, busyMs, {
+    file,
     onBegin: () => cache.refresh(),
     onRollback: () => cache.clear(),
     onCommit: (writes) => {

@@ -1,6 +1,7 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
+import { makeFolders } from '../base/files.ts';
 import { OBJECT_CLASSES, RECEPTACLE_CLASSES } from './alfred-classes.ts';
 import { type House, TASK_TYPES } from './house.ts';
 import { oraclePlan } from './oracle.ts';
@@ -119,7 +120,7 @@ export function gameFiles(house: House): { readonly [name: string]: string } {
 
 /** Writes the files of a house into a new folder. Returns the path of its `game.tw-pddl`. */
 export async function exportHouse(house: House, folder: string): Promise<string> {
-  await mkdir(folder, { recursive: true });
+  makeFolders(folder);
   for (const [name, text] of Object.entries(gameFiles(house))) await writeFile(join(folder, basename(name)), text);
   return join(folder, 'game.tw-pddl');
 }

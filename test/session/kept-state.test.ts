@@ -1,9 +1,10 @@
 import { createHash, createHmac } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import type { EvidenceStore, StoredFold } from '../../src/ports/evidence-store.ts';
 import { readStoredState } from '../../src/session/state/stored-state.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
@@ -131,6 +132,15 @@ describe('a reopened session', () => {
     await store.erase({ sessionId: id });
     await expect(on.reopen()).rejects.toThrow();
   });
+});
+
+it('a key that a full disk or a power cut shortened is replaced', async () => {
+  writeFileSync(keyFile, 'short');
+  const store = sqliteStore(join(folder, 'again.db'), { keyFile });
+  const lease = await store.acquire('s-1', 'w-1', 1000);
+  await store.release(lease, { head: EMPTY_CHAIN, text: '{}' });
+  expect(await store.keptFold?.('s-1')).toMatchObject({ text: '{}' });
+  await store.close();
 });
 
 it('a resumed session takes agent, root, sandbox and pin from the first entry, even if a kept state with the right key differs', async () => {

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import manifest from '../../../package.json' with { type: 'json' };
 import { makePlugin } from '../../adapters/claude-code/plugin/plugin-files.ts';
+import { makeFolders } from '../../base/files.ts';
 import { userStateFolder } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
@@ -46,7 +47,7 @@ function writeFolder(folder: string, files: PluginFiles): void {
   const temporary = `${folder}.${process.pid}`;
   rmSync(temporary, { recursive: true, force: true });
   for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(temporary, path)), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(join(temporary, path)), 0o700);
     writeFileSync(join(temporary, path), text, { mode: 0o600 });
   }
   rmSync(folder, { recursive: true, force: true });

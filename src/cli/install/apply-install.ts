@@ -1,6 +1,6 @@
-import { lstatSync, mkdirSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { lstatSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { writeAtomically } from '../../base/files.ts';
+import { makeFolders, writeAtomically } from '../../base/files.ts';
 import { readRegularFile } from '../../base/read-file.ts';
 import { MAX_SETTINGS_BYTES } from '../../spec/policy/limits.ts';
 import { CliError } from '../io.ts';
@@ -59,7 +59,7 @@ function write(path: string, text: string | null, keep: string): void {
 }
 
 function replaceFile(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolders(dirname(path));
   // A settings file may be a link to the user's file elsewhere; then that file is written.
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
   if (isLink) return writeFileSync(path, text);

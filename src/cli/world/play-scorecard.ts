@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import {
@@ -7,6 +7,7 @@ import {
   INHABITATION_DEMANDS,
 } from '../../audit/inhabitation/inhabitation-demands.ts';
 import { judgeInhabitation } from '../../audit/inhabitation/judge-inhabitation.ts';
+import { makeFolders } from '../../base/files.ts';
 import { excerpt } from '../../base/text.ts';
 import type { Transcript } from '../../evidence/transcript.ts';
 import { formatHeading, type Io, print, printJson } from '../io.ts';
@@ -50,7 +51,7 @@ export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): P
   const folder = save === undefined ? null : resolve(io.cwd, save);
   const keep = (name: string, { items }: Transcript): void => {
     if (folder === null) return;
-    mkdirSync(folder, { recursive: true });
+    makeFolders(folder);
     const lines = items.map((item) => `${JSON.stringify(item)}\n`);
     writeFileSync(join(folder, `${name.replaceAll(/\W+/g, '-')}.jsonl`), lines.join(''));
   };

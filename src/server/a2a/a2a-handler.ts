@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
 import type { AgencyNode } from '../../agency/agency-node.ts';
+import { makeFolders } from '../../base/files.ts';
 import { fieldsOf, isObject } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { openEvidence } from '../../open-evidence.ts';
@@ -36,7 +36,7 @@ export async function openA2aHandler({ env, agency, folder, version }: A2aOption
   const sdk = await loadA2aSdk();
   const working: RunKeyByTask = new Map();
   const executor = new RunExecutor(agency, working, sdk);
-  mkdirSync(folder, { recursive: true });
+  makeFolders(folder);
   const evidence = openEvidence(folder, env, 'create');
   const tasks = new RunTaskStore(evidence, agency, working, sdk);
   const own = makeAgentCard({ peripherals: {}, agents: {} }, { node: agency.id, version, base: '', agent: null });

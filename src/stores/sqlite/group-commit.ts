@@ -13,6 +13,8 @@ interface Job {
 }
 
 interface CommitHooks {
+  /** The name of the database in errors. */
+  readonly file?: string;
   readonly onBegin?: () => void;
   /** Called after a transaction, or one job, was rolled back. */
   readonly onRollback?: () => void;
@@ -63,7 +65,14 @@ export class GroupCommit {
   constructor(db: Database, busyMs: number, hooks: CommitHooks = {}) {
     this.#db = db;
     this.#busyMs = busyMs;
-    this.#hooks = { onBegin: () => {}, onRollback: () => {}, onCommit: () => {}, schedule: setImmediate, ...hooks };
+    this.#hooks = {
+      file: 'the store',
+      onBegin: () => {},
+      onRollback: () => {},
+      onCommit: () => {},
+      schedule: setImmediate,
+      ...hooks,
+    };
     this.#sql = prepareAtFirstUse(db, SQL);
   }
 
@@ -205,10 +214,11 @@ export class GroupCommit {
   /** Rejects jobs. After a busy timeout, later jobs still run; any other failure ends the writer. */
   #fail(jobs: readonly Job[], error: unknown): void {
     const { message } = error as Error;
+    const { file } = this.#hooks;
     const waiting = [...jobs, ...this.#queue.splice(0)];
     this.#separate = 0;
-    const busy = `another process kept the store locked (${message}); nothing was written, try again`;
-    const broken = `cannot write: ${message}. Nothing of this batch was acknowledged and no more is accepted: free space or repair the disk, then open the store again`;
+    const busy = `another process kept ${file} locked (${message}); nothing was written, try again`;
+    const broken = `cannot write ${file}: ${message}. Nothing of this batch was acknowledged and no more is accepted: free space or repair the disk, then open the store again`;
     const failure = sqliteError('store-failed', isLockError(error) ? busy : broken, error);
     if (!isLockError(error)) this.#failure = failure;
     for (const { reject } of waiting) reject(failure);

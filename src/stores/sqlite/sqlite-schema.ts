@@ -4,7 +4,6 @@ import {
   constants,
   copyFileSync,
   existsSync,
-  mkdirSync,
   mkdtempSync,
   openSync,
   rmSync,
@@ -12,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { makeFolders } from '../../base/files.ts';
 import {
   type Database,
   isCannotOpenError,
@@ -206,7 +206,7 @@ function makePrivate(file: string): void {
   // A link in its place could lead to a device, whose mode must stay.
   if (existing && !existing.isFile()) throw new Error('it is not a regular file; move it away');
   if (existing) return (existing.mode & 0o077) === 0 ? undefined : chmodSync(file, 0o600);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolders(dirname(file), 0o700);
   try {
     // Not for an existing file: closing its descriptor would release this process's locks on the database.
     closeSync(openSync(file, 'wx', 0o600));

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolders, writeNewFile } from '../../base/files.ts';
 import { userStateFolder } from '../../base/user-folders.ts';
 import { valueOr } from '../../base/value-or.ts';
 import type { StoredFold } from '../../ports/evidence-store.ts';
@@ -14,18 +15,19 @@ const KEY_BYTES = 32;
  */
 export const keyFileOfUser = (): string => join(userStateFolder(process.env), 'kept-states.key');
 
-/** Reads the key in a file; makes a missing key if `create`, otherwise returns null for it. */
+/** Reads the key in a file. If `create`, makes a key that is missing or was cut off; otherwise returns null for it. */
 function keyIn(file: string, create: boolean): Buffer | null {
-  if (create) {
-    try {
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-      writeFileSync(file, randomBytes(KEY_BYTES), { mode: 0o600, flag: 'wx' });
-    } catch {
-      // The key exists, or the folder cannot be written.
-    }
-  }
   const key = valueOr(() => readFileSync(file), null);
-  return key?.length === KEY_BYTES ? key : null;
+  if (key?.length === KEY_BYTES) return key;
+  if (!create) return null;
+  try {
+    makeFolders(dirname(file), 0o700);
+    if (key !== null) rmSync(file);
+    writeNewFile(file, randomBytes(KEY_BYTES));
+  } catch {
+    return null; // The folder cannot be written.
+  }
+  return keyIn(file, false);
 }
 
 /** Signs folds and leases. Without a key, folds are neither stored nor read, and leases are not signed. */

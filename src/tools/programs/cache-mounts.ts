@@ -1,5 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolders } from '../../base/files.ts';
 import { xdgFolder } from '../../base/user-folders.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
@@ -68,7 +69,7 @@ function sessionFolder(root: string, sessionId: string): string {
 /** Makes a folder for the user that runs the command. If hopgate runs as root, that user is the repository's owner. */
 function makeCacheFolder(folder: string, root: string): string {
   if (existsSync(folder)) return folder;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder, 0o700);
   const { uid } = statSync(root);
   if (process.getuid?.() === 0 && uid !== 0) chmodSync(folder, 0o777);
   return folder;

@@ -1,6 +1,5 @@
-import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readTextOrEmpty, writeAtomically } from '../../base/files.ts';
+import { makeFolders, readTextOrEmpty, writeAtomically } from '../../base/files.ts';
 import { fieldsOf, parseJson } from '../../base/json.ts';
 import { sha256Hex } from '../content-effect.ts';
 
@@ -36,7 +35,7 @@ export function compareTestCount(
     sessions: [...others.slice(1 - MAX_SESSIONS), [session, Math.max(before ?? 0, total)]],
   };
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(file), 0o700);
     writeAtomically(file, JSON.stringify(next));
   } catch {
     // Without a writable state folder, nothing is stored.

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
-import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, closeSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolders } from '../../../base/files.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { TranscriptSink } from '../../../ports/transcript-sink.ts';
 import type { RecordedTranscriptItem } from './transcript-items.ts';
@@ -55,7 +56,7 @@ function append(
   added: readonly RecordedTranscriptItem[],
   clock: Clock,
 ): End {
-  if (lastEnd.bytes === 0) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  if (lastEnd.bytes === 0) makeFolders(dirname(file), 0o700);
   const unlock = lock(`${file}.lock`);
   try {
     const fd = openSync(file, 'a+', 0o600);

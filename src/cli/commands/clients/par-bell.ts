@@ -1,10 +1,10 @@
 import { hash, randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { ReviewContributions } from '../../../agency/par/review-document.ts';
 import { runReviewParticipants } from '../../../agency/par/run-participants.ts';
 import { serveReviewDocument } from '../../../agency/par/serve-document.ts';
+import { makeFolders } from '../../../base/files.ts';
 import { escapeInvisible, plural } from '../../../base/text.ts';
 import { userStateFolder } from '../../../base/user-folders.ts';
 import type { EntryDraft } from '../../../evidence/entry.ts';
@@ -66,7 +66,7 @@ async function ring(io: Io, options: Options): Promise<void> {
     );
   ensureStateDir(root, io.env);
   const tokens = new Tokens(io.env);
-  mkdirSync(userStateFolder(io.env), { recursive: true, mode: 0o700 });
+  makeFolders(userStateFolder(io.env), 0o700);
   const document = await serveReviewDocument({
     host: listen?.host ?? '127.0.0.1',
     port: listen?.port ?? null,
@@ -127,7 +127,7 @@ async function keepReview(
   };
   const draft: EntryDraft = { ...readActivityEvent(event, { id, sessionId: par }), body: review };
   return withCreatedEvidence(root, io.env, async (store) => {
-    if ((await store.get(id)) === null) await appendDrafts(store, par, [draft], { holder: `par-bell-${process.pid}` });
+    if ((await store.get(id)) === null) await appendDrafts(store, par, [draft], { holder: 'par-bell' });
     return id;
   });
 }

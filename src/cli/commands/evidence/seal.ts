@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { makeFolders } from '../../../base/files.ts';
 import { plural } from '../../../base/text.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import { verifyChain } from '../../../evidence/chain.ts';
@@ -73,7 +74,7 @@ async function* growTree(tree: MerkleFrontier, entries: AsyncIterable<StoredEntr
 /** The repository's own key, outside of the root (0600). Whoever can read the state folder can sign with it. */
 function ownKey(io: Io, root: string): string {
   const folder = join(ensureStateDir(root, io.env), 'keys');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder, 0o700);
   const file = join(folder, 'seal.pem');
   const existing = valueOr(() => readFileSync(file, 'utf8'), null, ['ENOENT']);
   if (existing !== null) return existing;

@@ -17,6 +17,8 @@ export interface Io {
   readonly cwd: string;
   readonly color: boolean;
   json: boolean;
+  /** True after a line of JSON was printed; an error then takes one line, too. */
+  printsJsonLines?: boolean;
   /** 0 ok, 1 refused or violated, 2 usage. Set by a command that refuses; others throw a {@link CliError}. */
   exitCode: 0 | 1 | 2;
 }
@@ -67,7 +69,7 @@ export function readNamedFile({ cwd }: Io, file: string): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(resolve(cwd, file)));
   } catch (cause) {
     const message = explainSystemError(cause)?.message ?? `cannot read ${file} as UTF-8 text`;
-    throw usageError(message, 'Name an existing file.', 'unreadable', cause);
+    throw usageError(message, 'Name an existing text file.', 'unreadable', cause);
   }
 }
 
@@ -97,6 +99,7 @@ export function printResult(io: Io, value: unknown, text: string): void {
 }
 
 export function printJsonLine(io: Io, value: unknown): void {
+  io.printsJsonLines = true;
   print(io, escapeInvisibleInJson(JSON.stringify(value)));
 }
 

@@ -2,7 +2,7 @@ import { explainSystemError } from '../base/system-error.ts';
 import { errorText, escapeInvisibleInLines } from '../base/text.ts';
 import { operatorRemedy, ProjectError } from '../project/project-error.ts';
 import { formatSpecProblems, SpecError } from '../spec/check/spec-problem.ts';
-import { CliError, type Io, paint, printJson } from './io.ts';
+import { CliError, type Io, paint, printJson, printJsonLine } from './io.ts';
 
 /**
  * Prints the error and its remedy, and sets the exit code: 2 for usage, else 1. With `--json` the error is a document
@@ -16,7 +16,7 @@ export function reportError(io: Io, error: unknown): void {
     const short = JSON.stringify({ code, message, remedy, ...issues }, (_, value) =>
       typeof value === 'string' ? shortenLines(value) : value,
     );
-    printJson(io, { error: JSON.parse(short) });
+    (io.printsJsonLines ? printJsonLine : printJson)(io, { error: JSON.parse(short) });
   } else {
     const text = `${paint(io, 'red', 'hopgate:')} ${escapeInvisibleInLines(shortenLines(message))}\n`;
     io.stderr.write(remedy === '' ? text : `${text}  ${escapeInvisibleInLines(shortenLines(remedy))}\n`);

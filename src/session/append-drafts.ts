@@ -1,3 +1,4 @@
+import { nameLeaseHolder } from '../base/process-holder.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 
 /**
@@ -10,7 +11,7 @@ export async function appendDrafts(
   drafts: Parameters<EvidenceStore['append']>[2],
   { holder, ms = 10_000 }: { readonly holder: string; readonly ms?: number },
 ): Promise<void> {
-  const lease = await store.acquire(sessionId, holder, ms);
+  const lease = await store.acquire(sessionId, nameLeaseHolder(holder), ms);
   try {
     await store.append(lease, await store.head(sessionId), drafts);
   } finally {

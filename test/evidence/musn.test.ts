@@ -113,6 +113,11 @@ describe('other programs’ entry forms', () => {
       /^\[0\]: belongs to session s-9; import it as/,
     ],
     ['no entry', '[{"a":1}]', /^\[0\]: is neither/],
+    [
+      'half of a character',
+      '{"event/type":"x","at":"2026-01-29T12:00:00Z","metadata":"\\ud800"}',
+      /^\[0\]\.body\.activity.*: has an unpaired surrogate/,
+    ],
     ['no map', '[1]', /^\[0\]: must be an entry/],
     ['broken EDN', '{:evidence/type :correction', /^line 1, column 1: .*never closed/],
     ['nothing', '  ', /nothing to read/],

@@ -118,6 +118,11 @@ describe('parseEdn', () => {
     expect(parseEdn(text)).toEqual({ ok: false, problems: [{ line, column, message }] });
   });
 
+  it('says where a string is too long for its patterns', () => {
+    const problem = { line: 2, column: 1, message: 'this is too long for EDN; write it as JSON' };
+    expect(parseEdn(`[\n"${'x'.repeat(8 << 20)}"]`)).toEqual({ ok: false, problems: [problem] });
+  });
+
   it('omits comments and discarded forms', () => {
     const read = parseEdn('{:a #_ #_ [1 2] :gone 3 ; :a 4\n #_:b :c, "#_ ; {"}');
     expect(read.ok && toEdnData(read.node)).toEqual({

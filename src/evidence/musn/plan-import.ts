@@ -1,4 +1,5 @@
 import canonicalize from 'canonicalize';
+import { valueOr } from '../../base/value-or.ts';
 import type { Fields } from '../../spec/types.ts';
 import { sha256 } from '../chain.ts';
 import type { EntryDraft } from '../entry.ts';
@@ -67,7 +68,8 @@ function readOne(
 
 /** Derives an id from an event's content and the number of equal events before it in the log. */
 function idOf(form: Fields, seen: Map<string, number>): string {
-  const text = canonicalize(form) ?? '';
+  // A lone surrogate, which has no canonical form, is reported as a problem of the entry.
+  const text = valueOr(() => canonicalize(form), '') ?? '';
   const nth = seen.get(text) ?? 0;
   seen.set(text, nth + 1);
   return `e-${sha256(`${text}#${nth}`).slice(0, 32)}`;

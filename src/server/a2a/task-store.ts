@@ -3,7 +3,6 @@ import type { ListTasksRequest, ListTasksResponse, Task } from '@a2a-js/sdk';
 import type { ServerCallContext, TaskStore } from '@a2a-js/sdk/server';
 import type { AgencyNode } from '../../agency/agency-node.ts';
 import { type Fields, fieldsOf, type Json, textOf } from '../../base/json.ts';
-import { nameLeaseHolder } from '../../base/process-holder.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { appendDrafts } from '../../session/append-drafts.ts';
 import type { A2aSdk } from './load-a2a-sdk.ts';
@@ -26,7 +25,6 @@ export class RunTaskStore implements TaskStore {
   readonly #sdk: A2aSdk;
   readonly #agency: AgencyNode;
   readonly #working: RunKeyByTask;
-  readonly #holder = nameLeaseHolder('a2a');
   #ready: Promise<void> | null = null;
   #writing: Promise<unknown> = Promise.resolve();
   #isClosed = false;
@@ -76,7 +74,7 @@ export class RunTaskStore implements TaskStore {
     if (changed.length === 0) return;
     const body = { 'event/type': 'a2a/task', owner, task: Object.fromEntries(changed) };
     const draft = { type: 'coordination', claim: 'step', author: 'a2a', body, sessionId: id, tags: [TAG] } as const;
-    await appendDrafts(this.#evidence, id, [draft], { holder: this.#holder });
+    await appendDrafts(this.#evidence, id, [draft], { holder: 'a2a' });
     if (this.#isOpen(task)) this.#recorded.set(id, now);
     else this.#recorded.delete(id);
   }

@@ -57,7 +57,7 @@ const append = defineRoute('POST /v1/sessions/{session}/activity', {
     if (wrong)
       throw new ApiError('invalid-request', `${wrong.path}: ${wrong.message}`, 'Correct it.', `body.${wrong.path}`);
     if (own) await store.appendEphemeral(session, [draft]);
-    else await appendDrafts(store, session, [draft], { holder: `http-${process.pid}-${draft.id}` });
+    else await appendDrafts(store, session, [draft], { holder: `http-${draft.id}` });
     return { id: draft.id, at: draft.at, ephemeral: own };
   },
 });

@@ -1,3 +1,4 @@
+import { valueOr } from '../../base/value-or.ts';
 import type { EdnProblem } from './edn-node.ts';
 
 export interface EdnToken {
@@ -30,9 +31,11 @@ export function tokenizeEdn(text: string): { tokens: EdnToken[]; problem: EdnPro
   let lineStart = 0;
   while (offset < text.length) {
     const position = { line, column: offset - lineStart + 1 };
-    const found = matchAt(text, offset);
-    if (found === null) {
-      const message = text[offset] === '"' ? 'a string has no closing "' : `stray ${JSON.stringify(text[offset])}`;
+    // A regular expression that runs out of stack throws.
+    const found = valueOr(() => matchAt(text, offset), undefined);
+    if (!found) {
+      const stray = text[offset] === '"' ? 'a string has no closing "' : `stray ${JSON.stringify(text[offset])}`;
+      const message = found === null ? stray : 'this is too long for EDN; write it as JSON';
       return { tokens, problem: { ...position, message } };
     }
     if (found.kind !== 'blank') tokens.push({ kind: found.kind, text: found.text, offset, ...position });

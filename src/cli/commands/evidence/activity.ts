@@ -114,7 +114,8 @@ async function append(
     );
   }
   if ((await store.get(drafts[0]!.id)) !== null) return 0;
-  await appendDrafts(store, sessionId, drafts, { holder: `import-${process.pid}`, ms: 60_000 });
+  const before = await store.head(sessionId);
+  await appendDrafts(store, sessionId, drafts, { holder: 'import', ms: 60_000 });
   await store.appendEphemeral(sessionId, ephemeral);
-  return drafts.length - 1 + ephemeral.length;
+  return (await store.head(sessionId)).seq - before.seq - 1 + ephemeral.length;
 }

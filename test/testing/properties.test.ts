@@ -560,6 +560,9 @@ const sameParts = (reason: string, all: readonly string[]): boolean =>
     .toSorted()
     .join('\n') === all.toSorted().join('\n');
 
+/** `HOPGATE_GRAPHS=10000` tries as many random hop graphs, which takes minutes. */
+const GRAPHS = Number(process.env['HOPGATE_GRAPHS'] ?? depth(300, 3000));
+
 it('the proofs, notes and reasons agree with a search over every agent, mode, condition and limit', () => {
   const count = { lost: 0, dead: 0, several: 0, modes: 0, operator: 0 };
   fc.assert(
@@ -617,9 +620,9 @@ it('the proofs, notes and reasons agree with a search over every agent, mode, co
       count.modes += warned('lost-mode').length;
       count.operator += only.length;
     }),
-    { numRuns: depth(300, 10_000) },
+    { numRuns: GRAPHS },
   );
   const { several, ...often } = count;
   expect(Math.min(...Object.values(often)), JSON.stringify(count)).toBeGreaterThan(20);
-  expect(several).toBeGreaterThan(depth(-1, 20));
-}, 600_000);
+  expect(several).toBeGreaterThan(GRAPHS < 1000 ? -1 : GRAPHS / 500);
+});

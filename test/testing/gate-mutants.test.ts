@@ -358,8 +358,20 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ],
   ['an entry binds sub-agents', 'decide-delegate.ts', 'unmetRequirements(entry, facts)', '[]'],
   ['gates bind sub-agents', 'decide-delegate.ts', 'unmetRequirements(gates, facts)', '[]'],
-  ['tools of the agency are lent', 'decide-delegate.ts', "(tools && delegate.within !== 'own')", 'false'],
-  ['a HEAD makes a repository', 'scope/masks.ts', 'if (written.at(-1) === GIT_HEAD_FILE) return true;', ''],
+  [
+    'tools of the agency are lent',
+    'decide-delegate.ts',
+    "(tools && delegate.within !== 'own')",
+    'false',
+    'study run.guests',
+  ],
+  [
+    'a HEAD makes a repository',
+    'scope/masks.ts',
+    'if (written.at(-1) === GIT_HEAD_FILE) return true;',
+    '',
+    'in edit: everything',
+  ],
 ];
 
 /**

@@ -71,11 +71,19 @@ it.each([
 });
 
 it('runAndVerify keeps what an observing tool did before its backend refused', async () => {
-  const outcome = { status: 'refused', code: 'out-of-scope', message: 'it redirects to x.org', remedy: 'Stay.' } as const;
+  const outcome = {
+    status: 'refused',
+    code: 'out-of-scope',
+    message: 'it redirects to x.org',
+    remedy: 'Stay.',
+  } as const;
   const redirected = { outcome, effects: [{ path: 'docs.example.com', op: 'connect' }] } as const;
   const fetching = [{ tool: 'web-fetch', args: { url: 'https://docs.example.com/' } }];
   const { explore } = SPECS.peripherals;
-  const specs = { ...SPECS, peripherals: { ...SPECS.peripherals, explore: { ...explore!, limits: { steps: 1, minutes: null } } } };
+  const specs = {
+    ...SPECS,
+    peripherals: { ...SPECS.peripherals, explore: { ...explore!, limits: { steps: 1, minutes: null } } },
+  };
   const run = await runAndVerify(specs, 'explore', fetching, {
     ...parts(),
     backends: [scriptedBackend({ 'web-fetch': redirected })],

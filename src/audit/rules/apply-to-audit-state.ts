@@ -167,7 +167,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   const effects = body.effects === 'unobserved' ? [] : body.effects;
   const changes = effects.filter(isFileChange);
   if (body.event === 'outcome') state.pending = null;
-  // A refused call of an observing tool is no step; it is recorded only for its effects.
+  // A refused call of an observing tool does not count; it is recorded only for its effects.
   const steps = body.event === 'step' && outcome.status === 'refused' ? 0 : 1;
   state.steps += steps;
   if (outcome.status === 'ok') state.successes += 1;

@@ -209,7 +209,7 @@ export function grantViewOf({ id, by, action, bound, limits, grantedAt }: GrantB
 function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | OutcomeBody): void {
   const { visit } = draft;
   draft.pending = null;
-  // A refused call of an observing tool is no step; it is recorded only for its effects.
+  // A refused call of an observing tool does not count; it is recorded only for its effects.
   const steps = body.event === 'step' && body.outcome.status === 'refused' ? 0 : 1;
   draft.steps += steps;
   if (body.outcome.status === 'ok') draft.successes += 1;

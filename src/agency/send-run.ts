@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { requestProblem } from '../base/http.ts';
 import { fieldsOf, isObject, parseJson } from '../base/json.ts';
 import { readAgentResponseText } from './drivers/http-driver.ts';
 import { RUN_HTTP_STATUS, RunFailure, type RunReply } from './run-reply.ts';
@@ -47,15 +48,19 @@ export function sendRunsOverHttp(url: string, token: string | null): SendRun {
           throw runCancelledFailure();
         }
         if (signal.aborted) throw agentUnreachableFailure('the wait ended');
-        if (failures >= MAX_FAILURES) throw agentUnreachableFailure('its node does not answer');
+        if (failures >= MAX_FAILURES)
+          throw agentUnreachableFailure(
+            `its node ${url} does not answer: ${requestProblem(error)}`,
+            'Start "hopgate serve" on that node, or correct the url in agents.yaml; then repeat the run with the same key.',
+          );
         await sleep(Math.min(1_000, 20 * 2 ** failures), undefined, { signal }).catch(() => {});
       }
     }
   };
 }
 
-export const agentUnreachableFailure = (reason: string): RunFailure =>
-  new RunFailure('agent-unreachable', `the agent cannot be reached: ${reason}`, 'Repeat the run with the same key.');
+export const agentUnreachableFailure = (reason: string, remedy = 'Repeat the run with the same key.'): RunFailure =>
+  new RunFailure('agent-unreachable', `the agent cannot be reached: ${reason}`, remedy);
 
 /** Maximum number of requests to cancel a run on its node, and the time limit of each, in milliseconds. */
 const [CANCEL_TRIES, CANCEL_MS] = [5, 2_000];

@@ -71,6 +71,11 @@ function describe(error: unknown): Description {
   if (system !== null) return { code: (error as NodeJS.ErrnoException).code!, ...system, exitCode: 1 };
   const coded = error instanceof Error && 'code' in error && typeof error.code === 'string';
   return coded
-    ? { code: error.code as string, message, remedy: REMEDIES[error.code as string] ?? '', exitCode: 1 }
+    ? {
+        code: error.code as string,
+        message,
+        remedy: REMEDIES[error.code as string] ?? '',
+        exitCode: error.code === 'invalid-query' ? 2 : 1,
+      }
     : { code: 'unexpected', message, remedy: 'Set HOPGATE_DEBUG=1 to print the stack.', exitCode: 1 };
 }

@@ -41,6 +41,18 @@ export const numberParser =
     throw new InvalidArgumentError(`It must be a number from 0 to ${most}.`);
   };
 
+/** Parses the id of an agent. @throws InvalidArgumentError */
+export function parseAgentOption(text: string): string {
+  if (/^[^\p{Cc}\p{Cs}]+$/u.test(text)) return text;
+  throw new InvalidArgumentError('It must be a name without control characters.');
+}
+
+/** Parses the name of a person. @throws InvalidArgumentError */
+export function parseNameOption(text: string): string {
+  if (/^[\p{L}\p{N}][\p{L}\p{N} ._@+-]{0,99}$/u.test(text)) return text;
+  throw new InvalidArgumentError('It must be a name: letters, digits, space and . _ @ + -, at most 100.');
+}
+
 /** Parses `host:port` or `[IPv6]:port`. @throws InvalidArgumentError */
 export function parseHostAndPortOption(text: string): { readonly host: string; readonly port: number } {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([\w.-]+)):(\d{1,5})$/.exec(text) ?? [];

@@ -64,7 +64,7 @@ describe('hopgate activity', () => {
     });
     await withSession(here);
     expect(await here.run('activity', 's-1', '--after', 'x')).toMatchObject({
-      code: 1,
+      code: 2,
       err: expect.stringMatching(/after: is not a cursor.*\n.*leave out --after/),
     });
     expect(await here.run('activity', 's-2')).toMatchObject({

@@ -29,6 +29,18 @@ describe('hopgate agency', () => {
     expect([unknown.code, JSON.parse(unknown.out).error.code]).toEqual([1, 'unknown-inputs']);
   });
 
+  it('names the address of an agent that is down, and the remedy', async () => {
+    const agency = agencyWith(
+      'x: { location: local, driver: http, url: "http://127.0.0.1:1/", honours: [fs, shell, http] }',
+      TALK,
+    );
+    const { code, err } = await machine().run('agency', 'run', 'x', 'talk', '--agency', agency, '--input', 'what=1');
+    expect(code).toBe(1);
+    expect(err).toMatch(
+      /http:\/\/127\.0\.0\.1:1\/ cannot be reached: (?!fetch failed).+\n.*Start it, or correct "url"/,
+    );
+  });
+
   it('runs several agents, and says which failed', async () => {
     const args = Object.entries(INPUTS).flatMap(([name, value]) => ['--input', `${name}=${value}`]);
     const agency = agencyWith(SCRIPTED);

@@ -44,6 +44,17 @@ describe('the command line', () => {
     [['mcp', '--peripheral', 'explor'], 'Did you mean explore?'],
     [['graph', '--format', 'gif'], "argument 'gif' is invalid. Allowed choices are mermaid, dot, json, svg, stately."],
     [['check', '--root', '/nowhere/at/all'], 'there is no folder /nowhere/at/all'],
+    [['bell', 'a', 'hi', '--act', 'order'], 'Allowed choices are query, answer,'],
+    [['inbox', '--as', 'A B'], '"A B" is not a person\'s name'],
+    [['shell', '--agent', ''], 'It must be a name without control characters.'],
+    [['grants', '--by', ''], 'It must be a name: letters,'],
+    [['send', '--payload', '5'], '--payload is neither a text nor an object'],
+    [['claude', '--claude', '/bin/true', '--peripheral', 'explor'], 'Did you mean explore?'],
+    [['agency', 'connect', 'desk', '--token-file', 'x'], 'It must be an address, such as http://10.0.0.1:4781.'],
+    [
+      ['agency', 'run', 'a', 'b', '--prompt', 'x', '--route', 'desk'],
+      'no remote agent of the registry has the url desk',
+    ],
   ])('answers %j with exit code 2', async (argv, message) => {
     const { code, out, err } = await machine().run(...argv);
     expect({ code, out }).toEqual({ code: 2, out: '' });

@@ -1,4 +1,4 @@
-import { readResponseText } from '../../base/http.ts';
+import { readResponseText, requestProblem } from '../../base/http.ts';
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
 import { AGENCY_SWITCHES, type AgencySwitch, type AgencySwitches } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
@@ -36,7 +36,10 @@ export function httpDriver({ url, token, honours }: HttpAgent): AgentDriver {
         });
         text = await readAgentResponseText(answer);
       } catch (error) {
-        throw new AgentFailed(`the agent cannot be reached: ${(error as Error).message}`, { cause: error });
+        throw new AgentFailed(`the agent at ${url} cannot be reached: ${requestProblem(error)}`, {
+          remedy: 'Start it, or correct "url" of the agent in agents.yaml.',
+          cause: error,
+        });
       }
       if (!answer.ok) throw new AgentFailed(`the agent answered with HTTP status ${answer.status}`);
       const response = textOf(fieldsOf(parseJson(text))['response']);

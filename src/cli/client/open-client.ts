@@ -5,6 +5,7 @@ import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { findInstructionProblem, type InstructionReader } from '../../tools/instruction-imports.ts';
 import { checkApproveOption } from '../approve/approve-option.ts';
 import { findSessionIn } from '../choose-sessions.ts';
+import { checkPeripheralOption } from '../choose-specs.ts';
 import { CliError, type Io, printRemark, usageError } from '../io.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
 import type { ClientCommand } from './client-command.ts';
@@ -23,6 +24,7 @@ export async function openClientSession(
 ): Promise<{ readonly sessionId: string; readonly specs: SpecSet; readonly config: ProjectConfig }> {
   const project = await openProject(root, io.env);
   printConfigWarnings(io, project);
+  if (command.peripheral !== null) checkPeripheralOption(command.peripheral, project.specs);
   const problem = findInstructionProblem({ root, config: project.config }, agent);
   if (problem) throw new CliError('instructions-show', problem.message, problem.remedy);
   // Checked before a session is opened. The spec set of a continued session is known only after opening it.

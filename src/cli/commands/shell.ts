@@ -15,7 +15,7 @@ import { printConfigWarnings } from '../print-config-warnings.ts';
 import { createOperatorApprover } from '../run/operator-approver.ts';
 import { type SessionOptions, withSessionOptions } from '../run/session-options.ts';
 import type { CallWithProgress } from '../run/watch-call.ts';
-import { resolveRootOption, rootOption } from '../shared-options.ts';
+import { parseAgentOption, resolveRootOption, rootOption } from '../shared-options.ts';
 import { completeLine } from '../shell/complete-line.ts';
 import { runLine } from '../shell/run-line.ts';
 
@@ -32,7 +32,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
         'Opens a session and a prompt that shows mode and peripheral. Type a tool with its arguments, or hop, mode, start, stop, status, why, log, inbox, help; Tab completes. Without a terminal, the lines are read from stdin.',
       )
       .addOption(rootOption())
-      .option('--agent <id>', "the agent's id", 'shell')
+      .option('--agent <id>', "the agent's id", parseAgentOption, 'shell')
       .option('--session <id>', 'continue this session'),
   )
     .examples(

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
+import { requestProblem } from '../../base/http.ts';
 import { CliError, usageError } from '../io.ts';
 import type { SendToInspector } from './stately-inspector.ts';
 
@@ -15,8 +16,12 @@ export async function connectToInspector(
   if (!URL.canParse(url) || !['ws:', 'wss:'].includes(new URL(url).protocol))
     throw usageError(`"${url}" is not a WebSocket address`, 'Write it like ws://127.0.0.1:8080.', 'bad-address');
   const socket = new WebSocket(url);
-  await once(socket, 'open').catch(({ message }: Error) => {
-    throw new CliError('inspector-unreachable', `no server answers at ${url}: ${message}`, 'Start the inspector.');
+  await once(socket, 'open').catch((error: Error) => {
+    throw new CliError(
+      'inspector-unreachable',
+      `no server answers at ${url}: ${requestProblem(error)}`,
+      'Start the inspector.',
+    );
   });
   let closing = false;
   let lost = false;

@@ -5,7 +5,7 @@ import { ensureOperatorToken } from '../../operator/operator-token.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { MessageDraft, MessageStore } from '../../ports/message-store.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
-import { CliError, type Io } from '../io.ts';
+import { CliError, type Io, usageError } from '../io.ts';
 import { withEvidence } from '../open-store.ts';
 import { type RootOption, resolveRootOption } from '../shared-options.ts';
 
@@ -29,10 +29,10 @@ export async function withPersonInboxes<T>(
   use: (messages: MessageStore, store: EvidenceStore) => Promise<T>,
 ): Promise<T> {
   if (!NAME.test(options.as))
-    throw new CliError(
-      'invalid-name',
+    throw usageError(
       `"${options.as}" is not a person's name`,
       'Use lowercase letters, digits and "-".',
+      'invalid-name',
     );
   const root = resolveRootOption(io, options);
   ensureOperatorToken(ensureStateDir(root, io.env));

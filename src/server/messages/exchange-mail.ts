@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { requestProblem } from '../../base/http.ts';
 import { fieldsOf } from '../../base/json.ts';
 import { type NodeMailBody, NodeMailSchema, type UndeliveredMessage } from './mail-schema.ts';
 import { type MailPositions, NO_MAIL_POSITIONS, type NodeMailExchange } from './node-mail.ts';
@@ -74,16 +75,11 @@ async function repeatExchange(
       report(null);
     } catch (error) {
       if (signal.aborted) return;
-      report(reasonOf(error));
+      report(requestProblem(error));
       await pause(Math.min(MAX_PAUSE_MS, 50 * 2 ** failures++), signal);
     }
   }
 }
-
-const reasonOf = (error: unknown): string => {
-  const { message, cause } = error as Error;
-  return cause instanceof Error && cause.message !== '' ? cause.message : message;
-};
 
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   sleep(ms, undefined, { signal, ref: false }).catch(() => {});

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Transport } from '@modelcontextprotocol/client';
+import { requestProblem } from '../../base/http.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { MAX_MESSAGE_BYTES, ProcessTransport } from './process-transport.ts';
 import { envForServer, type FilledServerSettings } from './server-env.ts';
@@ -50,7 +51,12 @@ async function httpTransport({
   const { StreamableHTTPClientTransport, SdkHttpError } = await import('@modelcontextprotocol/client');
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },
-    fetch: async (input, init) => limitBody(await fetch(input, init)),
+    fetch: async (input, init) =>
+      limitBody(
+        await fetch(input, init).catch((error: unknown) => {
+          throw error instanceof TypeError ? new TypeError(requestProblem(error), { cause: error }) : error;
+        }),
+      ),
   });
   return {
     transport,

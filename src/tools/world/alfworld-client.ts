@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readResponseText } from '../../base/http.ts';
+import { readResponseText, requestProblem } from '../../base/http.ts';
 import { parseJson } from '../../base/json.ts';
 import { type GameChoice, type WorldEnvironment, WorldError, type WorldTurn } from '../../ports/world-environment.ts';
 
@@ -85,9 +85,7 @@ export class AlfworldClient implements WorldEnvironment {
       return [response.status, await readResponseText(MAX_BYTES, response, tooLarge)];
     } catch (error) {
       if (error instanceof WorldError) throw error;
-      const cause = (error as Error).cause ?? error;
-      const why = cause instanceof Error ? cause.message || cause.name : String(cause);
-      throw new WorldError('unreachable', `${this.name} does not answer: ${why}`, { cause: error });
+      throw new WorldError('unreachable', `${this.name} does not answer: ${requestProblem(error)}`, { cause: error });
     }
   }
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
+import { requestProblem } from '../../base/http.ts';
 import { parseJson } from '../../base/json.ts';
 import { type GameChoice, type WorldEnvironment, WorldError, type WorldTurn } from '../../ports/world-environment.ts';
 
@@ -78,7 +79,7 @@ export class OpenEnvClient implements WorldEnvironment {
     const answer = await fetch(url, { signal: AbortSignal.timeout(this.#milliseconds) })
       .then((response) => response.json())
       .catch((error: Error) => {
-        throw new WorldError('unreachable', `${url.href}: ${error.message}`, { cause: error });
+        throw new WorldError('unreachable', `${url.href}: ${requestProblem(error)}`, { cause: error });
       });
     const schema = Schema.safeParse(answer);
     const fields = schema.success ? Object.entries(schema.data.action.properties) : [];
@@ -127,8 +128,8 @@ export class OpenEnvClient implements WorldEnvironment {
     if (this.#socket?.readyState === WebSocket.OPEN) return this.#socket;
     const url = new URL('ws', this.#base);
     const socket = new WebSocket(url, { handshakeTimeout: this.#milliseconds, maxPayload: 1 << 20 });
-    await once(socket, 'open').catch(({ message }: Error) => {
-      throw new WorldError('unreachable', `${url.href}: ${message}`);
+    await once(socket, 'open').catch((error: Error) => {
+      throw new WorldError('unreachable', `${url.href}: ${requestProblem(error)}`);
     });
     socket.on('error', () => undefined);
     this.#socket = socket;

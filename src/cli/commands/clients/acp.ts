@@ -1,7 +1,7 @@
 import { approveOption } from '../../approve/approve-option.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import type { Io } from '../../io.ts';
-import { rootOption } from '../../shared-options.ts';
+import { parseAgentOption, rootOption } from '../../shared-options.ts';
 
 export function configureCommand(command: CliCommand, io: Io): void {
   command
@@ -10,7 +10,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     )
     .argument('<command...>', 'the ACP agent and its arguments, after "--"')
     .addOption(rootOption())
-    .option('--agent <id>', "the agent's id", 'acp')
+    .option('--agent <id>', "the agent's id", parseAgentOption, 'acp')
     .option('--peripheral <id>', 'the first peripheral of each session')
     .option('--specs <dir>', 'the spec set of each session')
     .addOption(approveOption())

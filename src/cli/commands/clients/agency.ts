@@ -91,7 +91,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .description(
       'Connects this machine to a node, runs the agents of this machine for it, exchanges messages with it, and keeps the connection.',
     )
-    .argument('<url>', 'the address that "hopgate serve --agency-listen" printed on that node')
+    .argument('<url>', 'the address that "hopgate serve --agency-listen" printed on that node', parseAddress)
     .requiredOption('--token-file <file>', 'the file with the token that "hopgate agency token" printed on that node')
     .option('--node <name>', 'the name of that node in addresses of messages (default: the host of the url)')
     .addOption(agencyOption())
@@ -132,7 +132,9 @@ async function runOne(io: Io, agent: string, peripheral: string, options: RunOpt
   } else if (reply.ok) print(io, formatRunReply(reply));
   else {
     const { code, message, remedy } = reply.error;
-    throw new CliError(code, message, OPTION_REMEDIES[code] ?? remedy);
+    throw new CliError(code, message, OPTION_REMEDIES[code] ?? remedy, {
+      exitCode: code === 'invalid-request' ? 2 : 1,
+    });
   }
 }
 
@@ -184,6 +186,11 @@ function check(io: Io, options: RunOptions): void {
         agent.location === 'local' ? agent.driver : agent.location === 'remote' ? agent.url : agent.node,
       ]),
     );
+}
+
+function parseAddress(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  throw new InvalidArgumentError('It must be an address, such as http://10.0.0.1:4781.');
 }
 
 async function connect(io: Io, url: string, options: ConnectOptions): Promise<void> {

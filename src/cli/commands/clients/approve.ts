@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { InvalidArgumentError } from 'commander';
 import { escapeInvisible } from '../../../base/text.ts';
 import { describeGrantLimits } from '../../../gate/approvals/grant.ts';
 import { answerIfUnanswered, answerRequest } from '../../../operator/answer-request.ts';
@@ -15,7 +14,7 @@ import { readDiffToApprove, showApprovalRequest } from '../../approve/show-reque
 import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { canAskPerson } from '../../run/operator-approver.ts';
-import { resolveRootOption, wholeNumberParser } from '../../shared-options.ts';
+import { parseNameOption, resolveRootOption, wholeNumberParser } from '../../shared-options.ts';
 
 interface Options {
   readonly root?: string;
@@ -48,7 +47,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .option('--yes', 'approve the request')
     .option('--no', 'refuse the request; the agent may ask again')
     .option('--replace', 'with --yes or --no: replace an earlier answer that the agent has not used')
-    .option('--by <name>', 'the name of the approver in the evidence', nameOf, 'operator')
+    .option('--by <name>', 'the name of the approver in the evidence', parseNameOption, 'operator')
     .option('--minutes <number>', 'minutes until an unused approval expires', minutesOf, 60)
     .option('--times <number>', 'grant so many requests, this one included', wholeNumberParser(1000, 1))
     .option('--for <minutes>', 'grant for so many minutes (default for a grant: 60)', minutesOf)
@@ -217,11 +216,6 @@ function tokenFor(io: Io, { stateDir }: PendingItem, options: Options): string {
     `${options.tokenFile} is not the operator's token of this repository`,
     `The token is in ${operatorTokenFile(stateDir)}.`,
   );
-}
-
-function nameOf(text: string): string {
-  if (/^[\p{L}\p{N}][\p{L}\p{N} ._@+-]{0,99}$/u.test(text)) return text;
-  throw new InvalidArgumentError('It must be a name: letters, digits, space and . _ @ + -, at most 100.');
 }
 
 const minutesOf = wholeNumberParser(1440, 1);

@@ -14,7 +14,7 @@ import { didYouMean } from '../../../spec/names.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, paint, print, printJson, printRemark } from '../../io.ts';
 import { useAndCloseStore } from '../../open-store.ts';
-import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { parseNameOption, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface Options extends RootOption {
@@ -33,7 +33,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .option('--all-roots', 'list the grants of all repositories')
     .option('--all', 'also list the grants that have ended')
     .option('--revoke <id>', 'revoke this grant: its id, or the last characters of it')
-    .option('--by <name>', 'the name of the person who revokes, for the evidence', 'operator')
+    .option('--by <name>', 'the name of the person who revokes, for the evidence', parseNameOption, 'operator')
     .examples('hopgate grants', 'hopgate grants --revoke 4f1c', 'hopgate grants --all --json')
     .action((options: Options) => (options.revoke === undefined ? list(io, options) : revoke(io, options)));
 }

@@ -4,7 +4,7 @@ import { waitApprovalOption } from '../../approve/wait-approval.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import type { Io } from '../../io.ts';
 import { MCP_TOKEN_VARIABLE, type McpCommand } from '../../mcp/mcp-command.ts';
-import { observeOption, rootOption, telemetryOption } from '../../shared-options.ts';
+import { observeOption, parseAgentOption, rootOption, telemetryOption } from '../../shared-options.ts';
 
 export function configureCommand(command: CliCommand, io: Io): void {
   command
@@ -18,7 +18,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
       ]),
     )
     .option('--session <id>', 'continue this session')
-    .option('--agent <id>', "the agent's id", 'mcp')
+    .option('--agent <id>', "the agent's id", parseAgentOption, 'mcp')
     .option('--peripheral <id>', 'the first peripheral of a new session (default: one with tools that admits a start)')
     .option('--specs <dir>', 'the spec set of a new session')
     .addOption(approveOption())

@@ -112,7 +112,13 @@ async function withConnection<T>(
     return await work(connection);
   } catch (error) {
     if (!(error instanceof UpstreamDownError)) throw error;
-    throw new CliError('upstream-down', error.message, 'Start it by hand with the same command to see the error.');
+    throw new CliError(
+      'upstream-down',
+      error.message,
+      'url' in server
+        ? `Start the server, or correct its url in ${CONFIG_FILE}.`
+        : 'Start it by hand with the same command to see the error.',
+    );
   } finally {
     await connection.close();
   }

@@ -1,4 +1,6 @@
+import { Option } from 'commander';
 import { sendBell } from '../../../messages/send-message.ts';
+import { SPEECH_ACTS } from '../../../messages/speech-acts.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { type Io, printResult } from '../../io.ts';
 import {
@@ -21,7 +23,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .argument('<text...>', 'the message')
     .addOption(rootOption())
     .addOption(personOption())
-    .option('--act <act>', 'query, answer, assert, challenge, agree, define, retract, suggest or request')
+    .addOption(new Option('--act <act>', 'what the message does').choices(Object.keys(SPEECH_ACTS)))
     .option('--ref <id>', 'the message that this one answers or is about')
     .examples('hopgate bell claude-code "Check the cabinet."', 'hopgate bell agent:codex Yes --act answer --ref m-01')
     .action(async (to: string, words: readonly string[], options: Options) => {

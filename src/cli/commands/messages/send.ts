@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { isObject, type Json, parseJson } from '../../../base/json.ts';
 import { openEvidence } from '../../../open-evidence.ts';
 import { idsWithSession, openSession } from '../../../open-session.ts';
 import { readSocialOutcome } from '../../../social/message-evidence.ts';
 import { sendSocialMessage } from '../../../social/pipeline.ts';
 import type { SocialServices } from '../../../social/pipeline-types.ts';
-import type { Json } from '../../../spec/types.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, print, printJson, printResult, usageError } from '../../io.ts';
 import { type PersonOptions, personOption, withPersonInboxes } from '../../messages/person-option.ts';
@@ -57,11 +57,10 @@ function payloadOf(text: string, json: string | undefined): Json {
   if (json === undefined && text === '') throw usageError('no message is given', 'Write it: hopgate send "TEXT".');
   if (json === undefined) return text;
   if (text !== '') throw usageError('a text and --payload were given', 'Give one of them.');
-  try {
-    return JSON.parse(json) as Json;
-  } catch (error) {
-    throw usageError(`--payload is not JSON: ${(error as Error).message}`, 'Quote it for your shell.');
-  }
+  const payload = parseJson(json);
+  if (payload === undefined) throw usageError('--payload is not JSON', 'Quote it for your shell.');
+  if (typeof payload === 'string' || isObject(payload)) return payload;
+  throw usageError('--payload is neither a text nor an object', 'Write an object, such as {"type":"handoff"}.');
 }
 
 async function withServices<T>(io: Io, options: Options, use: (services: SocialServices) => Promise<T>): Promise<T> {

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { isAccessible } from './files.ts';
@@ -15,6 +16,16 @@ export function findProgram(name: string, path: string | undefined): string | nu
 
 export const isExecutableFile = (file: string): boolean =>
   isAccessible(file, constants.X_OK) && statSync(file, { throwIfNoEntry: false })?.isFile() === true;
+
+/**
+ * Returns a child that was just started. At the limit of open files, Node makes none of its streams and emits an error
+ * that would end this process; then this throws the error.
+ */
+export function assertStarted<Child extends ChildProcess>(child: Child): Child {
+  if (child.stdio !== undefined) return child;
+  child.on('error', () => {});
+  throw Object.assign(new Error(`cannot start ${child.spawnfile}: too many open files`), { code: 'EMFILE' });
+}
 
 /** Sends a signal to a process, or to a group by its negative id. Ignores one that has ended. */
 export const sendSignal = (pid: number, signal: NodeJS.Signals): unknown =>

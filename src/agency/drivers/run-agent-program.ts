@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sendSignal } from '../../base/process.ts';
+import { assertStarted, sendSignal } from '../../base/process.ts';
 import { excerpt } from '../../base/text.ts';
 import { AgentFailed } from '../agent-driver.ts';
 
@@ -28,7 +28,9 @@ export async function runAgentProgram({ program, args, input, cwd, env, signal }
   const folder = cwd ?? mkdtempSync(join(tmpdir(), 'agency-run-'));
   try {
     return await new Promise<string>((resolve, reject) => {
-      const child = spawn(program, args, { cwd: folder, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+      const child = assertStarted(
+        spawn(program, args, { cwd: folder, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] }),
+      );
       const kill = (how: NodeJS.Signals) => sendSignal(-child.pid!, how);
       const stop = (): void => {
         kill('SIGTERM');

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { openSync, readdirSync, readFileSync } from 'node:fs';
 import { memoise } from '../../base/lazy.ts';
-import { sendSignal } from '../../base/process.ts';
+import { assertStarted, sendSignal } from '../../base/process.ts';
 import { valueOr } from '../../base/value-or.ts';
 
 /** Starts a process in its own process group; it inherits only the given descriptors. */
@@ -14,7 +14,9 @@ export function startProcess(
   },
 ): ChildProcess {
   const { cwd, env, stdio } = spawning;
-  return spawn(command[0]!, command.slice(1), { cwd, env, detached: true, stdio: withoutLeaks([...stdio]) });
+  return assertStarted(
+    spawn(command[0]!, command.slice(1), { cwd, env, detached: true, stdio: withoutLeaks([...stdio]) }),
+  );
 }
 
 /** Resolves when the process has exited; rejects if it could not be started. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { memoise } from '../../base/lazy.ts';
-import { sendSignal } from '../../base/process.ts';
+import { assertStarted, sendSignal } from '../../base/process.ts';
 
 const SETPRIV = '/usr/bin/setpriv';
 /** How long a program may go on after stdin is closed, and again after SIGTERM. */
@@ -17,7 +17,7 @@ export class ServerProcessGroup {
 
   constructor(command: readonly string[], options: { readonly cwd: string; readonly env: Record<string, string> }) {
     const [program, ...args] = hasParentDeathSignal() ? [SETPRIV, '--pdeathsig', 'KILL', '--', ...command] : command;
-    this.child = spawn(program!, args, { ...options, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.child = assertStarted(spawn(program!, args, { ...options, detached: true, stdio: ['pipe', 'pipe', 'pipe'] }));
     this.exited = new Promise((resolve, reject) => {
       this.child.once('error', reject);
       this.child.once('exit', (code, signal) => resolve({ code, signal }));

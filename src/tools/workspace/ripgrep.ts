@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { assertStarted } from '../../base/process.ts';
 
 /** Longer records (a match in one huge line) are skipped. */
 const MAX_RECORD_BYTES = 4 * 1024 * 1024;
@@ -27,11 +28,13 @@ export async function runRipgrep(
 ): Promise<RipgrepRun> {
   const [{ spawn }, { rgPath }] = await Promise.all([import('node:child_process'), import('@vscode/ripgrep')]);
   const deadline = AbortSignal.timeout(Math.ceil(limits.seconds * 1000));
-  const child = spawn(rgPath, [...FIXED_FLAGS, ...args, '--', target], {
-    cwd: folder,
-    env: process.platform === 'win32' ? { SystemRoot: process.env['SystemRoot'] } : {},
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = assertStarted(
+    spawn(rgPath, [...FIXED_FLAGS, ...args, '--', target], {
+      cwd: folder,
+      env: process.platform === 'win32' ? { SystemRoot: process.env['SystemRoot'] } : {},
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  );
   const kill = () => child.kill('SIGKILL');
   const either = AbortSignal.any([limits.signal, deadline]);
   either.addEventListener('abort', kill);

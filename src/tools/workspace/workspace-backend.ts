@@ -26,6 +26,7 @@ const SYSTEM_ERRORS: { readonly [code: string]: readonly [code: string, message:
   EROFS: ['read-only', 'The file system is read-only; ask the operator.'],
   ENOSPC: ['disk-full', 'No space is left on the disk; ask the operator to free some.'],
   EDQUOT: ['disk-full', 'The disk quota of the operator is used up; ask the operator to free some space.'],
+  EMFILE: ['too-many-open-files', 'hopgate has too many open files; ask the operator to raise the limit (ulimit -n).'],
   EBUSY: ['busy', 'It is in use as a mount point; write elsewhere.'],
   ETXTBSY: ['busy', 'It is being executed; stop it first.'],
 };

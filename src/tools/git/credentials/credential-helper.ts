@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { sendSignal } from '../../../base/process.ts';
+import { assertStarted, sendSignal } from '../../../base/process.ts';
 import type { ToolCall } from '../../../ports/tool-backend.ts';
 import { ABORTED_OUTCOME } from '../../tool-outcomes.ts';
 import { failedToolStop, type ToolStop } from '../../workspace/tool-stop.ts';
@@ -45,12 +45,14 @@ export function runOperatorProgram(
 ): Promise<string | null> {
   return new Promise((resolve) => {
     // `detached` starts a new session, so that the program has no terminal for prompts.
-    const child = spawn(program!, words, {
-      cwd: '/',
-      env: { ...process.env, ...UNATTENDED },
-      stdio: ['pipe', 'pipe', 'ignore'],
-      detached: true,
-    });
+    const child = assertStarted(
+      spawn(program!, words, {
+        cwd: '/',
+        env: { ...process.env, ...UNATTENDED },
+        stdio: ['pipe', 'pipe', 'ignore'],
+        detached: true,
+      }),
+    );
     const end = (answer: string | null) => {
       signal.removeEventListener('abort', stop);
       resolve(answer);

@@ -98,6 +98,24 @@ describe('group commit', () => {
   });
 });
 
+it('a forged lease without end is shortened, and the refusal names the shorter end', async () => {
+  const now = Date.now();
+  const store = sqliteStore(file, { clock: { now: () => now } });
+  await store.acquire('s-1', 'w-1', TTL);
+  const db = new DatabaseSync(file);
+  db.exec(`UPDATE leases SET until = ${Number.MAX_SAFE_INTEGER}`);
+  const end = new Date(Math.ceil(now + TTL * 1.125)).toISOString();
+  const busy = { code: 'session-busy', message: expect.stringContaining(`by w-1 until ${end}`) };
+  await expect(store.acquire('s-1', 'w-2', TTL)).rejects.toMatchObject(busy);
+  await vi.waitFor(() =>
+    expect(new Date(Number(db.prepare('SELECT until FROM leases').get()!['until'])).toISOString()).toBe(end),
+  );
+  db.exec(`UPDATE leases SET until = ${Number.MIN_SAFE_INTEGER}`);
+  expect(await store.acquire('s-1', 'w-2', TTL)).toMatchObject({ holder: 'w-2' });
+  db.close();
+  await store.close();
+});
+
 it('a session whose labels are altered hides no other session', async () => {
   const store = sqliteStore(file);
   await store.append(await store.acquire('s-1', 'w-1', 60_000), EMPTY_CHAIN, conversation('s-1', 1));

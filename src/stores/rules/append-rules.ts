@@ -56,7 +56,10 @@ const shortenLease = (lease: LeaseRow, now: number): LeaseRow => ({
 export const storeError = (store: string, code: StoreErrorCode, message: string, cause?: unknown): StoreError =>
   new StoreError(code, `[stores/${store}] ${message}`, cause === undefined ? undefined : { cause });
 
-const isoTime = (ms: number): string => new Date(ms).toISOString();
+const LAST_DATE_MS = 8.64e15;
+/** A time as ISO 8601. A forged time that no date can have becomes the nearest one. */
+export const isoTime = (ms: number): string =>
+  new Date(Math.max(-LAST_DATE_MS, Math.min(ms, LAST_DATE_MS))).toISOString();
 
 /**
  * Decides who may write a session: the holder of its lease, or anyone after the lease expired or the holder's process
@@ -76,7 +79,7 @@ export function judgeLease(
   if (held === null || held.holder === holder) return { lease, note: null };
   const gone = store.isGone(held.holder);
   if (held.until > now && !gone) {
-    const message = `session ${sessionId} is being written by ${held.holder} until ${isoTime(held.until)}; ${holder} was turned away. Wait, or end the other writer`;
+    const message = `session ${sessionId} is being written by ${held.holder} until ${isoTime(shortenLease(held, now).until)}; ${holder} was turned away. Wait, or end the other writer`;
     throw storeError(store.name, 'session-busy', message);
   }
   const why =

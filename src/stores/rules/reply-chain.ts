@@ -1,5 +1,5 @@
 import type { FoundEntry } from '../../evidence/evidence-query.ts';
-import { storeError } from './append-rules.ts';
+import { isoTime, storeError } from './append-rules.ts';
 
 /** Returns an entry and all its ancestors, the oldest first. Replies point backwards only, so this terminates. */
 export function readReplyChain(
@@ -32,5 +32,5 @@ export const sessionBusyError = (
   storeError(
     store,
     'session-busy',
-    `session ${sessionId} is being written by ${holder} until ${new Date(until).toISOString()}; end that writer before you erase`,
+    `session ${sessionId} is being written by ${holder} until ${isoTime(until)}; end that writer before you erase`,
   );

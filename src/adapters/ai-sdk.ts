@@ -61,8 +61,9 @@ export interface AiSdkSettings {
  * @example
  * const agent = new ToolLoopAgent({ model, ...(await aiSdk(agentSession(session))) });
  */
-export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Promise<AiSdkSettings> {
-  assertAgentSession(session, 'aiSdk');
+export async function aiSdk(session: AgentSession, options: { readonly by?: string } = {}): Promise<AiSdkSettings> {
+  assertAgentSession(session, 'aiSdk', options);
+  const { by = 'operator' } = options;
   const catalogue = await session.allTools();
   // Leaves out new messages: the prompt of the first step contains them, and replaces these instructions.
   const firstPrompt = await session.prompt({ messages: false });

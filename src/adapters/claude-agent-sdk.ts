@@ -46,9 +46,10 @@ const ANSWER = 'StructuredOutput';
  */
 export async function claudeAgentOptions(
   session: AgentSession,
-  { approve, append, onError }: ClaudeAgentOptions = {},
+  options: ClaudeAgentOptions = {},
 ): Promise<GatedOptions> {
-  assertAgentSession(session, 'claudeAgentOptions');
+  assertAgentSession(session, 'claudeAgentOptions', options);
+  const { approve, append, onError } = options;
   const errors: unknown[] = [];
   const guarded = withQuestions(session, approve, (error) => {
     errors.push(error);

@@ -41,11 +41,9 @@ const State = z.object({ hopgateWanted: z.record(z.string(), z.custom<ApprovalRe
  * @example
  * const agent = createAgent({ model, middleware: [await langChain(agentSession(session))], checkpointer });
  */
-export async function langChain(
-  session: AgentSession,
-  { by = 'operator', interrupt = true }: LangChainOptions = {},
-): Promise<AgentMiddleware> {
-  assertAgentSession(session, 'langChain');
+export async function langChain(session: AgentSession, options: LangChainOptions = {}): Promise<AgentMiddleware> {
+  assertAgentSession(session, 'langChain', options);
+  const { by = 'operator', interrupt = true } = options;
   const catalogue = await session.allTools();
   const sessionTools = new Set<unknown>(catalogue.map(({ name }) => name));
 

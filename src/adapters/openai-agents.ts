@@ -56,11 +56,9 @@ const turns = new WeakMap<object, Turn>();
  * const agent = new Agent({ name: 'worker', model, tools: hopgate.tools, instructions: hopgate.instructions });
  * const result = await run(agent, 'Fix the bug.', hopgate.options);
  */
-export async function openAiAgents(
-  session: AgentSession,
-  { by = 'operator', interrupt = true }: OpenAiAgentsOptions = {},
-): Promise<OpenAiAgents> {
-  assertAgentSession(session, 'openAiAgents');
+export async function openAiAgents(session: AgentSession, options: OpenAiAgentsOptions = {}): Promise<OpenAiAgents> {
+  assertAgentSession(session, 'openAiAgents', options);
+  const { by = 'operator', interrupt = true } = options;
   const pendingApprovals = new Map<string, { readonly call: AgentCall; readonly request: ApprovalRequest }>();
   /** The session's answers to the calls that a person refused, by call id. */
   const rejected = new Map<string, string>();

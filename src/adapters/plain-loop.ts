@@ -70,7 +70,7 @@ export interface PlainLoop {
  * messages.push(...(await loop.answer(reply.content.filter(({ type }) => type === 'tool_use'))).messages);
  */
 export function plainLoop(session: AgentSession, options: PlainLoopOptions = {}): PlainLoop {
-  assertAgentSession(session, 'plainLoop');
+  assertAgentSession(session, 'plainLoop', options);
   const { shape = 'openai', ask, signal } = options;
   const shapes = Object.keys(CHAT_SHAPES);
   assertArgument(shapes.includes(shape), 'plainLoop: shape', `one of ${shapes.join(', ')}`, shape);

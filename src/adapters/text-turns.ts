@@ -1,3 +1,4 @@
+import { assertArgument } from '../base/assert-argument.ts';
 import { labelTextWithSource } from '../base/attribute-text.ts';
 import { fieldsOf } from '../base/json.ts';
 import { quoteMessageText } from '../messages/render-messages.ts';
@@ -46,7 +47,7 @@ export interface TextTurnsOptions {
  * for (;;) await turns.hear(await model(turns.next()));
  */
 export function textTurns(session: AgentSession, options: TextTurnsOptions = {}) {
-  assertAgentSession(session, 'textTurns');
+  assertAgentSession(session, 'textTurns', options);
   const { tool = 'alfworld-action', home = 'chat', record } = options;
   let waiting: string[] = [];
   /** The last whistle of each sender that no bell has answered. */
@@ -100,6 +101,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
   return {
     /** Puts a message into the next turn. */
     arrived({ kind, from, text }: MessageIn): void {
+      assertArgument(typeof from === 'string', 'arrived: from', 'the name of the sender', from);
       record?.heard(from, text, kind);
       const name = from.replaceAll(/[\s[\]]+/g, ' ').trim();
       const source = kind === 'bell' ? `Bell from ${name}` : `Whistle response from ${name}`;
@@ -114,6 +116,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     },
     /** Carries out the commands in the agent's text: lines that begin with `>`, or a text that is one command. */
     async hear(text: string): Promise<readonly HeardLine[]> {
+      assertArgument(typeof text === 'string', 'hear: text', "the agent's text", text);
       record?.said(text);
       const lines = text.split(/\r?\n/).map((line) => line.trim());
       const marked = lines.filter((line) => line.startsWith('>'));

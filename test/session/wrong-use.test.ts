@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { langChain } from '../../src/adapters/langchain.ts';
+import { McpHost, serveOverHttp, serveOverStdio } from '../../src/adapters/mcp/index.ts';
 import { agentSession, plainLoop } from '../../src/adapters/plain-loop.ts';
 import {
   compileSpecs,
@@ -89,6 +91,18 @@ const WRONG: readonly [string, () => unknown, RegExp][] = [
     async () => plainLoop(agentSession(await session()), any({ shape: 'gpt' })),
     /one of openai, .*"gpt"/,
   ],
+  [
+    'options that are null',
+    async () => langChain(agentSession(await session()), any(null)),
+    /langChain: options must be/,
+  ],
+  ['McpHost()', () => new McpHost(any(undefined)), /McpHost: session must be agentSession\(session\), not undefined/],
+  ['serveOverHttp of a session', async () => serveOverHttp(any(await session())), /host must be an McpHost/],
+  [
+    'serveOverStdio without streams',
+    () => serveOverStdio(any({}), any(undefined), any(undefined)),
+    /input must be a readable/,
+  ],
 ];
 
 describe('a wrong argument', () => {
@@ -113,6 +127,16 @@ describe('a call of a session without its argument', () => {
     for (const args of [[], [null], [5], [{}, null]]) await method(...args);
     await must(session.settle());
   });
+});
+
+it('a call of an agent session without its argument is refused', async () => {
+  const { session } = await stage();
+  const agent = agentSession(session);
+  for (const odd of [undefined, null, 5, {}]) {
+    expect(await agent.call(any(odd))).toMatchObject({ status: 'refused' });
+    expect(await agent.wants(any(odd))).toBeNull();
+  }
+  expect(await agent.prompt(any(null))).toContain('Outside');
 });
 
 describe('an approver that fails', () => {

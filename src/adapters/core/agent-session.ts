@@ -1,4 +1,5 @@
 import { assertArgument, hasMethods } from '../../base/assert-argument.ts';
+import { isObject } from '../../base/json.ts';
 import type { GrantLimits } from '../../gate/approvals/grant.ts';
 import type { Available, Denial } from '../../gate/denial.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
@@ -96,8 +97,9 @@ export interface AgentSession {
   close(): Promise<void>;
 }
 
-/** Refuses anything but an agent session, such as the session itself. @throws TypeError with the remedy */
-export function assertAgentSession(session: unknown, name: string): void {
+/** Refuses anything but an agent session, and options that are not an object. @throws TypeError with the remedy */
+export function assertAgentSession(session: unknown, name: string, options: unknown = {}): void {
   const isAgentSession = hasMethods(session, 'call', 'wants', 'tools', 'allTools', 'prompt');
   assertArgument(isAgentSession, `${name}: session`, 'agentSession(session)', session);
+  assertArgument(isObject(options), `${name}: options`, 'an object', options);
 }

@@ -41,11 +41,11 @@ export function agentSession(session: Session): AgentSession {
     // The agent has read the messages that were shown before this call began, so they are acknowledged below.
     const seen = unacknowledgedMessageIds(session);
     running += 1;
-    const answer = await carryOut(session, call).finally(() => {
+    const answer = await carryOut(session, fieldsOf(call) as Partial<AgentCall> as AgentCall).finally(() => {
       running -= 1;
     });
     // Only the last of several parallel calls returns the messages, because reading the inbox waits for all of them.
-    if (running > 0 || call.messages === false) return { ...answer, toolsChanged: before !== toolNames(session) };
+    if (running > 0 || call?.messages === false) return { ...answer, toolsChanged: before !== toolNames(session) };
     await acknowledgeMessages(session, seen);
     const messages = await takeNewMessages(session);
     const toolsChanged = before !== toolNames(session);
@@ -60,7 +60,8 @@ export function agentSession(session: Session): AgentSession {
       ...listControlTools(session.specs),
     ],
     call,
-    async wants({ name, input }) {
+    async wants(call) {
+      const { name, input } = fieldsOf(call) as Partial<AgentCall> as AgentCall;
       const fields = readCallArguments(input);
       if (name === 'hop') {
         const modes = await modeChangesBeforeHop(fields, session);
@@ -76,8 +77,8 @@ export function agentSession(session: Session): AgentSession {
       return session.tool(name) ? session.wants({ step: { tool: name, args: input ?? {} } }) : null;
     },
     status: async () => ({ ...session.state, available: session.available() }),
-    prompt: async ({ messages: withMessages = true } = {}) => {
-      const messages = withMessages ? await takeNewMessagesText(session) : null;
+    prompt: async (options) => {
+      const messages = (options?.messages ?? true) ? await takeNewMessagesText(session) : null;
       return messages === null ? promptSection(session) : `${promptSection(session)}\n${messages}`;
     },
     close: () => session.detach(),

@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, isLegacyRequest, localhostAllowedHostnames } from '@modelcontextprotocol/server';
+import { assertArgument, hasMethods } from '../../base/assert-argument.ts';
 import { checkRequestHeaders, makeRefusalResponse, type RequestGuardOptions } from './guard-request.ts';
 import { openLegacyConnections } from './legacy-connections.ts';
 import { type McpHost, ServedClient } from './mcp-host.ts';
@@ -34,6 +35,7 @@ export interface HttpServing {
  * @example const { url, token, close } = await serveOverHttp(new McpHost({ session: agentSession(session) }));
  */
 export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): Promise<HttpServing> {
+  assertArgument(hasMethods(host, 'observe'), 'serveOverHttp: host', 'an McpHost', host);
   const { address = '127.0.0.1', port = 0, token = randomUUID().replaceAll('-', ''), allowHosts = [] } = options;
   const guard: RequestGuardOptions = {
     token,

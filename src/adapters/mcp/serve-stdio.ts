@@ -1,6 +1,7 @@
 import { finished, type Readable, Transform, type TransformCallback, type Writable } from 'node:stream';
 import { ProtocolErrorCode, type RequestId, type Transport } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { assertArgument, hasMethods } from '../../base/assert-argument.ts';
 import { type McpHost, ServedClient } from './mcp-host.ts';
 import { makeMcpServer } from './mcp-server.ts';
 
@@ -31,6 +32,8 @@ export function serveOverStdio(
   input: Readable,
   output: Writable,
 ): { readonly ended: Promise<void>; close(): Promise<void> } {
+  assertArgument(hasMethods(input, 'pipe'), 'serveOverStdio: input', 'a readable stream', input);
+  assertArgument(hasMethods(output, 'write'), 'serveOverStdio: output', 'a writable stream', output);
   const lines = new LimitedLines((size, id) => {
     const message = `the message has ${size} bytes, more than ${MAX_MESSAGE}. Send a smaller one: for example, write the file in parts with edit.`;
     if (id === null) host.report(new Error(message));
@@ -48,6 +51,7 @@ export function serveOverStdio(
 
 /** Serves one client over a transport of the SDK, in either version of the protocol. */
 export function serveOverTransport(host: McpHost, transport: Transport): { close(): Promise<void> } {
+  assertArgument(hasMethods(host, 'observe'), 'serveOverTransport: host', 'an McpHost', host);
   const peer = new ServedClient({ connected: true });
   const served = serveStdio(() => makeMcpServer(host, peer), { transport, onerror: (error) => host.report(error) });
   return { close: () => served.close() };

@@ -28,7 +28,7 @@ describe('the plugin for Claude Code', () => {
       expect(groups).toHaveLength(1);
       expect(groups[0]).not.toHaveProperty('matcher');
       const hook = groups[0]?.hooks[0] as { onFailure?: string; timeout: number; command: string };
-      expect(hook.timeout).toBe(10);
+      expect(hook.timeout).toBe(30);
       expect(hook.command).toBe(`/bin/sh "\${CLAUDE_PLUGIN_ROOT}/hooks/ask.sh" ${event}`);
       return `${event} ${hook.onFailure ?? 'goes on'}`;
     });

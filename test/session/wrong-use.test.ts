@@ -230,6 +230,21 @@ describe('a backend that does not answer', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it('fails its call of a session, which then goes on', async () => {
+    const tools = Object.keys(specs.tools);
+    const opened = await open({ backends: [{ name: 'x', tools, run: () => new Promise(() => {}) }] });
+    await must(opened.setMode({ to: 'diagnose' }));
+    await must(opened.start('explore'));
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const step = opened.step({ tool: 'read', args: ['a'] });
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1), { timeout: 2000, interval: 5 });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await must(step)).toMatchObject({ outcome: 'failed', error: { code: 'backend-error' } });
+    vi.useRealTimers();
+    await must(opened.stop('enough'));
+    await opened.detach();
+  });
+
   it('has the time of a configured command', async () => {
     vi.useFakeTimers();
     expect(await stateOf(silent().run(call(new AbortController().signal, 1)), 60_000)).toBe('waits');

@@ -68,10 +68,10 @@ export function makeFolders(dir: string, mode = 0o777): void {
 }
 
 /** Creates a file with its whole content. Returns false, and changes nothing, if the file exists. */
-export function writeNewFile(file: string, content: string | Uint8Array): boolean {
+export function writeNewFile(file: string, content: string | Uint8Array, mode = 0o600): boolean {
   const made = `${file}.${process.pid}-${randomBytes(6).toString('hex')}`;
   try {
-    writeFileSync(made, content, { mode: 0o600, flag: 'wx' });
+    writeFileSync(made, content, { mode, flag: 'wx' });
     return valueOr(() => linkSync(made, file) === undefined, false, ['EEXIST']);
   } catch (error) {
     throw Object.assign(error as Error, { path: file });

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openProject } from '../../src/project/open-project.ts';
@@ -50,6 +50,14 @@ describe('hopgate init', () => {
     expect(out).toContain('an agent may change tests (test/); "hopgate init --no-tests" keeps them out');
     expect((await run('init', '--no-tests', '--force')).out).not.toContain('may change tests');
     expect((await openProject(root, env)).config.scopes['edit']).not.toContain('test/');
+  });
+
+  it('writes the whole file, or none if the disk takes no more', async () => {
+    const { root, env } = machine(PACKAGE);
+    const main = join(import.meta.dirname, '../../src/cli/main.ts');
+    const words = ['-c', 'ulimit -f 0; exec "$@"', 'sh', process.execPath, main, 'init', '--no-run-tests'];
+    const { status } = spawnSync('/bin/sh', words, { cwd: root, env: { ...process.env, ...env }, encoding: 'utf8' });
+    expect({ status, files: readdirSync(root) }).toEqual({ status: 1, files: ['package.json', 'src'] });
   });
 
   it('finds the remote and the branch', async () => {

@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { confirm, isCancel } from '@clack/prompts';
+import { writeAtomically, writeNewFile } from '../../base/files.ts';
 import { escapeInvisible, excerpt, shorten } from '../../base/text.ts';
 import { writePathReason } from '../../gate/scope/write-paths.ts';
 import { openProject } from '../../project/open-project.ts';
@@ -94,8 +95,10 @@ async function init(io: Io, options: Options): Promise<void> {
       `${file} exists already`,
       'See what would change with "hopgate init --dry-run"; replace it with "hopgate init --force".',
     );
-  // "wx": never writes to a file or link that appeared in the meantime.
-  if (changed) writeFileSync(file, text, { flag: before === null ? 'wx' : 'w' });
+  // A full disk must leave no part of the file. A file or link that appeared in the meantime stays.
+  if (changed && before !== null) writeAtomically(realpathSync(file), text, statSync(file).mode & 0o777);
+  if (before === null && !writeNewFile(file, text, 0o666))
+    throw new CliError('config-exists', `${file} was made by another program meanwhile`, 'Run this again.');
   await trustCurrentConfig(root, io.env);
   const { config } = await openProject(root, io.env);
   const diagnoses = await withProgressLine(io, 'asking the programs for their versions', () =>

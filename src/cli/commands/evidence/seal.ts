@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { makeFolders } from '../../../base/files.ts';
+import { makeFolders, writeNewFile } from '../../../base/files.ts';
 import { plural } from '../../../base/text.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import { verifyChain } from '../../../evidence/chain.ts';
@@ -79,7 +79,7 @@ function ownKey(io: Io, root: string): string {
   const existing = valueOr(() => readFileSync(file, 'utf8'), null, ['ENOENT']);
   if (existing !== null) return existing;
   const { privateKey } = newSealKey();
-  writeFileSync(file, privateKey, { flag: 'wx', mode: 0o600 });
+  if (!writeNewFile(file, privateKey)) return readFileSync(file, 'utf8');
   const publicFile = join(folder, 'seal.pub.pem');
   writeFileSync(publicFile, publicKeyOf(privateKey));
   printRemark(io, `created a key; keep a copy of ${publicFile} elsewhere`);

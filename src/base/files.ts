@@ -80,6 +80,16 @@ export function writeNewFile(file: string, content: string | Uint8Array, mode = 
   }
 }
 
+/**
+ * Writes a text to a file that the user named: the complete text or nothing. A link is followed, and a device such as
+ * /dev/stdout is written to; only there an error can leave a part of the text.
+ */
+export function writeNamedFile(file: string, text: string, mode = 0o666): void {
+  const found = lstatIfAny(file);
+  if (found && !found.isFile()) writeFileSync(file, text);
+  else writeAtomically(file, text, found ? found.mode & 0o777 : mode);
+}
+
 /** Replaces the text of a file; readers see the old text or the complete new one. */
 export function writeAtomically(file: string, text: string, mode = 0o600): void {
   const made = `${file}.${process.pid}-${randomBytes(6).toString('hex')}`;

@@ -1,6 +1,6 @@
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeFolders } from '../base/files.ts';
+import { makeFolders, writeNamedFile } from '../base/files.ts';
 import { GENERATED_HEADER, type GeneratedFiles } from './generate-files.ts';
 
 /** The files in which a folder differs from the generated files; all lists are empty if it is up to date. */
@@ -21,11 +21,7 @@ const KINDS = ['.machine.ts', '.json', '.mmd'];
 export async function writeGeneratedFiles(outDir: string, files: GeneratedFiles): Promise<readonly string[]> {
   const { missing, stale, extra } = await compareGeneratedFiles(outDir, files);
   makeFolders(outDir);
-  for (const name of [...missing, ...stale]) {
-    const draft = join(outDir, `.${name}.${process.pid}`);
-    await writeFile(draft, files[name] ?? '');
-    await rename(draft, join(outDir, name));
-  }
+  for (const name of [...missing, ...stale]) writeNamedFile(join(outDir, name), files[name] ?? '');
   for (const name of extra) await rm(join(outDir, name));
   return [...missing, ...stale, ...extra].sort();
 }

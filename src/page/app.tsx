@@ -1,23 +1,22 @@
-import { signal, useComputed } from '@preact/signals';
+import { useComputed } from '@preact/signals';
 import { escapeInvisible } from '../base/text.ts';
 import { DetailPanel } from './detail-panel.tsx';
 import { Graph } from './graph.tsx';
 import { Inbox } from './inbox/inbox.tsx';
-import { OperatorPanel, PeripheralTools, selectedPeripheral } from './operator.tsx';
+import { OperatorPanel, PeripheralTools } from './operator.tsx';
 import type { PageData, SessionOnPage } from './page-data.ts';
-import { ROW_FILTERS, rowFilter, rowSearchText, SessionRows } from './rows.tsx';
+import { ROW_FILTERS, type RowFilter, SessionRows } from './rows.tsx';
 import { describeTimeSpan, ExitList, FactList, pageClock } from './side-panel.tsx';
 import { describeActivity, Summary } from './summary.tsx';
 import { Timeline } from './timeline.tsx';
-
-/** The id of the shown session; null for the overview of all sessions. */
-export const shownSessionId = signal<string | null>(null);
+import { useViewChoices } from './view-choices.ts';
 
 export function App({ source }: { readonly source: PageData }) {
+  const shown = useViewChoices().session;
   const sessions = source.sessions.value;
   const session =
-    sessions.find(({ id }) => id === shownSessionId.value) ??
-    (shownSessionId.value === null && sessions.length === 1 && (source.listed.value?.count ?? 2) < 2
+    sessions.find(({ id }) => id === shown.value) ??
+    (shown.value === null && sessions.length === 1 && (source.listed.value?.count ?? 2) < 2
       ? sessions[0]
       : undefined);
   const trouble = source.trouble.value;
@@ -28,7 +27,7 @@ export function App({ source }: { readonly source: PageData }) {
           <button
             type="button"
             onClick={() => {
-              shownSessionId.value = null;
+              shown.value = null;
             }}
           >
             ← all sessions
@@ -51,6 +50,7 @@ export function App({ source }: { readonly source: PageData }) {
 
 function SessionPage({ session, source }: { readonly session: SessionOnPage; readonly source: PageData }) {
   const { store, graph } = session;
+  const { peripheral } = useViewChoices();
   const state = store.state.value;
   const isNewest = store.cursor.value === null;
   const now =
@@ -66,7 +66,7 @@ function SessionPage({ session, source }: { readonly session: SessionOnPage; rea
             graph={graph}
             state={state}
             onNode={({ id }) => {
-              selectedPeripheral.value = id;
+              peripheral.value = id;
             }}
           />
           <PeripheralTools session={session} acts={isNewest ? source.acts : null} />
@@ -86,16 +86,17 @@ function SessionPage({ session, source }: { readonly session: SessionOnPage; rea
 }
 
 function Search({ codes }: { readonly codes: readonly string[] }) {
+  const { rowText, rowFilter } = useViewChoices();
   return (
     <search class="search">
       <input
         type="search"
-        value={rowSearchText.value}
+        value={rowText.value}
         placeholder="tool, path or denial code"
         aria-label="Search the entries"
         list="codes"
         onInput={({ currentTarget }) => {
-          rowSearchText.value = currentTarget.value;
+          rowText.value = currentTarget.value;
         }}
       />
       <datalist id="codes">
@@ -107,7 +108,7 @@ function Search({ codes }: { readonly codes: readonly string[] }) {
         aria-label="Kind of entries"
         value={rowFilter.value}
         onChange={({ currentTarget }) => {
-          rowFilter.value = currentTarget.value as keyof typeof ROW_FILTERS;
+          rowFilter.value = currentTarget.value as RowFilter;
         }}
       >
         {Object.entries(ROW_FILTERS).map(([name, { label }]) => (
@@ -159,10 +160,11 @@ interface CardProps {
 
 function Card({ session, waits, live }: CardProps) {
   const { store, graph, place, id } = session;
+  const shown = useViewChoices().session;
   const state = store.newest.value;
   const row = store.rowAt(store.count.value - 1);
   const open = () => {
-    shownSessionId.value = id;
+    shown.value = id;
   };
   return (
     <button type="button" class={`card ${waits ? 'waits' : ''} ${state.closed ? 'over' : ''}`} onClick={open}>

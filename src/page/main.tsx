@@ -1,11 +1,12 @@
 import { render } from 'preact';
-import { App, shownSessionId } from './app.tsx';
+import { App } from './app.tsx';
 import { notifyOfWaitingItems } from './inbox/notify.tsx';
 import { makeLiveSource } from './live-source.ts';
 import type { PageData } from './page-data.ts';
 import { PAGE_STYLE } from './page-style.ts';
 import { readRecording } from './read-recording.ts';
 import { pageClock } from './side-panel.tsx';
+import { newViewChoices, ViewChoicesContext } from './view-choices.ts';
 
 const KEYS: { readonly [key: string]: string } = { a: '.inbox .yes', m: '.inbox-message input' };
 const TITLE = document.title || 'hopgate';
@@ -18,6 +19,7 @@ const TITLE = document.title || 'hopgate';
  * @example <hopgate-view src="demo.html" style="height: 600px"></hopgate-view>
  */
 class HopgateView extends HTMLElement {
+  readonly #choices = newViewChoices();
   #stop: readonly (() => void)[] = [];
 
   async connectedCallback(): Promise<void> {
@@ -33,7 +35,12 @@ class HopgateView extends HTMLElement {
       pageClock.value = Date.now();
     }, 1000);
     const title = this.hasAttribute('live') ? notifyOfWaitingItems(source, TITLE) : () => {};
-    render(<App source={source} />, root);
+    render(
+      <ViewChoicesContext.Provider value={this.#choices}>
+        <App source={source} />
+      </ViewChoicesContext.Provider>,
+      root,
+    );
     // `a` goes to the first request that waits, where Enter approves it; `m` to the answer of the first message.
     const keys = (event: KeyboardEvent) => {
       const [target] = event.composedPath();
@@ -59,7 +66,7 @@ class HopgateView extends HTMLElement {
   }
 
   async #source(): Promise<PageData> {
-    if (this.hasAttribute('live')) return makeLiveSource(shownSessionId);
+    if (this.hasAttribute('live')) return makeLiveSource(this.#choices.session);
     const url = this.getAttribute('src');
     if (url === null) return readRecording(this.querySelector('script[type="text/plain"]')?.textContent);
     const response = await fetch(url);

@@ -1,11 +1,9 @@
-import { signal, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { escapeInvisible } from '../base/text.ts';
 import type { ViewState } from '../view/view-state.ts';
 import type { OperatorActions, SessionOnPage } from './page-data.ts';
-
-/** The id of the peripheral whose tools are listed. */
-export const selectedPeripheral = signal<string | null>(null);
+import { useViewChoices } from './view-choices.ts';
 
 /** The tools of a peripheral. Pointing at a tool shows whether the gate would allow a call now. */
 export function PeripheralTools({
@@ -15,7 +13,8 @@ export function PeripheralTools({
   readonly session: SessionOnPage;
   readonly acts: OperatorActions | null;
 }) {
-  const node = session.graph.nodes.find(({ id }) => id === selectedPeripheral.value);
+  const { peripheral } = useViewChoices();
+  const node = session.graph.nodes.find(({ id }) => id === peripheral.value);
   const checked = useSignal<{ readonly tool: string; readonly answer: string } | null>(null);
   const { at } = session.store;
   // An answer is valid only for one state of the session.

@@ -1,9 +1,10 @@
-import { signal, useComputed, useSignal } from '@preact/signals';
+import { useComputed, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { formatDuration, formatOffset } from '../view/format-time.ts';
 import type { EntryRow } from '../view/view-state.ts';
 import { effectOfNode } from './graph.tsx';
 import type { SessionOnPage } from './page-data.ts';
+import { useViewChoices } from './view-choices.ts';
 
 export const ROW_FILTERS = {
   all: { label: 'Everything', matches: () => true },
@@ -31,11 +32,10 @@ export const ROW_FILTERS = {
   },
 } as const;
 
-export const rowSearchText = signal('');
-export const rowFilter = signal<keyof typeof ROW_FILTERS>('all');
+export type RowFilter = keyof typeof ROW_FILTERS;
 
 /** The rows of a kind that have every word of the search in their tool, paths, denial code or text. */
-function matchingRows(rows: readonly EntryRow[], text: string, kind: keyof typeof ROW_FILTERS): readonly EntryRow[] {
+function matchingRows(rows: readonly EntryRow[], text: string, kind: RowFilter): readonly EntryRow[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0 && kind === 'all') return rows;
   return rows.filter((row) => {
@@ -74,9 +74,10 @@ const OVERSCAN_ROWS = 8;
 /** The rows of a session. Only the visible ones are in the document. */
 export function SessionRows({ session }: { readonly session: SessionOnPage }) {
   const { store } = session;
+  const { rowText, rowFilter } = useViewChoices();
   const scroller = useRef<HTMLDivElement>(null);
   const scroll = useSignal({ top: 0, height: 600 });
-  const shown = useComputed(() => matchingRows(store.rows.value, rowSearchText.value, rowFilter.value));
+  const shown = useComputed(() => matchingRows(store.rows.value, rowText.value, rowFilter.value));
   const tops = useComputed(() => topsOf(shown.value));
   const current = useComputed(() => store.rowAt(store.at.value)?.key ?? -1);
   const rows = shown.value;

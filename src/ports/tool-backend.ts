@@ -42,7 +42,10 @@ export interface ShippingLimits {
 
 /** The caller's control over a running call. */
 export interface CallControls {
-  /** Aborts the call; the backend kills what it started and reports `failed` with code `aborted`. */
+  /**
+   * Aborts the call. While a person is asked, the call is refused with `approval-required`; while it runs, the backend
+   * kills what it started and reports `failed` with code `aborted`.
+   */
   readonly signal?: AbortSignal;
   /** Receives the output of a command while it runs, for a waiting person. The result may omit parts of it. */
   readonly onOutput?: (text: string) => void;

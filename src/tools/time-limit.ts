@@ -1,7 +1,7 @@
 import { replaceMethod } from '../base/replace-method.ts';
 import type { ToolBackend, ToolCall } from '../ports/tool-backend.ts';
 
-/** The time after a limit in which a backend can still answer. */
+/** The time after a limit in which a backend can still answer, and the time to close it. */
 const GRACE_MS = 5_000;
 
 /** The time limit of a call in milliseconds: that of the tool, or a longer one of a configured command. */
@@ -12,25 +12,34 @@ function limitOf({ tool, envelope: { config } }: ToolCall): number {
 
 /**
  * Wraps a user's backend, so that none of its calls waits for ever: 5 seconds after the time limit the call's signal
- * aborts, and 5 seconds after its signal aborted the call fails without an answer.
+ * aborts, and 5 seconds after its signal aborted the call fails without an answer. `close` fails after 5 seconds.
  */
 export const withTimeLimit = (backend: ToolBackend): ToolBackend =>
-  replaceMethod(backend, 'run', async (call) => {
-    const overdue = new AbortController();
-    const signal = AbortSignal.any([call.signal, overdue.signal]);
-    const { promise: gaveUp, reject } = Promise.withResolvers<never>();
-    let last: NodeJS.Timeout | undefined;
-    const giveUpSoon = () => {
-      const error = new Error(`no answer ${GRACE_MS / 1000} s after the signal of the call aborted; end a call then`);
-      last = setTimeout(() => reject(error), GRACE_MS);
-    };
-    const limit = setTimeout(() => overdue.abort(), limitOf(call) + GRACE_MS);
-    signal.addEventListener('abort', giveUpSoon, { once: true });
-    try {
-      return await Promise.race([gaveUp, backend.run({ ...call, signal })]);
-    } finally {
-      clearTimeout(limit);
-      clearTimeout(last);
-      signal.removeEventListener('abort', giveUpSoon);
-    }
-  });
+  replaceMethod(
+    replaceMethod(backend, 'run', async (call) => {
+      const overdue = new AbortController();
+      const signal = AbortSignal.any([call.signal, overdue.signal]);
+      const { promise: gaveUp, reject } = Promise.withResolvers<never>();
+      let last: NodeJS.Timeout | undefined;
+      const giveUpSoon = () => {
+        const error = new Error(`no answer ${GRACE_MS / 1000} s after the signal of the call aborted; end a call then`);
+        last = setTimeout(() => reject(error), GRACE_MS);
+      };
+      const limit = setTimeout(() => overdue.abort(), limitOf(call) + GRACE_MS);
+      signal.addEventListener('abort', giveUpSoon, { once: true });
+      try {
+        return await Promise.race([gaveUp, backend.run({ ...call, signal })]);
+      } finally {
+        clearTimeout(limit);
+        clearTimeout(last);
+        signal.removeEventListener('abort', giveUpSoon);
+      }
+    }),
+    'close',
+    async () => {
+      const { promise: gaveUp, reject } = Promise.withResolvers<never>();
+      const error = new Error(`[tools/${backend.name}] close did not end within ${GRACE_MS / 1000} s`);
+      const limit = setTimeout(() => reject(error), GRACE_MS);
+      await Promise.race([gaveUp, backend.close?.()]).finally(() => clearTimeout(limit));
+    },
+  );

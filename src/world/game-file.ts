@@ -1,7 +1,7 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { makeFolders } from '../base/files.ts';
+import { makeFolders, writeNamedFile } from '../base/files.ts';
 import { OBJECT_CLASSES, RECEPTACLE_CLASSES } from './alfred-classes.ts';
 import { type House, TASK_TYPES } from './house.ts';
 import { oraclePlan } from './oracle.ts';
@@ -121,6 +121,6 @@ export function gameFiles(house: House): { readonly [name: string]: string } {
 /** Writes the files of a house into a new folder. Returns the path of its `game.tw-pddl`. */
 export async function exportHouse(house: House, folder: string): Promise<string> {
   makeFolders(folder);
-  for (const [name, text] of Object.entries(gameFiles(house))) await writeFile(join(folder, basename(name)), text);
+  for (const [name, text] of Object.entries(gameFiles(house))) writeNamedFile(join(folder, basename(name)), text);
   return join(folder, 'game.tw-pddl');
 }

@@ -108,7 +108,7 @@ describe.skipIf(CHROMIUM === undefined)(
       writeFileSync(
         join(folder, 'foreign.html'),
         '<!doctype html><title>mine</title><div contenteditable>note</div><script type="module" src="page.js"></script>' +
-          '<hopgate-view src="one.html" style="height:500px"></hopgate-view><hopgate-view src="none.html"></hopgate-view>',
+          '<hopgate-view src="one.html" style="height:500px"></hopgate-view><hopgate-view src="none.html"></hopgate-view><hopgate-view src="one.html"></hopgate-view>',
       );
       const server = createServer((request, response) => {
         const file = join(folder, basename(request.url!));
@@ -121,12 +121,18 @@ describe.skipIf(CHROMIUM === undefined)(
       const page = await browser.newPage();
       open.push(page);
       await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/foreign.html`);
-      await page.locator('.where .big').filter({ hasText: 'test' }).waitFor();
+      await page.locator('.where .big').filter({ hasText: 'test' }).nth(1).waitFor();
       await page.getByText('hopgate-view: none.html: HTTP 404').waitFor();
       await page.locator('[contenteditable]').press('a');
       expect(await page.locator('[contenteditable]').textContent()).toContain('a');
       expect(await page.title()).toBe('mine');
       expect((await page.locator('hopgate-view').first().boundingBox())?.height).toBe(500);
+      // A search in one view leaves the other view alone.
+      const [first, last] = [page.locator('hopgate-view').first(), page.locator('hopgate-view').last()];
+      const rows = await last.locator('.row').count();
+      await first.getByLabel('Search the entries').fill('no such thing');
+      await first.locator('.row').first().waitFor({ state: 'detached' });
+      expect(await last.locator('.row').count()).toBe(rows);
     });
 
     it('moves by the keyboard from row to row, and shows a change as a diff', async () => {

@@ -168,3 +168,17 @@ it('an approver that changes its request changes neither the call nor the record
   expect(backend.calls.map(({ args }) => args['amount'])).toEqual([5]);
   expect(await verdict()).toMatchObject({ ok: true, violations: [] });
 });
+
+it('the signal of a call ends the wait for a person, and the session goes on', async () => {
+  const abort = new AbortController();
+  const approve = (): Promise<never> => {
+    abort.abort();
+    return new Promise(() => {});
+  };
+  const { session } = await stage({ specs, approver: { via: 'approver', approve } });
+  await session.start('desk');
+  const step = await session.step({ tool: 'refund', args: ['a', 1], signal: abort.signal });
+  expect(step).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
+  expect(step.ok || step.denial.message).toContain('the call was aborted');
+  expect(await session.stop('done')).toMatchObject({ ok: true });
+});

@@ -230,6 +230,13 @@ describe('a backend that does not answer', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it('fails some seconds after it was asked to close', async () => {
+    vi.useFakeTimers();
+    const close = withTimeLimit({ name: 'x', tools: [], run: any(null), close: () => new Promise(() => {}) }).close!();
+    expect(await stateOf(close, 4999)).toBe('waits');
+    expect(await stateOf(close, 1)).toMatch(/tools\/x\] close did not end within 5 s/);
+  });
+
   it('fails its call of a session, which then goes on', async () => {
     const tools = Object.keys(specs.tools);
     const opened = await open({ backends: [{ name: 'x', tools, run: () => new Promise(() => {}) }] });

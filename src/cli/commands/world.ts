@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
+import { explainSystemError } from '../../base/system-error.ts';
 import { TASK_TYPES, type TaskType, type Wording } from '../../world/house.ts';
 import type { HouseChoice } from '../../world/household-environment.ts';
 import type { CliCommand } from '../cli-command.ts';
@@ -81,8 +82,9 @@ async function world(io: Io, options: Options): Promise<void> {
   const { serveWorld } = await import('../../world/serve/world-server.ts');
   const server = await serveWorld({ choice, port: options.port, host: options.host }).catch(
     (error: NodeJS.ErrnoException) => {
-      const why = error.code === 'EADDRINUSE' ? 'it is in use' : error.message;
-      throw new CliError('cannot-listen', `cannot listen on port ${options.port}: ${why}`, 'Choose another --port.');
+      const why = explainSystemError(error)?.message ?? error.message;
+      const remedy = `Choose another ${error.code === 'EADDRINUSE' ? '--port' : '--host'}.`;
+      throw new CliError('cannot-listen', `cannot listen on ${options.host}:${options.port}: ${why}`, remedy);
     },
   );
   onTerminationSignal(() => void server.close());

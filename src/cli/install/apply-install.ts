@@ -1,6 +1,6 @@
-import { lstatSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { rmdirSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { makeFolders, writeAtomically } from '../../base/files.ts';
+import { makeFolders, writeNamedFile } from '../../base/files.ts';
 import { readRegularFile } from '../../base/read-file.ts';
 import { MAX_SETTINGS_BYTES } from '../../spec/policy/limits.ts';
 import { CliError } from '../io.ts';
@@ -61,10 +61,7 @@ function write(path: string, text: string | null, keep: string): void {
 function replaceFile(path: string, text: string): void {
   makeFolders(dirname(path));
   // A settings file may be a link to the user's file elsewhere; then that file is written.
-  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
-  if (isLink) return writeFileSync(path, text);
-  const mode = statSync(path, { throwIfNoEntry: false })?.mode;
-  writeAtomically(path, text, mode === undefined ? 0o600 : mode & 0o777);
+  writeNamedFile(path, text, 0o600);
 }
 
 /** Removes the file, and then the empty folders above it, up to the one to keep. */

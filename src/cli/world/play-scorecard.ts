@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import {
@@ -7,7 +7,7 @@ import {
   INHABITATION_DEMANDS,
 } from '../../audit/inhabitation/inhabitation-demands.ts';
 import { judgeInhabitation } from '../../audit/inhabitation/judge-inhabitation.ts';
-import { makeFolders } from '../../base/files.ts';
+import { makeFolders, writeNamedFile } from '../../base/files.ts';
 import { excerpt } from '../../base/text.ts';
 import type { Transcript } from '../../evidence/transcript.ts';
 import { formatHeading, type Io, print, printJson } from '../io.ts';
@@ -53,7 +53,7 @@ export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): P
     if (folder === null) return;
     makeFolders(folder);
     const lines = items.map((item) => `${JSON.stringify(item)}\n`);
-    writeFileSync(join(folder, `${name.replaceAll(/\W+/g, '-')}.jsonl`), lines.join(''));
+    writeNamedFile(join(folder, `${name.replaceAll(/\W+/g, '-')}.jsonl`), lines.join(''));
   };
   try {
     const runs: { name: string; won: boolean; judged: readonly DemandResult[] }[] = [];

@@ -1,3 +1,4 @@
+import { rejectOnAbort } from '../../base/reject-on-abort.ts';
 import { decide, type PlanOfRequest } from '../../gate/decide.ts';
 import { makeDenial } from '../../gate/make-denial.ts';
 import type { Decision, DelegateRequest, GateContext, HopRequest } from '../../gate/request.ts';
@@ -12,6 +13,8 @@ interface ApprovableRequest<Plan> {
   /** Computes the gate's context, which changes while a person answers. */
   readonly context: () => GateContext;
   readonly decide: (approval: GivenApproval['approval'] | null) => Decision<Plan>;
+  /** Ends the wait for a person. */
+  readonly signal?: AbortSignal | undefined;
   /** Observes the files and the tree again: they may have changed while a person answered. */
   readonly observeAgain?: () => Promise<void>;
 }
@@ -19,7 +22,7 @@ interface ApprovableRequest<Plan> {
 /** Decides a request. If it only lacks an approval, uses a grant or asks the approver, and decides again. */
 export async function decideRequest<Plan>(
   calls: SessionCalls,
-  { by, context, decide, observeAgain: again = async () => {} }: ApprovableRequest<Plan>,
+  { by, context, decide, signal, observeAgain: again = async () => {} }: ApprovableRequest<Plan>,
   approver: Approver | null = calls.parts.approver,
 ): Promise<{ decision: Decision<Plan>; approval: GivenApproval | null }> {
   const { parts, writer } = calls;
@@ -34,8 +37,15 @@ export async function decideRequest<Plan>(
   }
   const { agent } = writer.state.facts;
   const now = () => ({ ...calls.view(), blind: writer.state.facts.blind });
-  const answer =
-    approver && (await writer.keepLeaseDuring(() => askForApproval(approver, wanted, agent, now, approving)));
+  const ask = () => {
+    const asked = askForApproval(approver!, wanted, agent, now, approving);
+    if (!signal) return asked;
+    return rejectOnAbort(asked, signal).catch((error) => {
+      if (signal.aborted) return { answer: 'the call was aborted' };
+      throw error;
+    });
+  };
+  const answer = approver && (await writer.keepLeaseDuring(ask));
   if (answer && 'approval' in answer) {
     await again();
     return { decision: decide(answer.approval), approval: answer };

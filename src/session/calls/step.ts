@@ -36,6 +36,7 @@ export async function takeStep(
     calls,
     {
       by: 'agent',
+      signal,
       context: () => calls.context(),
       decide: (approval) => decide(calls.context(), { ...request, ...files, ...(approval ? { approval } : {}) }),
       observeAgain: async () => {

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { isAccessible } from '../../base/files.ts';
 import { installHint } from '../../base/install-hint.ts';
+import { explainSystemError } from '../../base/system-error.ts';
 import { startProcess, waitForExit } from './child-process.ts';
 import type { HostUser, SandboxHostFacts } from './command-message.ts';
 import { type CommandShells, makeCommandShells } from './command-shell-pool.ts';
@@ -50,6 +52,12 @@ export async function detectSandbox(options: DetectSandboxOptions = {}): Promise
     // Tried twice: Ctrl-C ends a program that is being started and has no process group of its own yet.
     return await tryOut(bwrap).catch(() => tryOut(bwrap));
   } catch (error) {
+    const system = explainSystemError(error);
+    if (system)
+      return unavailable(
+        `hopgate cannot write its files in ${tmpdir()} (${system.message})`,
+        `make room for hopgate in ${tmpdir()}, or set TMPDIR to another folder, and start again`,
+      );
     return unavailable(
       (error as Error).message.replace(/^\[tools\/sandbox\] /, ''),
       'allow user namespaces for bubblewrap (sysctl kernel.unprivileged_userns_clone, AppArmor profile for bwrap) and start again',

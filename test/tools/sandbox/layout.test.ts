@@ -222,6 +222,18 @@ describe('an unusable sandbox', () => {
     });
   });
 
+  test('is reported with the folder of temporary files that hopgate cannot use', async () => {
+    const file = join(scratch(), 'file');
+    writeFileSync(file, '');
+    vi.stubEnv('TMPDIR', file);
+    const { availability } = await detectSandbox();
+    vi.unstubAllEnvs();
+    expect(availability).toMatchObject({
+      reason: expect.stringContaining(`cannot write its files in ${file}`),
+      remedy: expect.stringContaining('set TMPDIR to another folder'),
+    });
+  });
+
   test('is one whose bubblewrap does not isolate', async () => {
     const fake = join(scratch(), 'bwrap');
     // Replaces bubblewrap: prints bubblewrap's reports, and runs the command without isolation.

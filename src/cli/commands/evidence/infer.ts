@@ -1,9 +1,8 @@
-import { writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type InferredSpecs, inferSpecs } from '../../../audit/infer/infer-specs.ts';
 import { printSpecs } from '../../../audit/infer/print-specs.ts';
 import { addRecordedUsage, RecordedUsages } from '../../../audit/infer/recorded-usage.ts';
-import { makeFolders } from '../../../base/files.ts';
+import { makeFolders, writeNewFile } from '../../../base/files.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
 import type { SpecSet } from '../../../spec/types.ts';
@@ -66,11 +65,8 @@ function writeFiles(folder: string, files: ReadonlyMap<string, string>): void {
   for (const [name, text] of files) {
     const file = join(folder, name);
     makeFolders(dirname(file));
-    try {
-      writeFileSync(file, text, { flag: 'wx' });
-    } catch (cause) {
-      throw new CliError('file-exists', `cannot write ${file}`, 'Name a new folder with --out.', { cause });
-    }
+    if (!writeNewFile(file, text, 0o666))
+      throw new CliError('file-exists', `${file} exists`, 'Name a new folder with --out.');
   }
 }
 

@@ -1,5 +1,5 @@
-import { writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
+import { writeNamedFile } from '../../../base/files.ts';
 import { plural } from '../../../base/text.ts';
 import { readLiveViewScript } from '../../../view/page-script.ts';
 import { recordSessions, renderRecordingPage, type SessionToRecord } from '../../../view/recording.ts';
@@ -51,7 +51,7 @@ export async function writeRecording(io: Io, root: string, ids: readonly string[
   if (recording.sessions.length === 0) throw noSessionsError(root);
   const file = resolve(io.cwd, out);
   const page = renderRecordingPage(recording, script);
-  await writeFile(file, page);
+  writeNamedFile(file, page);
   const sessions = recording.sessions.map(({ id }) => id);
   const entries = recording.sessions.reduce((sum, { frames }) => sum + frames.length, 0);
   return { file, sessions, entries, bytes: Buffer.byteLength(page) };

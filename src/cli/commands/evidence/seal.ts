@@ -1,6 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { makeFolders, writeNewFile } from '../../../base/files.ts';
+import { makeFolders, writeNamedFile, writeNewFile } from '../../../base/files.ts';
 import { plural } from '../../../base/text.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import { verifyChain } from '../../../evidence/chain.ts';
@@ -41,7 +41,7 @@ async function seal(io: Io, id: string, options: Options): Promise<void> {
   });
   if (options.out === undefined) return printJson(io, seal);
   const file = resolve(io.cwd, options.out);
-  writeFileSync(file, `${JSON.stringify(seal, null, 2)}\n`);
+  writeNamedFile(file, `${JSON.stringify(seal, null, 2)}\n`);
   const { size, sessionId } = seal.statement;
   printResult(io, seal, `${plural(size, 'entry', 'entries')} of ${sessionId} sealed: ${file}`);
 }
@@ -81,7 +81,7 @@ function ownKey(io: Io, root: string): string {
   const { privateKey } = newSealKey();
   if (!writeNewFile(file, privateKey)) return readFileSync(file, 'utf8');
   const publicFile = join(folder, 'seal.pub.pem');
-  writeFileSync(publicFile, publicKeyOf(privateKey));
+  writeNamedFile(publicFile, publicKeyOf(privateKey));
   printRemark(io, `created a key; keep a copy of ${publicFile} elsewhere`);
   return privateKey;
 }

@@ -1,6 +1,6 @@
-import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
+import { writeNamedFile } from '../../../base/files.ts';
 import { compileMachineConfigs } from '../../../compile/compile-specs.ts';
 import { DRAWN_FORMATS, type DrawnFormat, drawGraph } from '../../../compile/draw-graph.ts';
 import { HOP_GRAPH_ID } from '../../../compile/hop-graph.ts';
@@ -57,7 +57,7 @@ async function graph(io: Io, path: string | undefined, options: Options): Promis
     throw new CliError('graph-too-large', error.message, 'Use --format mermaid, dot or json.', { cause: error });
   });
   if (options.out === undefined) io.stdout.write(text);
-  else await writeFile(resolve(io.cwd, options.out), text);
+  else writeNamedFile(resolve(io.cwd, options.out), text);
 }
 
 function checkMachine(specs: SpecSet, machine: string, format: DrawnFormat): void {

@@ -1,7 +1,6 @@
-import { writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { Option } from 'commander';
-import { makeFolders } from '../../../base/files.ts';
+import { makeFolders, writeNamedFile } from '../../../base/files.ts';
 import { errorText, plural } from '../../../base/text.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { emitTestFiles } from '../../../testing/emit-test-files.ts';
@@ -148,5 +147,5 @@ function writeTestFiles(io: Io, { tests }: GeneratedTests, specs: string, folder
 
 function writeFile(file: string, text: string): void {
   makeFolders(dirname(file));
-  writeFileSync(file, text);
+  writeNamedFile(file, text);
 }

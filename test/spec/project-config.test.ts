@@ -10,6 +10,7 @@ import {
   DEFAULT_PROJECT_CONFIG,
   loadProjectConfig,
   parseProjectConfig,
+  statedConfigProblems,
 } from '../../src/spec/load/load-project-config.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 
@@ -42,6 +43,19 @@ describe('parseProjectConfig', () => {
         toolchains: ['/opt/node', '~/.cargo'],
       },
     });
+  });
+
+  it('reads a config that a program can state', () => {
+    const parsed = parseProjectConfig(`test: [{ run: [make], env: [A], minutes: 3 }]
+install: { approval: false, commands: [{ run: [npm, ci], hosts: [a.b:80], ssh: { key: ~/.ssh/x } }] }
+deploy: { a: [make, it], b: { run: [a], network: true, ssh: { key: ~/.ssh/x }, hosts: [a.b], env: [A] } }
+git: { remote: origin, branch: main, url: git@a.b:c, credential: { agent: true }, author: A <a@b.c>, trailer: false }
+mask: ["!a"]
+cache: [x/y, { read: ~/z }]
+upstream: { a: { command: [x] }, b: { url: "https://x.y/z" } }
+enforce: false
+`);
+    expect(parsed.ok ? statedConfigProblems(parsed.config) : parsed).toEqual([]);
   });
 
   it('reads the author and the trailer of commits without a remote', () => {

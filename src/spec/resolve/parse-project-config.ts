@@ -1,3 +1,4 @@
+import { fieldsOf, isObject } from '../../base/json.ts';
 import { mapValues } from '../../base/map-values.ts';
 import { checkGitConfig } from '../check/check-git.ts';
 import { checkUpstreamServers } from '../check/check-upstream.ts';
@@ -43,11 +44,22 @@ export function parseProjectConfig(text: string, file = 'hopgate.yaml'): ParsedS
   return { ok: true, config: resolveConfig(authored as ProjectFile) };
 }
 
-/** The problems of a config that a program states. Keys with another form than in hopgate.yaml are not checked. */
+/** The problems of a config that a program states. Of keys with another form than in hopgate.yaml, only the form. */
 export function statedConfigProblems(config: Partial<ProjectConfig>): readonly SpecProblem[] {
-  const { git: _git, commits: _commits, upstream: _upstream, install, cache, mask, specs: _specs, ...rest } = config;
+  const { deploy, git, commits, upstream, install, cache, mask, specs: _specs, ...rest } = config;
   const problems: SpecProblem[] = [];
-  parseValidParts(ProjectFile, rest, (path, message, suggestion = null) =>
+  const without = (value: unknown, key: string): unknown =>
+    isObject(value) ? { ...value, [key]: undefined } : (value ?? undefined);
+  const eachWithout = (values: unknown, key: string): unknown =>
+    isObject(values) ? mapValues(values, (value) => without(value, key)) : values;
+  const remote = without(git, 'credential');
+  const authored = {
+    ...rest,
+    deploy: eachWithout(deploy, 'ssh'),
+    git: isObject(remote ?? {}) ? { ...fieldsOf(remote), ...commits } : remote,
+    upstream: eachWithout(upstream, 'cwd'),
+  };
+  parseValidParts(ProjectFile, authored, (path, message, suggestion = null) =>
     problems.push({ file: 'config', path: path.join('.'), message, suggestion }),
   );
   for (const [path, value] of Object.entries({ install, cache, mask }))

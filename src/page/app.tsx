@@ -5,7 +5,8 @@ import { Graph } from './graph.tsx';
 import { Inbox } from './inbox/inbox.tsx';
 import { OperatorPanel, PeripheralTools } from './operator.tsx';
 import type { PageData, SessionOnPage } from './page-data.ts';
-import { ROW_FILTERS, type RowFilter, SessionRows } from './rows.tsx';
+import { ROW_FILTERS, type RowFilter } from './row-filters.ts';
+import { SessionRows } from './rows.tsx';
 import { describeTimeSpan, ExitList, FactList, pageClock } from './side-panel.tsx';
 import { describeActivity, Summary } from './summary.tsx';
 import { Timeline } from './timeline.tsx';
@@ -16,9 +17,7 @@ export function App({ source }: { readonly source: PageData }) {
   const sessions = source.sessions.value;
   const session =
     sessions.find(({ id }) => id === shown.value) ??
-    (shown.value === null && sessions.length === 1 && (source.listed.value?.count ?? 2) < 2
-      ? sessions[0]
-      : undefined);
+    (shown.value === null && sessions.length === 1 && (source.listed.value?.count ?? 2) < 2 ? sessions[0] : undefined);
   const trouble = source.trouble.value;
   return (
     <main class={session ? 'page one' : 'page many'}>

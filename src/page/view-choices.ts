@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { RowFilter } from './rows.tsx';
+import type { RowFilter } from './row-filters.ts';
 
 /** The choices of a person in one view. */
 export interface ViewChoices {

@@ -28,7 +28,7 @@ export interface RunJournal {
 
 interface Row {
   readonly digest: string;
-  readonly holder: string | null;
+  readonly holder: string;
   readonly reply: string | null;
 }
 
@@ -42,17 +42,15 @@ export function openRunJournal(file: string): RunJournal {
   const db = new DatabaseSync(file);
   switchToWriteAheadLog(db, BUSY_MS);
   db.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = FULL;
-    CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, digest TEXT NOT NULL, pid INTEGER NOT NULL, at INTEGER NOT NULL, reply TEXT, holder TEXT) STRICT`);
-  const columns = db.prepare("SELECT name FROM pragma_table_info('runs')").all();
-  if (!columns.some(({ name }) => name === 'holder')) db.exec('ALTER TABLE runs ADD COLUMN holder TEXT');
+    CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, digest TEXT NOT NULL, holder TEXT NOT NULL, at INTEGER NOT NULL, reply TEXT) STRICT`);
   db.prepare('DELETE FROM runs WHERE at < ? AND reply IS NOT NULL').run(Date.now() - KEEP_MS);
-  const claim = db.prepare('INSERT OR IGNORE INTO runs (key, digest, pid, at, holder) VALUES (?, ?, ?, ?, ?)');
+  const claim = db.prepare('INSERT OR IGNORE INTO runs (key, digest, holder, at) VALUES (?, ?, ?, ?)');
   const select = db.prepare('SELECT digest, holder, reply FROM runs WHERE key = ?');
   const store = db.prepare('UPDATE runs SET reply = ? WHERE key = ?');
   const drop = db.prepare('DELETE FROM runs WHERE key = ?');
   return {
     begin(key, digest) {
-      if (claim.run(key, digest, process.pid, Date.now(), OWN_HOLDER).changes === 1) return { is: 'new' };
+      if (claim.run(key, digest, OWN_HOLDER, Date.now()).changes === 1) return { is: 'new' };
       const row = select.get(key) as unknown as Row;
       if (row.digest !== digest)
         throw new RunFailure('key-reused', 'another run has this idempotency key', 'Use a new key for each run.');
@@ -68,7 +66,5 @@ export function openRunJournal(file: string): RunJournal {
 function stateOf(row: Row | undefined): Exclude<RunStart, { is: 'new' }> {
   if (row === undefined) return { is: 'interrupted' };
   if (row.reply !== null) return { is: 'done', reply: JSON.parse(row.reply) as RunReply };
-  return row.holder !== null && row.holder !== OWN_HOLDER && isLeaseHolderRunning(row.holder)
-    ? { is: 'elsewhere' }
-    : { is: 'interrupted' };
+  return row.holder !== OWN_HOLDER && isLeaseHolderRunning(row.holder) ? { is: 'elsewhere' } : { is: 'interrupted' };
 }

@@ -1,5 +1,6 @@
 import { hash as digest } from 'node:crypto';
 import { assertArgument, hasMethods } from '../base/assert-argument.ts';
+import { getOrInsert } from '../base/get-or-insert.ts';
 import { isObject } from '../base/json.ts';
 import { isLeaseHolderGone } from '../base/process-holder.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -88,10 +89,10 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const facts: StoreFacts = {
     name: SQLITE_STORE_NAME,
     isGone: isLeaseHolderGone,
-    leaseOf: (sessionId) => cache.lease(sessionId, leases.get),
-    headOf: (sessionId) => cache.head(sessionId, entries.last),
+    leaseOf: (sessionId) => getOrInsert(cache.leases, sessionId, () => leases.get(sessionId)),
+    headOf: (sessionId) => getOrInsert(cache.heads, sessionId, () => entries.last(sessionId)),
     find: entries.find,
-    has: (id) => cache.hasId(id) || entries.has(id),
+    has: (id) => cache.ids.has(id) || entries.has(id),
     hasEphemeral: entries.hasEphemeral,
   };
   const writer = new GroupCommit(db, busyMs, {

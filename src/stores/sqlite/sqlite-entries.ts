@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { StoredBytes } from '../../evidence/chain.ts';
 import { EMPTY_CHAIN, type StoredEntry } from '../../evidence/entry.ts';
 import type { EphemeralEntry, FoundEntry } from '../../evidence/evidence-query.ts';
@@ -51,7 +52,7 @@ export function openEntryTables(db: Database, cache: StoreWriteCache) {
         sessionId,
         seq,
         at,
-        at < cache.head(sessionId, last).at ? 1 : null,
+        at < getOrInsert(cache.heads, sessionId, () => last(sessionId)).at ? 1 : null,
         facetsOfEntry(entry),
         subjectIndexKey(subject, sessionId),
         patternId ?? null,
@@ -71,7 +72,8 @@ export function openEntryTables(db: Database, cache: StoreWriteCache) {
         if (eventOfBody(entry.body) === 'session-closed') sql.closeSession.run(sessionId);
         addReferences(id, body, entry.body);
       }
-      cache.recordAppend(sessionId, id, { seq, hash, at });
+      cache.heads.set(sessionId, { seq, hash, at });
+      cache.ids.add(id);
     },
 
     addEphemeral(entry: EphemeralEntry): void {

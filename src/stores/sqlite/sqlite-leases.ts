@@ -18,14 +18,14 @@ export function openLeaseTable(db: Database, key: StoreKey, cache: StoreWriteCac
     get: (sessionId: string): LeaseRow | null => (sql.select.get(sessionId) as LeaseRow | undefined) ?? null,
 
     put(sessionId: string, lease: LeaseRow): void {
-      cache.deleteLease(sessionId);
+      cache.leases.delete(sessionId);
       const { holder, until, ttl } = lease;
       sql.put.run(sessionId, holder, until, ttl, key.signLease(sessionId, lease, true) ?? '');
     },
 
     /** Removes a lease. Returns false if the holder does not have it. */
     remove(sessionId: string, holder: string): boolean {
-      cache.deleteLease(sessionId);
+      cache.leases.delete(sessionId);
       return sql.remove.run(sessionId, holder).changes > 0;
     },
 

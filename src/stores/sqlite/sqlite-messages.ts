@@ -6,7 +6,8 @@ import type { SqliteDataVersion } from './data-version.ts';
 import type { Database } from './node-sqlite.ts';
 import { prepareAtFirstUse } from './statements.ts';
 
-export const CREATE_MESSAGE_TABLES = `
+/** `holder` of a wait is the process that waits, so that other processes can detect its end. */
+export const MESSAGE_TABLES = `
   CREATE TABLE messages (
     nth INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -31,15 +32,11 @@ export const CREATE_MESSAGE_TABLES = `
     at TEXT NOT NULL
   ) STRICT;
   CREATE INDEX receipts_sender ON receipts (sender, nth);
-  CREATE TABLE waits (id TEXT PRIMARY KEY, waiter TEXT NOT NULL, target TEXT NOT NULL, until INTEGER NOT NULL) STRICT;
+  CREATE TABLE waits (id TEXT PRIMARY KEY, waiter TEXT NOT NULL, target TEXT NOT NULL, until INTEGER NOT NULL, holder TEXT NOT NULL DEFAULT '') STRICT;
+  CREATE TABLE nodes (name TEXT PRIMARY KEY) STRICT;
   CREATE TABLE people (name TEXT PRIMARY KEY) STRICT;
   INSERT INTO people VALUES ('operator');
 `;
-
-/** The process that waits for an answer, so that other processes can detect its end. */
-export const ADD_WAIT_HOLDER_COLUMN = "ALTER TABLE waits ADD COLUMN holder TEXT NOT NULL DEFAULT '';";
-
-export const CREATE_NODE_TABLE = 'CREATE TABLE nodes (name TEXT PRIMARY KEY) STRICT;';
 
 const COLUMNS = 'id, seq, kind, act, sender AS "from", author, recipient AS "to", text, ref, sent_at AS sentAt, state';
 

@@ -20,14 +20,13 @@ import {
   switchToWriteAheadLog,
 } from './node-sqlite.ts';
 import { sqliteError } from './sqlite-error.ts';
-import { ADD_WAIT_HOLDER_COLUMN, CREATE_MESSAGE_TABLES, CREATE_NODE_TABLE } from './sqlite-messages.ts';
+import { MESSAGE_TABLES } from './sqlite-messages.ts';
 
 /** SQLite's name for a database without a file. */
 export const IN_MEMORY_FILE = ':memory:';
 
-/** The schema's version, stored in `user_version`. An older schema is migrated when the file is opened. */
+/** The schema's version, stored in `user_version`. */
 const SCHEMA_VERSION = 8;
-const OLDEST_VERSION = 2;
 /** "hpgt": identifies hopgate's files to `file` and to hopgate. */
 const APPLICATION_ID = 0x68706774;
 
@@ -40,6 +39,8 @@ const APPLICATION_ID = 0x68706774;
  * - an entry about its own session has no `subject`: it is found by session. So `entries_subject` and `entries_pattern`
  *   hold the few others.
  * - a session in order of `seq` is in order of time, unless an entry is `late`: older than the one before it.
+ *
+ * `digest` is the signature of a row: see `StoreKey`.
  */
 const DDL = `
   CREATE TABLE entries (
@@ -64,6 +65,7 @@ const DDL = `
   CREATE INDEX entries_subject ON entries (subject, at, nth) WHERE subject IS NOT NULL;
   CREATE INDEX entries_pattern ON entries (pattern_id, at, nth) WHERE pattern_id IS NOT NULL;
   CREATE INDEX entries_fork ON entries (fork_of) WHERE fork_of IS NOT NULL;
+  CREATE INDEX entries_erased ON entries (session_id) WHERE body IS NULL;
   CREATE TABLE ephemeral (
     nth INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -86,7 +88,9 @@ const DDL = `
     opening INTEGER NOT NULL,
     agent TEXT NOT NULL,
     pin TEXT NOT NULL,
-    closed INTEGER NOT NULL
+    closed INTEGER NOT NULL,
+    name TEXT,
+    archived INTEGER NOT NULL DEFAULT 0
   ) STRICT;
   CREATE INDEX sessions_pin ON sessions (pin);
   CREATE TABLE blob_references (
@@ -95,7 +99,7 @@ const DDL = `
     PRIMARY KEY (id, hash)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX blob_references_hash ON blob_references (hash);
-  CREATE TABLE leases (session_id TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL, ttl INTEGER NOT NULL) STRICT;
+  CREATE TABLE leases (session_id TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL, ttl INTEGER NOT NULL, digest TEXT NOT NULL DEFAULT '') STRICT;
   CREATE TABLE blobs (hash TEXT PRIMARY KEY, bytes BLOB NOT NULL, put_at INTEGER NOT NULL DEFAULT 0) STRICT;
   CREATE TABLE notes (
     rowid INTEGER PRIMARY KEY,
@@ -104,10 +108,6 @@ const DDL = `
     session_id TEXT,
     message TEXT NOT NULL
   ) STRICT;
-`;
-
-/** `digest` is the signature of a row: see `StoreKey`. */
-const DDL_FOLDS = `
   CREATE TABLE folds (
     session_id TEXT PRIMARY KEY,
     seq INTEGER NOT NULL,
@@ -115,23 +115,14 @@ const DDL_FOLDS = `
     text TEXT NOT NULL,
     digest TEXT NOT NULL
   ) STRICT;
-  CREATE INDEX entries_erased ON entries (session_id) WHERE body IS NULL;
-`;
-
-const DDL_LABELS = `
-  ALTER TABLE sessions ADD COLUMN name TEXT;
-  ALTER TABLE sessions ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
-`;
-
-/** A lease that is held during the migration is signed at its next renewal. */
-const DDL_SIGNED_LEASES = `
-  ALTER TABLE leases ADD COLUMN digest TEXT NOT NULL DEFAULT '';
+  ${MESSAGE_TABLES}
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
 /**
- * Opens the file and migrates it to the current schema. Creates a missing file with mode 0600 in a folder with mode
- * 0700.
- * @throws StoreError `store-failed` for a file of a newer version, of another program, or one that cannot be opened.
+ * Opens the file. Creates a missing file with mode 0600 in a folder with mode 0700.
+ * @throws StoreError `store-failed` for a file of another version, of another program, or one that cannot be opened.
  */
 export function openDatabase(file: string, busyMs: number): Database {
   let db: Database | undefined;
@@ -144,7 +135,7 @@ export function openDatabase(file: string, busyMs: number): Database {
     const version = assertStoreFile(db);
     switchToWriteAheadLog(db, busyMs);
     db.exec('PRAGMA synchronous = FULL');
-    if (version < SCHEMA_VERSION) migrate(db);
+    if (version === 0) createTables(db);
     return db;
   } catch (error) {
     db?.close();
@@ -157,8 +148,7 @@ export function openDatabase(file: string, busyMs: number): Database {
 
 /**
  * Opens the file without writing to it or its folder. SQLite reads a write-ahead log only with shared memory next to
- * the file. If that is missing, or if the schema is older, a private copy is opened and brought up to date instead.
- * `close` removes the copy.
+ * the file. If that is missing, or if the file is empty, a private copy is opened instead. `close` removes the copy.
  * @throws StoreError `store-failed` as {@link openDatabase}
  */
 export function openReadOnly(file: string, busyMs: number): { readonly db: Database; readonly close: () => void } {
@@ -218,7 +208,7 @@ function makePrivate(file: string): void {
 
 const pragma = (db: Database, key: string): number => Number(db.prepare(`PRAGMA ${key}`).get()?.[key]);
 
-/** Returns the schema's version, 0 for an empty file. Throws if the file is not a store, or a newer one. */
+/** Returns the schema's version, 0 for an empty file. Throws if the file is not a store of this version. */
 function assertStoreFile(db: Database): number {
   // In one transaction, because another process may create the tables between two reads.
   db.exec('BEGIN');
@@ -231,7 +221,7 @@ function assertStoreFile(db: Database): number {
   }
   if (version > SCHEMA_VERSION)
     throw new Error(`a newer hopgate wrote it (schema ${version}, this one knows ${SCHEMA_VERSION}); upgrade hopgate`);
-  if (version < OLDEST_VERSION) throw new Error(`its schema ${version} is from before 0.1.0; name another file`);
+  if (version < SCHEMA_VERSION) throw new Error(`its schema ${version} is from before 0.1.0; name another file`);
   return version;
 }
 
@@ -240,32 +230,25 @@ export function schemaOfDatabase(db: Database): ReadonlyMap<string, string> {
   const rows = db
     .prepare("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name")
     .all();
-  return new Map(rows.map(({ type, name, sql }) => [`${type} ${name}`, String(sql).replace(/\s+/g, ' ')]));
+  return new Map(rows.map(({ type, name, sql }) => [`${type} ${name}`, String(sql).replace(/\s+/g, '')]));
 }
 
 /** The SQL of each table and index of the present schema, by `type name`. */
 export function currentSqliteSchema(): ReadonlyMap<string, string> {
   const db = new (loadNodeSqlite().DatabaseSync)(IN_MEMORY_FILE);
   try {
-    migrate(db);
+    createTables(db);
     return schemaOfDatabase(db);
   } finally {
     db.close();
   }
 }
 
-function migrate(db: Database): void {
+function createTables(db: Database): void {
   db.exec('BEGIN IMMEDIATE');
   try {
-    const version = pragma(db, 'user_version');
-    if (version === 0) db.exec(`${DDL}PRAGMA application_id = ${APPLICATION_ID}`);
-    if (version < 3) db.exec(DDL_FOLDS);
-    if (version < 4) db.exec(DDL_LABELS);
-    if (version < 5) db.exec(CREATE_MESSAGE_TABLES);
-    if (version < 6) db.exec(DDL_SIGNED_LEASES);
-    if (version < 7) db.exec(CREATE_NODE_TABLE);
-    if (version < 8) db.exec(ADD_WAIT_HOLDER_COLUMN);
-    if (version < SCHEMA_VERSION) db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+    // Another process may have created them in the meantime.
+    if (pragma(db, 'user_version') === 0) db.exec(DDL);
     db.exec('COMMIT');
   } catch (error) {
     try {

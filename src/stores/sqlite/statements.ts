@@ -1,4 +1,5 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
+import { mapValues } from '../../base/map-values.ts';
 import type { Database, Statement } from './node-sqlite.ts';
 
 export type SqliteRow = { readonly [column: string]: unknown };
@@ -10,17 +11,9 @@ export function prepareAtFirstUse<Name extends string>(
   db: Database,
   sql: { readonly [name in Name]: string },
 ): NamedStatements<Name> {
-  const statements = {} as { [name in Name]: Statement };
-  for (const name of Object.keys(sql) as Name[])
-    Object.defineProperty(statements, name, {
-      configurable: true,
-      get() {
-        const value = db.prepare(sql[name]);
-        Object.defineProperty(statements, name, { value });
-        return value;
-      },
-    });
-  return statements;
+  const prepare = prepareStatementsOnce(db);
+  const getters = mapValues<string, PropertyDescriptor>(sql, (text) => ({ get: () => prepare(text) }));
+  return Object.defineProperties({}, getters) as NamedStatements<Name>;
 }
 
 export type PrepareStatementOnce = (sql: string) => Statement;

@@ -1,4 +1,3 @@
-import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { ChainHead } from '../../evidence/entry.ts';
 import type { LeaseRow } from '../rules/append-rules.ts';
 import type { SqliteDataVersion } from './data-version.ts';
@@ -19,9 +18,10 @@ const MAX_IDS = 16384;
 export class StoreWriteCache {
   readonly #dataVersion: SqliteDataVersion;
   #seenVersion: unknown = null;
-  readonly #leases = new Map<string, LeaseRow | null>();
-  readonly #heads = new Map<string, LastEntryOfSession>();
-  readonly #ids = new Set<string>();
+  readonly leases = new Map<string, LeaseRow | null>();
+  readonly heads = new Map<string, LastEntryOfSession>();
+  /** Some of the ids that entries have. */
+  readonly ids = new Set<string>();
 
   constructor(version: SqliteDataVersion) {
     this.#dataVersion = version;
@@ -29,39 +29,17 @@ export class StoreWriteCache {
 
   refresh(): void {
     const version = this.#dataVersion.read();
-    if (version !== this.#seenVersion || this.#heads.size > MAX_SESSIONS) {
-      this.#leases.clear();
-      this.#heads.clear();
+    if (version !== this.#seenVersion || this.heads.size > MAX_SESSIONS) {
+      this.leases.clear();
+      this.heads.clear();
     }
-    if (this.#ids.size > MAX_IDS) this.#ids.clear();
+    if (this.ids.size > MAX_IDS) this.ids.clear();
     this.#seenVersion = version;
   }
 
   clear(): void {
-    this.#leases.clear();
-    this.#heads.clear();
-    this.#ids.clear();
-  }
-
-  lease(sessionId: string, read: (sessionId: string) => LeaseRow | null): LeaseRow | null {
-    return getOrInsert(this.#leases, sessionId, () => read(sessionId));
-  }
-
-  deleteLease(sessionId: string): void {
-    this.#leases.delete(sessionId);
-  }
-
-  head(sessionId: string, read: (sessionId: string) => LastEntryOfSession): LastEntryOfSession {
-    return getOrInsert(this.#heads, sessionId, () => read(sessionId));
-  }
-
-  recordAppend(sessionId: string, id: string, last: LastEntryOfSession): void {
-    this.#heads.set(sessionId, last);
-    this.#ids.add(id);
-  }
-
-  /** True if an entry is known to have this id; false if that is not known. */
-  hasId(id: string): boolean {
-    return this.#ids.has(id);
+    this.leases.clear();
+    this.heads.clear();
+    this.ids.clear();
   }
 }

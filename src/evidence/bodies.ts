@@ -63,11 +63,13 @@ interface Reported {
   readonly state?: Fields;
 }
 export interface EffectRecord {
+  /** Root-relative, with `/`, normalised; for `ref` the full ref name, for `resource` the name of the resource. */
   readonly path: string;
   readonly op: string;
+  /** sha256 (hex) of the content before and after, if it existed; for `ref` the object ids. */
   readonly before?: string;
   readonly after?: string;
-  /** Facts about the change that a person must know before it ships. */
+  /** A warning before the change ships: the file will run outside the sandbox, or the tests are weaker. */
   readonly finding?: string;
 }
 /** The refusal that enforcement would have given a call. The session only observes, so the call ran. */
@@ -238,15 +240,18 @@ interface ParBody {
 export interface MessageBody {
   readonly event: 'message';
   readonly id: string;
-  /** The position in the session's inbox, from 1. */
+  /** The position in the recipient's inbox, from 1. It alone orders the inbox. */
   readonly seq: number;
   readonly kind: string;
   readonly act: string;
   /** The address of the sender. */
   readonly from: string;
+  /** The sender's agent id or name, for people. */
   readonly author: string;
   readonly text: string;
+  /** The id of the message that this one answers or refers to. */
   readonly ref: string | null;
+  /** ISO 8601, UTC. */
   readonly sentAt: string;
 }
 /** The new state of a message. The session sent the message, or, if `nth` is null, received it. */

@@ -1,14 +1,10 @@
 import type { EvidenceStore } from '../ports/evidence-store.ts';
-import type { Message, MessageDraft, MessageKind, MessageStore } from '../ports/message-store.ts';
+import type { Message, MessageDraft, MessageStore } from '../ports/message-store.ts';
 import { isMessageRecipient, resolveAddress } from './resolve-address.ts';
 import { isSpeechAct, MAX_MESSAGE_CHARS, SPEECH_ACTS } from './speech-acts.ts';
 
 /** A message before it is checked. Its sender does not choose `from` and `author`; hopgate sets them. */
-export interface UncheckedMessage {
-  readonly kind: MessageKind;
-  readonly id: string;
-  /** The sender: `session:<id>` or `person:<name>`, with `@<node>` if it is on another machine. */
-  readonly from: string;
+export interface UncheckedMessage extends Pick<Message, 'kind' | 'id' | 'from'> {
   /** The name of the sender. Default: the agent of the session, or the name of the person. */
   readonly author?: string;
   readonly to: unknown;

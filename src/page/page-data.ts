@@ -1,4 +1,5 @@
 import type { Signal } from '@preact/signals';
+import type { MessageBody } from '../evidence/bodies.ts';
 import type { Mode } from '../spec/types.ts';
 import type { EntryDetail, ViewGraph } from '../view/view-state.ts';
 import type { SessionStore } from './session-store.ts';
@@ -50,18 +51,10 @@ export interface WaitingRequest {
 }
 
 /** A message of an agent to the operator that was not read. */
-export interface InboxMessage {
-  readonly id: string;
+export interface InboxMessage extends Pick<MessageBody, 'id' | 'act' | 'from' | 'author' | 'text' | 'sentAt'> {
   /** True for a whistle: its sender waits for the answer. */
   readonly kind: 'bell' | 'whistle';
-  readonly act: string;
-  /** The address of the sender: `session:<id>` or `person:<name>`. */
-  readonly from: string;
-  readonly author: string;
-  readonly text: string;
   readonly state: string;
-  /** ISO 8601. */
-  readonly sentAt: string;
 }
 
 export interface SessionOnPage {

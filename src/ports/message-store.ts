@@ -1,3 +1,5 @@
+import type { MessageBody } from '../evidence/bodies.ts';
+
 /** The kinds of speech act that a message declares. */
 export type SpeechAct =
   | 'query'
@@ -17,21 +19,10 @@ export type MessageKind = 'bell' | 'whistle';
  * A message and its envelope. Addresses are `session:<id>` and `person:<name>`; those of another machine end with its
  * name: `session:<id>@<node>`, `agent:<id>@<node>`. hopgate writes the envelope; the text is the sender's.
  */
-export interface Message {
-  readonly id: string;
-  /** The position in the recipient's inbox, from 1. It alone orders the inbox. */
-  readonly seq: number;
+export interface Message extends Omit<MessageBody, 'event'> {
   readonly kind: MessageKind;
   readonly act: SpeechAct;
-  readonly from: string;
-  /** The sender's agent id or name, for people. */
-  readonly author: string;
   readonly to: string;
-  readonly text: string;
-  /** The id of the message that this one answers or refers to. */
-  readonly ref: string | null;
-  /** ISO 8601, UTC. */
-  readonly sentAt: string;
   readonly state: ReceiptState;
 }
 

@@ -1,13 +1,9 @@
 import { fieldsOf } from '../base/json.ts';
-import type { Fields, Principal } from '../spec/types.ts';
+import type { HopRequest } from '../gate/request.ts';
+import type { Principal } from '../spec/types.ts';
 
 /** A hop as a caller requests it. */
-export interface HopOptions {
-  readonly to: string;
-  /** If absent, inferred from the exits that hold: the one that the reason names, `hop-<target>`, or the only one. */
-  readonly exit?: string;
-  readonly reason: string;
-  readonly fruit?: Fields;
+export interface HopOptions extends Omit<HopRequest, 'kind' | 'by' | 'approval'> {
   readonly by?: Principal;
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { WorldTurn } from '../ports/world-environment.ts';
 import { HOUSE_AGENT_NAME, type House, playerNamesOfObjects } from './house.ts';
 import {
   HOUSE_ACTIONS,
@@ -14,16 +15,10 @@ import { type HouseFact, HouseFacts } from './world-facts.ts';
 /** Maximum number of commands in one game; the game then ends without a win. */
 const MAX_GAME_STEPS = 100;
 
-/** The answer of a household to a command. */
-export interface Turn {
-  readonly observation: string;
+/** The answer of a household to a command. It is done after a win, and at the last step. */
+export interface Turn extends Pick<WorldTurn, 'observation' | 'steps' | 'won' | 'done'> {
   /** The commands that can be played now, in alphabetical order. */
   readonly admissible: readonly string[];
-  /** The number of commands so far, including refused ones. */
-  readonly steps: number;
-  readonly won: boolean;
-  /** True after a win, or at the last step. */
-  readonly done: boolean;
 }
 
 /** A game at one moment, as JSON. `house` is its id. */

@@ -27,15 +27,8 @@ export type CodexHooks = { readonly [event in CodexEvent]: readonly HookGroup[] 
  * The hooks in the form of Codex's configuration: `hooks` in hooks.json and in config.toml.
  * @param command a shell command line
  */
-export const codexHooks = (command: string): CodexHooks => ({
-  SessionStart: [groupOf(command, 'SessionStart')],
-  UserPromptSubmit: [groupOf(command, 'UserPromptSubmit')],
-  PreToolUse: [groupOf(command, 'PreToolUse')],
-  PostToolUse: [groupOf(command, 'PostToolUse')],
-  SubagentStart: [groupOf(command, 'SubagentStart')],
-  SubagentStop: [groupOf(command, 'SubagentStop')],
-  Stop: [groupOf(command, 'Stop')],
-});
+export const codexHooks = (command: string): CodexHooks =>
+  Object.fromEntries(CODEX_EVENTS.map((event) => [event, [groupOf(command, event)]])) as unknown as CodexHooks;
 
 const groupOf = (command: string, event: CodexEvent): HookGroup => ({
   hooks: [{ type: 'command', command: failingClosed(command, event), timeout: TIMEOUT_SECONDS }],

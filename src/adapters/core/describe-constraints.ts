@@ -3,7 +3,7 @@ import { effectiveScope } from '../../gate/decide-step.ts';
 import { requirementsOfEdge } from '../../gate/requirements/edge-requirements.ts';
 import { describeRequirement } from '../../gate/requirements/requirement.ts';
 import { formatEntrySource, getOwn } from '../../spec/names.ts';
-import type { ArgumentRole, Json, ProjectConfig, SpecSet, ToolEffect } from '../../spec/types.ts';
+import type { Json, ProjectConfig, SpecSet, ToolEffect, ToolParameter } from '../../spec/types.ts';
 import { describeLimitsOfTool, describeScope, type ScopeDescription } from './language/format-words.ts';
 
 /** A tool of a peripheral, and its scope there. */
@@ -11,13 +11,7 @@ interface ToolConstraint {
   readonly name: string;
   readonly purpose: string;
   readonly effect: ToolEffect;
-  readonly arguments: readonly {
-    readonly name: string;
-    readonly required: boolean;
-    readonly role: ArgumentRole;
-    readonly schema: { readonly [keyword: string]: Json };
-    readonly description: string;
-  }[];
+  readonly arguments: readonly Pick<ToolParameter, 'name' | 'required' | 'role' | 'schema' | 'description'>[];
   /** The limits of its arguments in English, for a prompt. */
   readonly touches: string;
 }

@@ -82,12 +82,7 @@ async function clientSession(
   io: Io,
   host: SessionHost,
   root: string,
-  options: {
-    readonly agent: string;
-    readonly session: string | null;
-    readonly peripheral: string | null;
-    readonly observe: boolean;
-  },
+  options: Pick<ClientCommand, 'session' | 'peripheral' | 'observe'> & { readonly agent: string },
 ): Promise<string> {
   const { agent, session, peripheral, observe } = options;
   if (session === null) {

@@ -1,11 +1,8 @@
-export interface McpCommand {
-  readonly root: string;
+import type { AgentSessionOptions } from './open-agent.ts';
+
+export interface McpCommand extends Pick<AgentSessionOptions, 'root' | 'agent' | 'session' | 'specs' | 'peripheral'> {
   /** Use the session of the client program that started this process. */
   readonly attach?: boolean;
-  readonly session?: string;
-  readonly agent: string;
-  readonly peripheral?: string;
-  readonly specs?: string;
   readonly approve?: string[];
   /** How long an approval waits for "hopgate approve", in seconds. */
   readonly waitApproval?: number;

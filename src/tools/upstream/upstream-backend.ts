@@ -1,8 +1,6 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { rejectOnAbort } from '../../base/reject-on-abort.ts';
 import { errorText } from '../../base/text.ts';
-import type { Env } from '../../base/user-folders.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { CallEnvelope, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../spec/types.ts';
@@ -15,21 +13,14 @@ import { effectsSince, readNamedFiles, readPathStates } from './observe-paths.ts
 import { type PreparedArguments, prepareArguments } from './prepare-arguments.ts';
 import { readReportedFields } from './read-reported-fields.ts';
 import { removeControlCharacters } from './stderr-tail.ts';
-import { UpstreamConnection, UpstreamDownError } from './upstream-connection.ts';
+import { type ConnectionParts, UpstreamConnection, UpstreamDownError } from './upstream-connection.ts';
 import { findWritableProgram } from './writable-program.ts';
 
 type BoundTool = ToolSpec & { readonly upstream: UpstreamTool };
 
-interface UpstreamOptions {
+interface UpstreamOptions extends Partial<Omit<ConnectionParts, 'root'>> {
   /** The catalogue; the backend serves the tools that name an upstream. */
   readonly tools: { readonly [id: string]: ToolSpec };
-  /** Values for `${NAME}` in hopgate.yaml. Default: this process's environment. */
-  readonly env?: Env;
-  readonly clock?: Clock;
-  /** At least 0, less than 1; spreads the times at which a dead server is tried again. */
-  readonly random?: () => number;
-  /** hopgate's version, as sent to servers. */
-  readonly version?: string;
 }
 
 /**

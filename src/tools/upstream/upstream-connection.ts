@@ -14,11 +14,12 @@ const LIST_MS = 20_000;
 /** Time limit for the ping after a timed-out call; without an answer the server counts as dead. */
 const PING_MS = 2_000;
 
-interface ConnectionParts {
+export interface ConnectionParts {
   readonly root: string;
+  /** Values for `${NAME}` in hopgate.yaml. */
   readonly env: Env;
   readonly clock: Clock;
-  /** A random number from 0 to below 1. */
+  /** At least 0, less than 1; spreads the times at which a dead server is tried again. */
   readonly random: () => number;
   /** hopgate's version, as sent to servers. */
   readonly version: string;
@@ -60,17 +61,13 @@ export class UpstreamConnection {
   #openingTransport: ServerTransport | null = null;
   #failures = 0;
   #closed = false;
-  #clean: (text: string) => string = (text) => text;
+  /** Removes this server's secrets from a text. */
+  clean: (text: string) => string = (text) => text;
 
   constructor(name: string, server: UpstreamServer, parts: ConnectionParts) {
     this.#name = name;
     this.#server = server;
     this.#parts = parts;
-  }
-
-  /** Removes this server's secrets from a text. */
-  clean(text: string): string {
-    return this.#clean(text);
   }
 
   /** Lists the server's tools by name. @throws UpstreamDownError */
@@ -135,7 +132,7 @@ export class UpstreamConnection {
     let transport: ServerTransport | null = null;
     try {
       const filled = fillServerSettings(this.#server, this.#parts.env);
-      this.#clean = makeSecretRedactor(filled);
+      this.clean = makeSecretRedactor(filled);
       transport = await openUpstreamTransport(filled, this.#parts.root, this.#parts.env);
       this.#openingTransport = transport;
       if (this.#closed) throw new Error('the session is over');
@@ -187,7 +184,7 @@ export class UpstreamConnection {
     this.#down = {
       since,
       retryAt: since + reconnectDelay(this.#failures, this.#parts.random()),
-      why: this.#clean(removeControlCharacters(problem)),
+      why: this.clean(removeControlCharacters(problem)),
     };
   }
 

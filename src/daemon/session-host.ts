@@ -23,7 +23,7 @@ export class SessionHost {
   /** Allowed calls that command lines run later. */
   readonly runTickets: RunTickets;
   readonly #options: SessionHostOptions;
-  readonly #open: OpenSessions;
+  readonly open: OpenSessions;
   readonly transcript: FindTranscript;
   #statuses: StatusReader | null = null;
   readonly #server = memoise(() => mcpServerName(this.#options.env));
@@ -31,8 +31,8 @@ export class SessionHost {
   constructor(options: SessionHostOptions) {
     this.#options = options;
     this.transcript = openSessionTranscripts(options.env);
-    this.#open = new OpenSessions(options);
-    this.sessions = new OwnedSessions(options, this.#open);
+    this.open = new OpenSessions(options);
+    this.sessions = new OwnedSessions(options, this.open);
     this.conversations = new Conversations(options.env, this.sessions, this.transcript);
     this.runTickets = new RunTickets(options);
   }
@@ -114,19 +114,10 @@ export class SessionHost {
     const { hasEvidence, StatusReader } = await import('./answer-status-line.ts');
     if (!hasEvidence(query.root, env)) return null;
     this.#statuses ??= new StatusReader(env);
-    return this.#statuses.read(this.#open.store(query.root), query);
-  }
-
-  get heldSessions(): OpenSessions['held'] {
-    return this.#open.held;
+    return this.#statuses.read(this.open.store(query.root), query);
   }
 
   close(): Promise<void> {
-    return this.#open.close();
-  }
-
-  /** Releases the sessions for other processes, before this process exits. */
-  releaseAll(): Promise<void> {
-    return this.#open.releaseAll();
+    return this.open.close();
   }
 }

@@ -51,7 +51,10 @@ export function proveAndFindWarnings(specs: SpecSet): {
 
 function proveReachable(specs: SpecSet, space: StateSpace): PropertyProof[] {
   const peripherals = new Set(
-    space.nodes.flatMap(({ state }) => [state.peripheral, ...space.delegations(state).map(({ to }) => to.peripheral)]),
+    space.nodes.flatMap(({ state }) => [
+      state.peripheral,
+      ...space.sessions.delegations(state).map(({ to }) => to.peripheral),
+    ]),
   );
   const unreached = Object.keys(specs.peripherals).filter((id) => !peripherals.has(id));
   return unreached.length === 0
@@ -180,7 +183,7 @@ function proveStated(specs: SpecSet, spaceFor: GetStateSpace, property: SpecProp
       if (node) return failed(text, message, moveNamesToState(node));
       for (const each of without) {
         if (isInTarget(first, each.state)) continue;
-        const started = space
+        const started = space.sessions
           .delegations(each.state)
           .find(({ to }) => then.kind === 'peripheral' && isInTarget(then, to));
         if (started) return failed(text, message, moveNamesToState(each, started));
@@ -214,7 +217,7 @@ function proveNeverEnter(
     const nodes =
       atom.kind === 'visited' ? space.explore((_, { to }) => to.peripheral !== atom.peripheral) : space.nodes;
     for (const node of nodes) {
-      for (const move of [...space.moves(node.state), ...space.delegations(node.state)]) {
+      for (const move of [...space.moves(node.state), ...space.sessions.delegations(node.state)]) {
         if (!enters(node.state, move) || atomHolds(atom, node.state, move)) continue;
         return failed(
           text,

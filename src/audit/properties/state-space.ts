@@ -58,15 +58,15 @@ export function exploreStateSpacesOf(specs: SpecSet): GetStateSpace {
 /** The reachable states, each with a shortest path, and the moves between them. */
 export class StateSpace {
   readonly nodes: readonly ReachableState[];
-  readonly #sessions: AbstractMoveFinder;
+  readonly sessions: AbstractMoveFinder;
   readonly #moves = new Map<string, readonly AbstractMove[]>();
   #byPeripheral: Map<string | null, ReachableState[]> | undefined;
 
   constructor(specs: SpecSet, remembered: ReadonlySet<string>) {
-    this.#sessions = new AbstractMoveFinder(specs, remembered);
+    this.sessions = new AbstractMoveFinder(specs, remembered);
     // A check that nothing can report yet has not passed, so each new report may open further peripherals.
     let nodes = this.explore(() => true);
-    while (this.#sessions.addReports(nodes.map(({ state }) => state))) {
+    while (this.sessions.addReports(nodes.map(({ state }) => state))) {
       this.#moves.clear();
       nodes = this.explore(() => true);
     }
@@ -75,17 +75,12 @@ export class StateSpace {
 
   moves(state: AbstractState): readonly AbstractMove[] {
     const key = abstractStateKey(state);
-    return getOrInsert(this.#moves, key, () => this.#sessions.moves(state));
-  }
-
-  /** The starts of sub-agents from a state; see {@link AbstractMoveFinder.delegations}. */
-  delegations(state: AbstractState): readonly AbstractMove[] {
-    return this.#sessions.delegations(state);
+    return getOrInsert(this.#moves, key, () => this.sessions.moves(state));
   }
 
   /** The states that are reachable by moves that `allows` accepts. */
   explore(allows: (state: AbstractState, move: AbstractMove) => boolean): readonly ReachableState[] {
-    const nodes: ReachableState[] = this.#sessions.initial().map((state) => ({ state, before: null, move: null }));
+    const nodes: ReachableState[] = this.sessions.initial().map((state) => ({ state, before: null, move: null }));
     const seen = new Set(nodes.map(({ state }) => abstractStateKey(state)));
     for (const node of nodes) {
       for (const move of this.moves(node.state)) {
@@ -110,7 +105,7 @@ export class StateSpace {
     const met = new Set<string>();
     let everywhere: readonly string[] | null = null;
     for (const { state } of nodes) {
-      const found = [...this.#sessions.obstacles(state, edge)];
+      const found = [...this.sessions.obstacles(state, edge)];
       if (found.length === 0) return null;
       for (const obstacle of found) met.add(obstacle);
       everywhere = everywhere === null ? found : everywhere.filter((obstacle) => found.includes(obstacle));

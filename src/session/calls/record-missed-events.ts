@@ -14,8 +14,7 @@ import type { SessionParts } from './session-parts.ts';
 interface UnsettledSession {
   readonly parts: SessionParts;
   readonly writer: SessionWriter;
-  readonly deferredSteps: readonly Body[];
-  clearDeferred(): void;
+  deferredSteps: readonly Body[];
   context(): GateContext;
   endBackground(): Promise<void>;
   endBackgroundForMode(mode: Mode): Promise<void>;
@@ -30,7 +29,7 @@ export async function recordMissedEvents(session: UnsettledSession): Promise<voi
   // Neither an interruption, nor the end of a grant or of the visit's time, is activity of the session.
   const { pending, grants, lastAt } = session.writer.state.facts;
   if (pending) await recordInterruption(session, pending.tool);
-  session.clearDeferred();
+  session.deferredSteps = [];
   if (grants.length > 0) await recordRevokedGrants(session);
   await recordExpiry(session);
   await recordModeTimeout(session, lastAt);

@@ -29,7 +29,8 @@ import type { SessionParts } from './session-parts.ts';
 export class SessionCalls {
   readonly parts: SessionParts;
   readonly writer: SessionWriter;
-  #deferredSteps: readonly Body[] = [];
+  /** Native steps that ended while an acting step was running; they are recorded after its outcome. */
+  deferredSteps: readonly Body[] = [];
   /** The config with every peripheral's write paths, so that git knows which files may be shipped. */
   readonly configWithPaths: ProjectConfig;
   readonly #unserved: ReadonlySet<string>;
@@ -48,19 +49,6 @@ export class SessionCalls {
     const served = new Set(parts.backends.flatMap(({ tools }) => tools));
     this.observeTree = parts.backends.find(({ tree }) => tree)?.tree;
     this.#unserved = new Set(Object.keys(parts.compiled.specs.tools).filter((id) => !served.has(id)));
-  }
-
-  /** Native steps that ended while an acting step was running; they are recorded after its outcome. */
-  get deferredSteps(): readonly Body[] {
-    return this.#deferredSteps;
-  }
-
-  deferStep(step: Body): void {
-    this.#deferredSteps = [...this.#deferredSteps, step];
-  }
-
-  clearDeferred(): void {
-    this.#deferredSteps = [];
   }
 
   /** Resolves when every call made so far has its result. */
@@ -114,7 +102,7 @@ export class SessionCalls {
   async detach(): Promise<void> {
     await this.idle;
     if (this.#detached) return;
-    if (this.#deferredSteps.length > 0) await this.serially(async () => ({ ok: true as const }));
+    if (this.deferredSteps.length > 0) await this.serially(async () => ({ ok: true as const }));
     this.#detached = true;
     await this.endBackground();
     await this.writer.release();

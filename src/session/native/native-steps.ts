@@ -60,7 +60,7 @@ export async function concludeNativeCall(
   const stored = await storeLargeOutcome(calls.parts.store, toPlainJson(outcome) as NativeCallOutcome);
   if (hasIntentEntry) {
     const bodies: Body[] = [{ event: 'outcome', tool, outcome: stored, effects }, ...calls.deferredSteps];
-    calls.clearDeferred();
+    calls.deferredSteps = [];
     const findings = effects === 'unobserved' ? [] : findingsOfEffects(effects);
     return { ok: true, recorded: true, evidence: await calls.writer.append(bodies), findings };
   }
@@ -68,7 +68,7 @@ export async function concludeNativeCall(
   const step: Body = { event: 'step', tool, args, outcome: stored, effects, ...wouldRefuseField(plan) };
   if (state.facts.pending) {
     // No entry may come between an intent and its outcome.
-    calls.deferStep(step);
+    calls.deferredSteps = [...calls.deferredSteps, step];
     return { ok: true, recorded: true, evidence: [], findings: [] };
   }
   return { ok: true, recorded: true, evidence: await calls.writer.append([step]), findings: [] };

@@ -1,3 +1,4 @@
+import { replaceMethod } from '../../base/replace-method.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 
 /** Thrown by a process that crashes. */
@@ -18,28 +19,19 @@ export class CrashingProcess {
     const refuseAfterCrash = () => {
       if (this.#hasCrashed) throw new CrashError('the process has crashed');
     };
-    const own: Partial<EvidenceStore> = {
-      append: async (lease, after, drafts) => {
-        refuseAfterCrash();
-        this.#hasCrashed = this.#nextCrash !== null;
-        if (this.#nextCrash === 'before') throw new CrashError('the process crashed before the entry was durable');
-        const stored = await store.append(lease, after, drafts);
-        if (this.#nextCrash === 'after') throw new CrashError('the process crashed after the entry was durable');
-        return stored;
-      },
-      acquire: async (...args) => {
-        refuseAfterCrash();
-        return store.acquire(...args);
-      },
+    const append: EvidenceStore['append'] = async (lease, after, drafts) => {
+      refuseAfterCrash();
+      this.#hasCrashed = this.#nextCrash !== null;
+      if (this.#nextCrash === 'before') throw new CrashError('the process crashed before the entry was durable');
+      const stored = await store.append(lease, after, drafts);
+      if (this.#nextCrash === 'after') throw new CrashError('the process crashed after the entry was durable');
+      return stored;
     };
-    this.store = new Proxy(store, {
-      get(target, name) {
-        const replaced = own[name as keyof EvidenceStore];
-        if (replaced) return replaced;
-        const value = Reflect.get(target, name, target);
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
-    });
+    const acquire: EvidenceStore['acquire'] = async (...args) => {
+      refuseAfterCrash();
+      return store.acquire(...args);
+    };
+    this.store = replaceMethod(replaceMethod(store, 'append', append), 'acquire', acquire);
   }
 
   /** Lets the process crash at its next append. */

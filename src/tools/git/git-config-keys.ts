@@ -47,6 +47,16 @@ export const submoduleNamesIn = (config: readonly GitConfigValue[]): string[] =>
 export const gitConfigValuesOf = (config: readonly GitConfigValue[], key: string): string[] =>
   config.filter((entry) => entry.key === key).map(({ value }) => value);
 
+/**
+ * The shell command that lets the group write the new files of a shared repository; null if it is not shared. git itself
+ * would set the setgid bit of folders, which no contained command may: they inherit it from the folder above.
+ */
+export function umaskOfSharedRepository(config: readonly GitConfigValue[]): string | null {
+  const shared = gitConfigValuesOf(config, 'core.sharedrepository').at(-1) ?? '';
+  if (/^(?:group|true|yes|on|1|0660)$/i.test(shared)) return 'umask g=rwx';
+  return /^(?:all|world|everybody|2|0664)$/i.test(shared) ? 'umask g=rwx,o=rx' : null;
+}
+
 function keysLike(config: readonly GitConfigValue[], patterns: readonly RegExp[]): string[] {
   // Keys with an empty value are left out: it resets a list or names no program.
   return [

@@ -8,7 +8,13 @@ import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { ABORTED_OUTCOME } from '../tool-outcomes.ts';
 import { failedToolStop, isStop, outOfScopeStop, type ToolStop, unavailableToolStop } from '../workspace/tool-stop.ts';
-import { type GitConfigValue, keysThatRunPrograms, parseGitConfig, submoduleNamesIn } from './git-config-keys.ts';
+import {
+  type GitConfigValue,
+  keysThatRunPrograms,
+  parseGitConfig,
+  submoduleNamesIn,
+  umaskOfSharedRepository,
+} from './git-config-keys.ts';
 import { type GitCallAccess, gitLayout } from './git-layout.ts';
 import { gitEnvironment, gitSettingsForPush, hardenedArgv, PUSH_PROTOCOLS, passPasswordToGit } from './hardened-git.ts';
 import type { OperandPathRules } from './operands.ts';
@@ -64,7 +70,9 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
     const login = access.kind === 'push' ? (access.login ?? null) : null;
     const forPush = access.kind === 'push' ? gitSettingsForPush(access.target, login) : [];
     const git = [...hardenedArgv(repository, submoduleNamesIn(config), [...forPush, ...settings]), ...args];
-    const plain = { argv: script === undefined ? git : ['sh', '-c', script, 'sh', ...git], stdin: options.stdin };
+    const umask = umaskOfSharedRepository(config);
+    const shell = umask === null ? script : `${umask}; ${script ?? 'exec "$@"'}`;
+    const plain = { argv: shell === undefined ? git : ['sh', '-c', shell, 'sh', ...git], stdin: options.stdin };
     const { argv, stdin } = login?.password ? passPasswordToGit(plain.argv, login.password) : plain;
     const runOptions = {
       seconds: Math.max(0.001, (deadline - performance.now()) / 1000),

@@ -37,7 +37,7 @@ export function gitEnvironment(repository: GitRepository, protocols: string): { 
 const SETTINGS: readonly string[] = splitWords(`
   core.hooksPath=/dev/null core.fsmonitor=false core.pager=cat core.editor=true core.askPass=true core.sshCommand=false
   core.attributesFile=/dev/null core.excludesFile=/dev/null core.alternateRefsCommand= sequence.editor=true
-  core.checkStat=default core.trustctime=true core.ignoreCase=false core.commitGraph=false diff.orderFile=/dev/null
+  core.sharedRepository=umask core.checkStat=default core.trustctime=true core.ignoreCase=false core.commitGraph=false diff.orderFile=/dev/null
   credential.helper= protocol.ext.allow=never
   commit.gpgSign=false commit.verbose=false commit.cleanup=whitespace
   i18n.commitEncoding=UTF-8 i18n.logOutputEncoding=UTF-8 tag.gpgSign=false push.gpgSign=false push.followTags=false

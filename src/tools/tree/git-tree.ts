@@ -40,6 +40,9 @@ const LISTED_BYTES = 16 << 10;
 const COMMITS_LISTED = 50;
 const LEFT_LISTED = 200;
 
+const LACKS_HEAD =
+  'the commit of HEAD is not in .git/objects; if it is borrowed (git clone --shared or --reference), run "git repack -ad" and delete .git/objects/info/alternates';
+
 /**
  * Computes the tree's id with git, in a private copy of the index (with the original's time, because git uses it to
  * detect changed files) and a private folder of objects. Configured filter programs do not run. Files marked
@@ -75,6 +78,10 @@ if LC_ALL=C sed -n 's/^error: \\(failed to encode\\|BOM is\\)/\\1/p' "$w/said" |
 fi
 "$@" update-index -z --index-info <"$w/more"
 head=$("$@" rev-parse --verify --quiet 'HEAD^{commit}' || true)
+if test -z "$head" && "$@" rev-parse --verify --quiet HEAD >"$w/said"; then
+  echo '${LACKS_HEAD}' >&2
+  exit 1
+fi
 base=$("$@" rev-parse --verify --quiet 'HEAD^{tree}' || "$@" hash-object -t tree --stdin </dev/null)
 tree=$("$@" write-tree --missing-ok)
 printf '%s\\n%s\\n' "$head" "$tree"

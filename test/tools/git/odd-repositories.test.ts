@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
@@ -200,6 +200,18 @@ describe('a masked file in the git history', () => {
       expect(JSON.stringify(await shown(run, sub)), sub).not.toContain('SECRET');
     expect((await shown(run, 'show'))['stdout']).toContain('+Subproject commit');
   });
+});
+
+test('bash-git lets the group write what it adds to a shared repository', async () => {
+  const folder = temporaryFolder();
+  const root = join(folder, 'shared');
+  git(folder, 'init', '-q', '-b', 'main', '--shared=group', root);
+  put(root, 'a', 'a\n');
+  const run = runner(sandbox, root);
+  expect(resultOf(await run({ sub: 'add', args: ['a'] }))).toMatchObject({ exit: 0 });
+  expect(await shown(run, 'commit -m x')).toMatchObject({ committed: true });
+  const tree = git(root, 'rev-parse', 'HEAD^{tree}');
+  expect(statSync(join(root, '.git/objects', tree.slice(0, 2))).mode & 0o7070).toBe(0o2070);
 });
 
 test.runIf(isDeep)('bash-git works with sha256, in a shallow clone and in a partial one', async () => {

@@ -65,6 +65,25 @@ describe.each([
 });
 
 describe('the tree of a repository', () => {
+  it('is a problem if the repository borrows the commit of HEAD from elsewhere', async () => {
+    const { remote } = repository();
+    const root = join(temporaryFolder(), 'borrower');
+    git(remote, 'clone', '-q', '--shared', remote, root);
+    const place = { root, config: config(), unsafeNoSandbox: false };
+    const seen = await observeTree(sandbox, place, new AbortController().signal);
+    expect(seen).toEqual({ problem: expect.stringMatching(/not in \.git\/objects.*git repack -ad/) });
+    git(root, 'repack', '-adq');
+    unlinkSync(join(root, '.git/objects/info/alternates'));
+    expect(await treeOf(root)).toMatchObject({ head: git(root, 'rev-parse', 'HEAD') });
+  });
+
+  it('is known in a shared repository', async () => {
+    const { root } = repository();
+    git(root, 'config', 'core.sharedRepository', 'group');
+    put(root, 'src/new/a.txt', 'two\n');
+    expect((await treeOf(root, { own: ['src/new/a.txt'] })).ships?.files).toEqual(['src/new/a.txt']);
+  });
+
   it('contains the session’s files in the content to commit, and lists the others', async () => {
     const { root } = repository();
     const base = git(root, 'rev-parse', 'HEAD');

@@ -4,12 +4,13 @@ import { isAccessible } from './base/files.ts';
 import type { Env } from './base/user-folders.ts';
 import type { EvidenceStore } from './ports/evidence-store.ts';
 import { ensureStateDir, evidenceFileIn, stateDir } from './project/state-dir.ts';
+import { isDiskFull } from './stores/sqlite/node-sqlite.ts';
 import { type SqliteStoreOptions, sqliteStore } from './stores/sqlite.ts';
 
 /**
  * Opens the evidence of a repository; the caller closes it.
  * @param access `create` makes the state folder and the file if they are missing. `read` needs an existing file; its
- * folder need not be writable.
+ * folder need not be writable, and its disk may be full.
  */
 export function openEvidence(
   root: string,
@@ -30,4 +31,5 @@ export function openEvidenceFile(
   return sqliteStore(file, access === 'read' ? { readOnly: !isWritable(file), ...options } : options);
 }
 
-const isWritable = (file: string): boolean => [file, dirname(file)].every((path) => isAccessible(path, constants.W_OK));
+const isWritable = (file: string): boolean =>
+  [file, dirname(file)].every((path) => isAccessible(path, constants.W_OK)) && !isDiskFull(file);

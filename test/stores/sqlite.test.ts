@@ -1,11 +1,21 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
+import { openEvidenceFile } from '../../src/open-evidence.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { describeEvidenceStore } from '../contracts/evidence-store.ts';
 import { depth } from '../depth.ts';
@@ -229,6 +239,18 @@ describe.skipIf(!canMount)('a full disk (mounting a small one needs root)', () =
       rmSync(join(disk, 'fill'));
     },
   );
+
+  it('does not keep a closed store from being read', async () => {
+    const store = sqliteStore(file);
+    const [first] = conversation('s-1', 2);
+    await store.append(await store.acquire('s-1', 'w-1', TTL), EMPTY_CHAIN, [first!]);
+    await store.close();
+    const { bavail, bsize } = statfsSync(disk);
+    writeFileSync(join(disk, 'fill'), Buffer.alloc(bavail * bsize));
+    const read = openEvidenceFile(file, 'read');
+    expect(await read.head('s-1')).toMatchObject({ seq: 0 });
+    await read.close();
+  });
 
   it('stops the store at the first failed write; acknowledged entries are there after reopening', async () => {
     const store = sqliteStore(file);

@@ -44,12 +44,15 @@ export const isDiskError = (error: unknown): boolean => BROKEN.includes(sqliteRe
 /** The free space that a new store needs, with its write-ahead log and shared memory. */
 const MIN_FREE_BYTES = 1 << 18;
 
-/** True for an error of a full disk, which SQLite may also report as an I/O error of its shared memory. */
-export function isDiskFullError(file: string, error: unknown): boolean {
-  if (!isDiskError(error) && (error as NodeJS.ErrnoException).code !== 'ENOSPC') return false;
+/** True if the disk of a store has no space left for its shared memory. */
+export function isDiskFull(file: string): boolean {
   const disk = valueOr(() => statfsSync(dirname(file)), null);
   return disk !== null && disk.bavail * disk.bsize < MIN_FREE_BYTES;
 }
+
+/** True for an error of a full disk, which SQLite may also report as an I/O error of its shared memory. */
+export const isDiskFullError = (file: string, error: unknown): boolean =>
+  (isDiskError(error) || (error as NodeJS.ErrnoException).code === 'ENOSPC') && isDiskFull(file);
 
 /**
  * Turns on write-ahead logging, except for a database in memory. SQLite needs an exclusive lock for it and does not

@@ -148,7 +148,8 @@ export function openDatabase(file: string, busyMs: number): Database {
 
 /**
  * Opens the file without writing to it or its folder. SQLite reads a write-ahead log only with shared memory next to
- * the file. If that is missing, or if the file is empty, a private copy is opened instead. `close` removes the copy.
+ * the file. If that is missing, if the disk is full, or if the file is empty, a private copy is opened instead. `close`
+ * removes the copy.
  * @throws StoreError `store-failed` as {@link openDatabase}
  */
 export function openReadOnly(file: string, busyMs: number): { readonly db: Database; readonly close: () => void } {
@@ -186,7 +187,7 @@ function openDirectly(file: string, busyMs: number): Database | null {
     return null;
   } catch (error) {
     db?.close();
-    if (isCannotOpenError(error) && existsSync(file)) return null;
+    if ((isCannotOpenError(error) || isDiskFullError(file, error)) && existsSync(file)) return null;
     throw sqliteError('store-failed', `cannot open ${file}: ${(error as Error).message}`, error);
   }
 }

@@ -48,8 +48,8 @@ export const gitConfigValuesOf = (config: readonly GitConfigValue[], key: string
   config.filter((entry) => entry.key === key).map(({ value }) => value);
 
 /**
- * The shell command that lets the group write the new files of a shared repository; null if it is not shared. git itself
- * would set the setgid bit of folders, which no contained command may: they inherit it from the folder above.
+ * The shell command that lets the group write the new files of a shared repository; null if it is not shared. git
+ * itself would set the setgid bit of folders, which no contained command may: they inherit it from the folder above.
  */
 export function umaskOfSharedRepository(config: readonly GitConfigValue[]): string | null {
   const shared = gitConfigValuesOf(config, 'core.sharedrepository').at(-1) ?? '';

@@ -1,7 +1,7 @@
 import { edgesFromPeripheral } from '../spec/edges-from.ts';
 import { effectsOfMode } from '../spec/mode-way.ts';
 import { getOwn } from '../spec/names.ts';
-import type { Edge, Mode, SpecSet } from '../spec/types.ts';
+import type { Edge, Mode, PeripheralSpec, SpecSet } from '../spec/types.ts';
 import type { Available, WayLeg } from './denial.ts';
 import { requirementsOfEdge, startRequirements } from './requirements/edge-requirements.ts';
 import { describeRequirement, type Requirement } from './requirements/requirement.ts';
@@ -22,7 +22,7 @@ const needsInWords = new WeakMap<SpecSet, Map<Edge, readonly string[]>>();
 /** The needs of an edge in words. They depend on the spec set alone, so they are computed once. */
 function wordsOf(specs: SpecSet, edge: Edge): readonly string[] {
   const ofSet = needsInWords.get(specs) ?? new Map<Edge, readonly string[]>();
-  const inWords = ofSet.get(edge) ?? needsOf(specs, edge).map((need) => describeNeed(specs, need));
+  const inWords = ofSet.get(edge) ?? needsOfEdge(specs, edge).map((need) => describeNeed(specs, need));
   needsInWords.set(specs, ofSet.set(edge, inWords));
   return inWords;
 }
@@ -37,7 +37,7 @@ export function contextNeeds(
   const target = peripherals[to];
   if (!target) return [];
   const fruit = from === undefined ? {} : (peripherals[from]?.fruit ?? {});
-  return transferContext(target, view).missing.flatMap(({ field }) =>
+  return transferContext(target, view, {}, from === undefined ? {} : { [from]: {} }).missing.flatMap(({ field }) =>
     getOwn(fruit, field)?.kind === 'observed' ? [] : [field],
   );
 }
@@ -48,8 +48,8 @@ export function describeNeed({ conditions }: SpecSet, need: Requirement): string
   return rule === undefined ? describeRequirement(need) : `${describeRequirement(need)} (${rule})`;
 }
 
-/** The needs of an edge that are not met yet. The source counts as met, unless the operator must request the hop. */
-function needsOf(specs: SpecSet, edge: Edge): Requirement[] {
+/** The needs of an edge. The source counts as met, unless the operator must request the hop. */
+export function needsOfEdge(specs: SpecSet, edge: Edge): Requirement[] {
   const others = requirementsOfEdge(specs, edge).filter(({ kind }) => kind !== 'source');
   const byRequestOnly = edge.sources.every(({ kind }) => kind === 'user-request');
   if (!byRequestOnly || others.some(({ kind }) => kind === 'principal')) return others;
@@ -62,12 +62,15 @@ export function startWayLegs(specs: SpecSet, view: SessionView, by: 'agent' | 'o
   const source = by === 'agent' ? alone : 'user-request';
   const to = Object.values(specs.peripherals).filter(({ entry }) => entry.sources.some(({ kind }) => kind === source));
   return to.map(({ id }) => {
-    const others = startRequirements(specs, id).filter(({ kind }) => kind !== 'source');
-    const needs = [...(by === 'agent' ? [] : [{ kind: 'principal' as const, is: by }]), ...others];
-    const words = [...needs.map((need) => describeNeed(specs, need)), ...contextNeeds(specs, view, id)];
-    return { from: null, exit: null, to: id, needs: words };
+    const words = needsOfStart(specs, id, by).map((need) => describeNeed(specs, need));
+    return { from: null, exit: null, to: id, needs: [...words, ...contextNeeds(specs, view, id)] };
   });
 }
+
+export const needsOfStart = (specs: SpecSet, to: string, by: 'agent' | 'operator'): Requirement[] => [
+  ...(by === 'agent' ? [] : [{ kind: 'principal' as const, is: by }]),
+  ...startRequirements(specs, to).filter(({ kind }) => kind !== 'source'),
+];
 
 /** Adds the mode changes that the first leg of a path needs. If no reachable mode admits its target, adds none. */
 function inMode(specs: SpecSet, { mode }: SessionView, leg: WayLeg): WayLeg {
@@ -82,21 +85,26 @@ const effectAllowed = (specs: SpecSet, mode: Mode | null, tool: string): boolean
 
 export const isToolServed = ({ unserved }: SessionView, tool: string): boolean => !unserved?.has(tool);
 
+/** True if no tool can be called in the visit any more. */
+export const isVisitSpent = (specs: SpecSet, view: SessionView): boolean =>
+  !view.observeOnly &&
+  (isTimeUp(view) ||
+    (view.visit?.steps ?? 0) >= (specs.peripherals[view.visit?.peripheral ?? '']?.limits.steps ?? Infinity));
+
+/** The tools that can be called in a peripheral and a mode. */
+export const toolsIn = (specs: SpecSet, view: SessionView, { tools }: PeripheralSpec, mode: Mode | null): string[] =>
+  (view.observeOnly ? Object.keys(specs.tools) : tools).filter(
+    (tool) => isToolServed(view, tool) && (view.observeOnly || effectAllowed(specs, mode, tool)),
+  );
+
 /** The tools, hops and mode changes available in the session's current state. */
 export function availableActions(specs: SpecSet, view: SessionView): Available {
   const peripheral = view.visit?.peripheral ?? null;
   const spec = peripheral === null ? undefined : specs.peripherals[peripheral];
-  const isFull = !view.observeOnly && (view.visit?.steps ?? 0) >= (spec?.limits.steps ?? Infinity);
-  const idle = view.closed || isFull || (!view.observeOnly && isTimeUp(view));
   return {
     peripheral,
     mode: view.mode,
-    tools:
-      idle || !spec
-        ? []
-        : (view.observeOnly ? Object.keys(specs.tools) : spec.tools).filter(
-            (tool) => isToolServed(view, tool) && (view.observeOnly || effectAllowed(specs, view.mode, tool)),
-          ),
+    tools: view.closed || !spec || isVisitSpent(specs, view) ? [] : toolsIn(specs, view, spec, view.mode),
     hops: view.closed
       ? []
       : peripheral === null

@@ -114,7 +114,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
     case 'tool-not-allowed':
       return {
         message: `${peripheral} has no tool ${tool}`,
-        remedy: `available here: ${toolsHere(available)}; ${pathOr(way, `no path leads to ${tool}`)}`,
+        remedy: `available here: ${toolsHere(available)}; ${pathOr(way, `no path to ${tool} was found whose needs can be met from here`)}`,
       };
     case 'invalid-action':
       return {

@@ -116,7 +116,7 @@ describe('a line typed into the shell', () => {
     const needs = 'needs result is pass, tests-passed, approval by operator, commit-message; on branch main';
     const start = 'explore → edit → test → deploy; ';
     expect(out.split('\n').filter((line) => line.startsWith('  to deploy'))).toEqual([
-      `  to deploy   ${start}${needs}`,
+      `  to deploy   ${start}${needs.replace('needs', 'needs mode diagnose,')}`,
       `  to deploy   ${needs}`,
     ]);
     const hop = [

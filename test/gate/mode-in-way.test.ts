@@ -17,6 +17,12 @@ const gateOf = (
     transitions: pairs.map(([from, to]) => ({ from, to, approval: null, summary: false })),
     peripherals: Object.fromEntries(MODES.map((mode, index) => [mode, lists[index] ?? null])),
   }) as ModeGateSpec;
+const withoutContext: SpecSet = {
+  ...fixtureSpecs,
+  peripherals: Object.fromEntries(
+    Object.entries(fixtureSpecs.peripherals).map(([id, spec]) => [id, { ...spec, context: {} }]),
+  ),
+};
 const template = fixtureSpecs.edges[0]!;
 
 /**
@@ -58,11 +64,12 @@ describe('the way to a tool', () => {
         (admitted, transitions, edges, mode, to) => {
           fc.pre(to !== PLACES[0]);
           const specs = {
-            ...fixtureSpecs,
+            ...withoutContext,
             modeGate: gateOf(admitted, transitions),
             edges: edges.map(([from, to]) => ({ ...template, from, to, exit: `to-${to}` })),
           } as SpecSet;
-          const view = viewOf({ mode, visit: visitTo(PLACES[0]!), visits: { [PLACES[0]!]: 1 } });
+          const place = { visit: visitTo(PLACES[0]!), visits: { [PLACES[0]!]: 1 } };
+          const view = viewOf({ mode, ...place, naturalClose: true });
           const found = shortestWay(specs, view, new Set([to]), 'act');
           const alone = least(specs, PLACES[0]!, mode, to, false);
           const opened = alone === Number.POSITIVE_INFINITY;

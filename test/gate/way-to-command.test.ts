@@ -16,7 +16,8 @@ it.each<[string | string[], string | null]>([
   ['npm ci', EDIT],
   ['ls; ls', null],
 ])('the refusal of %j in test names the tool that runs it, and the path to it', (command, way) => {
-  const context = contextOf(viewOf({ visit: visitTo('test'), visits: { test: 1 } }));
+  const fruits = { edit: { 'commit-message': 'fix: x' } };
+  const context = contextOf(viewOf({ visit: visitTo('test'), visits: { test: 1 }, fruits }));
   const config = { ...context.config, test: [{ run: ['npm', 'test'], report: 'none' as const }] };
   const decision = decide({ ...context, config }, { kind: 'step', tool: 'bash-test', args: { command } });
   if (decision.ok) throw new Error('allowed');

@@ -8,11 +8,29 @@ import { shortestWay } from '../../src/gate/ways/shortest-way.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { IDS, specs } from '../compile/random-specs.ts';
-import { specsOf } from '../testing/spec-sets.ts';
+import { GATE, specsOf } from '../testing/spec-sets.ts';
 import { contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';
 
+/** A session in which everything that a hop of these specs can need is there. */
 const at = (peripheral: string | null) =>
-  peripheral === null ? viewOf() : viewOf({ visit: visitTo(peripheral), visits: { [peripheral]: 1 } });
+  viewOf({
+    naturalClose: true,
+    tests: { passed: true, count: 1, failed: 0 },
+    patterns: { p: 'held' },
+    fruits: { edit: { 'commit-message': 'fix: x' } },
+    ...(peripheral === null ? {} : { visit: visitTo(peripheral), visits: { [peripheral]: 1 } }),
+  });
+/** Gives every peripheral the tools and the scope to meet each need in it. */
+const withTools = (set: SpecSet): SpecSet => ({
+  ...set,
+  tools: fixtureSpecs.tools,
+  peripherals: Object.fromEntries(
+    Object.entries(set.peripherals).map(([id, spec]) => [
+      id,
+      { ...spec, tools: ['bash-test'], scope: fixtureSpecs.peripherals['test']!.scope },
+    ]),
+  ),
+});
 
 /** Every way without a repeated place, by brute force; the first legs are those that are available. */
 function allWays(set: SpecSet, from: string | null, to: string): WayLeg[][] {
@@ -35,7 +53,7 @@ describe('shortestWay', () => {
     let found = 0;
     let far = 0;
     fc.assert(
-      fc.property(specs, fc.constantFrom(...IDS, null), fc.constantFrom(...IDS), (set, from, to) => {
+      fc.property(specs.map(withTools), fc.constantFrom(...IDS, null), fc.constantFrom(...IDS), (set, from, to) => {
         fc.pre(from !== to);
         const way = shortestWay(set, at(from), new Set([to]));
         const ways = allWays(set, from, to);
@@ -98,6 +116,53 @@ describe('shortestWay', () => {
     expect(legs(viewOf(), 'd')).toEqual([['a', 'task'], ['c'], ['e'], ['d']]);
     expect(legs(at('a'), 'b')).toBeUndefined();
     expect(legs(viewOf({ visits: { a: 1 } }), 'd')).toEqual([['e', 'by operator'], ['d']]);
+  });
+
+  it('names a need where it can be met, and in the mode in which it can', () => {
+    const place = (id: string, tools: string, rest: string) => ({
+      [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A place.\ntools: [${tools}]\nscope: ${tools === 'bash-test' ? 'test-commands-only' : 'conversation'}\n${rest}\n`,
+    });
+    const set = specsOf({
+      'gate.yaml': GATE,
+      ...place(
+        'a',
+        '',
+        'entry: [default, from-test]\nfruit: { pick: { stated: string, optional: true } }\nexit: { on: b, to-test: test, to-e: e }',
+      ),
+      ...place(
+        'test',
+        'bash-test',
+        'entry: [from-a]\nfruit: { result: { observed: [pass, fail] } }\nexit: { pass: a, back: a }',
+      ),
+      ...place('b', '', 'entry: [from-a]\nexit: { to-c: c, to-d: d, to-f: { to: f, when: visits.test > 0 } }'),
+      ...place('c', '', 'entry: [from-b]\ncontext: { pick: from-a }\nexit: {}'),
+      ...place('d', '', 'entry: [from-b, tests-passed]\nexit: {}'),
+      ...place('e', '', 'entry: [from-a, agent-request]\nexit: {}'),
+      ...place('f', '', 'entry: [from-b]\ncontext: { pick: inherit }\nexit: {}'),
+    });
+    const legs = (to: string, here: string, some: Partial<SessionView> = {}) =>
+      shortestWay(
+        set,
+        viewOf({ mode: 'discuss', visit: visitTo(here), visits: { [here]: 1 }, ...some }),
+        new Set([to]),
+      )?.map(({ to, needs, modes = [] }) => [...modes.map((mode) => mode.to), to, ...needs].join(' '));
+    expect(legs('c', 'a')).toEqual(['b pick', 'c']);
+    expect(legs('c', 'a', { fruits: { a: { pick: 'old' } } })).toEqual(['b pick', 'c']);
+    expect(legs('c', 'b', { fruits: { a: { pick: 'old' } } })).toEqual(['c']);
+    expect(legs('c', 'b')).toBeUndefined();
+    expect(legs('d', 'a')).toEqual(['diagnose test', 'a tests-passed', 'b', 'd']);
+    expect(legs('d', 'b', { tests: { passed: true, count: 1, failed: 0 } })).toEqual(['d tests-passed']);
+    expect(legs('f', 'a')).toEqual(['test', 'a when visits.test > 0', 'b pick', 'f']);
+    expect(legs('e', 'a')).toEqual(['diagnose test', 'a a natural close', 'e']);
+    expect(legs('e', 'a', { naturalClose: true })).toEqual(['e a natural close']);
+  });
+
+  it('leads past the code that failed, to where it can be changed', () => {
+    const [test, deploy] = [
+      viewOf({ ...at('test'), tests: { passed: false, count: 1, failed: 1 } }),
+      new Set(['deploy']),
+    ];
+    expect(shortestWay(fixtureSpecs, test, deploy)?.map(({ to }) => to)).toEqual(['edit', 'test', 'deploy']);
   });
 
   it('names each leg that needs the operator', () => {

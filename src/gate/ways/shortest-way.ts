@@ -3,39 +3,52 @@ import { edgesFromPeripheral } from '../../spec/edges-from.ts';
 import { effectsOfMode, type ModeChange } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
-import type { Edge, Mode, SpecSet, ToolEffect } from '../../spec/types.ts';
-import { contextNeeds, hopToWayLeg, startWayLegs } from '../available-actions.ts';
+import type { Edge, Mode, PeripheralSpec, SpecSet, ToolEffect } from '../../spec/types.ts';
+import {
+  describeNeed,
+  hopToWayLeg,
+  isVisitSpent,
+  needsOfEdge,
+  needsOfStart,
+  startWayLegs,
+  toolsIn,
+} from '../available-actions.ts';
 import type { ModeStep, WayLeg } from '../denial.ts';
+import type { Requirement } from '../requirements/requirement.ts';
 import type { SessionView } from '../session-view.ts';
+import { canYield, contextFacts, factsOfRequirement, type WayFact, wayFactsOf } from './way-facts.ts';
 import { isAdmittedByMode, operatorResetChanges, toModeStep } from './way-modes.ts';
 
-/** A peripheral (null for outside) and a mode, as one text. */
-type State = string;
-const stateOf = (peripheral: string | null, mode: Mode | null): State => `${mode ?? ''}\n${peripheral ?? ''}`;
-const partsOf = (state: State): { readonly peripheral: string | null; readonly mode: Mode | null } => {
-  const [mode, peripheral] = state.split('\n');
-  return { peripheral: peripheral || null, mode: mode || null };
-};
-
-interface Move {
-  readonly to: State;
-  /** The last move: a mode change, a hop along an edge, or a start in a peripheral. */
-  readonly by: { readonly change: ModeChange } | { readonly edge: Edge } | { readonly start: WayLeg };
-}
-
-/** A path from the present state to another one: its last move, and the path before that move. */
+/** A path from the present state: its last move, the path before that move, and the state after it. */
 interface Way {
   readonly before: Way | null;
-  readonly step: { readonly change: ModeStep } | { readonly leg: WayLeg };
+  readonly step: Step | null;
+  readonly place: PeripheralSpec | null;
+  readonly mode: Mode | null;
+  /** The facts that can hold by now, as bits. */
+  readonly facts: bigint;
   readonly needs: number;
   readonly hops: number;
   /** For each mode change, the number of hops before it; the sum of these. 0 if all mode changes come first. */
   readonly late: number;
 }
+type Step = { readonly change: ModeStep } | LegStep;
+interface LegStep {
+  readonly leg: WayLeg;
+  readonly requirements: readonly Requirement[];
+  /** The facts that the place being left can make true. */
+  readonly gained: bigint;
+}
+
+/** Limit of the sets of facts that a search follows in each place and mode. */
+const MOST_FACT_SETS = 8;
 
 /**
- * The shortest path from the present peripheral to another one of `targets`, by hops and mode changes; null if none
- * exists. Pure: the needs are named, not judged. Of several paths, the first is taken by these rules, in order:
+ * The shortest path from the present peripheral to another one of `targets`, by hops and mode changes; null if none is
+ * found. Each need can be met where the path names it: a test run, for example, where tests can be run in that mode. An
+ * approval counts as given, and a rule as met, unless it needs a field or a count that nothing on the path supplies.
+ * The search follows at most 8 sets of facts in each place and mode, so it may miss a detour for many needs. Of several
+ * paths, the first is taken by these rules, in order:
  *
  * 1. the fewest moves
  * 2. the fewest needs
@@ -54,12 +67,10 @@ export function shortestWay(
   const here = view.visit?.peripheral ?? null;
   if (targets.size === (here !== null && targets.has(here) ? 1 : 0)) return null;
   const legs = specs.modeGate?.transitions ?? [];
-  const starts = here === null ? startWayLegs(specs, view) : [];
-  const way = search(specs, view, targets, effect, legs, starts);
+  const way = search(specs, view, targets, effect, legs, ['agent']);
   if (way) return way;
   const resets = specs.modeGate ? operatorResetChanges(specs.modeGate) : [];
-  const asked = here === null ? startWayLegs(specs, view, 'operator') : [];
-  return search(specs, view, targets, effect, [...legs, ...resets], [...starts, ...asked]);
+  return search(specs, view, targets, effect, [...legs, ...resets], ['agent', 'operator']);
 }
 
 /** True for an exit that implies a failed check, such as `fail`: it opens no target that demands a passed one. */
@@ -71,122 +82,142 @@ function search(
   targets: ReadonlySet<string>,
   effect: ToolEffect | null,
   modeLegs: readonly ModeChange[],
-  starts: readonly WayLeg[],
+  starters: readonly ('agent' | 'operator')[],
 ): readonly WayLeg[] | null {
   const here = view.visit?.peripheral ?? null;
   const { modeGate } = specs;
+  const index = wayFactsOf(specs);
+  const held = index.maskOf(({ holds }) => holds(view));
+  const startable = index.maskOf(({ atStart }) => atStart);
+  const ofVisit = index.maskOf((fact) => fact.ofVisit);
+  const late = index.maskOf(({ isLate }) => isLate);
+  const spent = isVisitSpent(specs, view);
   const admits = (mode: Mode | null, to: string): boolean =>
     isAdmittedByMode(specs, mode, to) && (specs.peripherals[to]?.agents?.includes(view.agent) ?? true);
-  const movesOfState = new Map<State, readonly Move[]>();
-  const movesFrom = (state: State): readonly Move[] => {
-    return getOrInsert(movesOfState, state, () => movesOf(partsOf(state)));
+  const hops = new Map<Edge, Omit<LegStep, 'gained'>>();
+  const gains = new Map<string, bigint>();
+  const gainedIn = (place: PeripheralSpec, mode: Mode | null, idle: boolean): bigint =>
+    getOrInsert(gains, `${mode}\n${place.id}\n${idle}`, () => {
+      const tools = idle ? [] : toolsIn(specs, view, place, mode).map((tool) => specs.tools[tool]!);
+      return index.ofVisit(place, tools);
+    });
+  /** True if all facts of a mask hold by the next move. */
+  const isMet = (mask: bigint, { facts }: Way, now: bigint): boolean => (mask & ~(now & ~(late & ~facts))) === 0n;
+  const after = (way: Way, step: Step, state: Pick<Way, 'place' | 'mode' | 'facts'>): Way => {
+    const isHop = 'leg' in step;
+    const { needs } = isHop ? step.leg : step.change;
+    return {
+      ...state,
+      before: way,
+      step,
+      needs: way.needs + needs.length,
+      hops: way.hops + Number(isHop),
+      late: way.late + (isHop ? 0 : way.hops),
+    };
   };
-  const movesOf = ({ peripheral, mode }: ReturnType<typeof partsOf>): readonly Move[] => {
-    const changes = modeLegs.filter(({ from }) => from === mode);
-    const edges = peripheral === null ? [] : edgesFromPeripheral(specs, peripheral);
-    return [
-      ...changes.map((change) => ({ to: stateOf(peripheral, change.to), by: { change } })),
-      ...edges
-        .filter(({ to }) => to !== here && admits(mode, to))
-        .sort((a, b) => Number(needsFailure(a)) - Number(needsFailure(b)))
-        .map((edge) => ({ to: stateOf(edge.to, mode), by: { edge } })),
-      ...(peripheral === null ? starts : [])
-        .filter(({ to }) => admits(mode, to))
-        .map((start) => ({ to: stateOf(start.to, mode), by: { start } })),
-    ];
+  const hopsFrom = (way: Way): readonly Way[] => {
+    const { place, mode } = way;
+    if (!place) return [];
+    const gained = gainedIn(place, mode, spent && way.hops === 0);
+    // The fruit of a visit replaces that of an earlier one.
+    const facts = (way.facts & ~index.ofFruit(place.id)) | gained;
+    return edgesFromPeripheral(specs, place.id)
+      .filter((edge) => admits(mode, edge.to) && isMet(index.ofEdge(edge), way, facts))
+      .sort((a, b) => Number(needsFailure(a)) - Number(needsFailure(b)))
+      .map((edge) => {
+        const make = () => ({ leg: hopToWayLeg(specs, view, edge), requirements: needsOfEdge(specs, edge) });
+        const step = { ...getOrInsert(hops, edge, make), gained };
+        return after(way, step, { place: specs.peripherals[edge.to]!, mode, facts: facts & ~ofVisit });
+      });
   };
-  const isEnd = (state: State): boolean => {
-    const { peripheral, mode } = partsOf(state);
-    if (peripheral === null || peripheral === here || !targets.has(peripheral)) return false;
-    return effect === null || !modeGate || mode === null || effectsOfMode(modeGate, mode).includes(effect);
-  };
-  const stepOf = ({ by }: Move): Way['step'] => {
-    if ('change' in by) return { change: toModeStep(specs, by.change) };
-    return { leg: 'edge' in by ? hopToWayLeg(specs, view, by.edge) : by.start };
-  };
-  const begin = stateOf(here, modeGate ? view.mode : null);
-  let best = new Map<State, Way | null>([[begin, null]]);
-  for (const level of levelsTo(begin, movesFrom, isEnd)) {
-    const ways = [...best].flatMap(([state, before]) =>
-      movesFrom(state)
-        .filter(({ to }) => level.has(to))
-        .map((move): readonly [State, Way] => {
-          const step = stepOf(move);
-          const { needs: words } = 'leg' in step ? step.leg : step.change;
-          const { needs = 0, hops = 0, late = 0 } = before ?? {};
-          const counts = 'leg' in step ? { hops: hops + 1, late } : { hops, late: late + hops };
-          return [move.to, { before, step, needs: needs + words.length, ...counts }];
+  const startsFrom = (way: Way): readonly Way[] => {
+    const { place, mode } = way;
+    if (place) return [];
+    const facts = way.facts | startable;
+    return starters.flatMap((by) =>
+      startWayLegs(specs, view, by)
+        .filter(({ to }) => admits(mode, to) && isMet(index.ofStart(to), way, facts))
+        .map((leg) => {
+          const step = { leg, requirements: needsOfStart(specs, leg.to, by), gained: startable };
+          return after(way, step, { place: specs.peripherals[leg.to]!, mode, facts });
         }),
     );
-    best = new Map();
-    for (const [to, way] of ways.sort(([, a], [, b]) => a.needs - b.needs || a.late - b.late))
-      if (!best.has(to)) best.set(to, way);
+  };
+  const movesFrom = (way: Way): readonly Way[] => [
+    ...modeLegs
+      .filter(({ from }) => from === way.mode)
+      .map((change) => after(way, { change: toModeStep(specs, change) }, { ...way, mode: change.to })),
+    ...hopsFrom(way),
+    ...startsFrom(way),
+  ];
+  const isEnd = ({ place, mode }: Way): boolean => {
+    if (place === null || place.id === here || !targets.has(place.id)) return false;
+    return effect === null || !modeGate || mode === null || effectsOfMode(modeGate, mode).includes(effect);
+  };
+  const tried = new Map<string, bigint[]>();
+  const isNew = ({ place, mode, facts, hops }: Way): boolean => {
+    const sets = getOrInsert(tried, `${mode}\n${place?.id}\n${spent && hops === 0}`, () => []);
+    if (sets.length >= MOST_FACT_SETS || sets.some((set) => (set & facts) === facts)) return false;
+    return sets.push(facts) > 0;
+  };
+  const place = here === null ? null : (specs.peripherals[here] ?? null);
+  const mode = modeGate ? view.mode : null;
+  let level: readonly Way[] = [{ before: null, step: null, place, mode, facts: held, needs: 0, hops: 0, late: 0 }];
+  while (level.length > 0) {
+    level = level
+      .filter(isNew)
+      .flatMap(movesFrom)
+      .sort((a, b) => a.needs - b.needs || a.late - b.late);
+    const end = level.find(isEnd);
+    if (end) return nameNeedsWhereMet(specs, view, end, held);
   }
-  const [way] = best.values();
-  return way ? nameFieldsWhereStated(specs, view, legsOf(way)) : null;
+  return null;
 }
 
-/** The legs of a path. Each leg has the mode changes before it; the last leg also those after it. */
-function legsOf(end: Way): readonly WayLeg[] {
-  const legs: WayLeg[] = [];
+/** The hops and starts of a path. Each leg has the mode changes before it; the last leg also those after it. */
+function legStepsOf(end: Way): readonly LegStep[] {
+  const steps: LegStep[] = [];
   let after: ModeStep[] = [];
-  for (let way: Way | null = end; way; way = way.before) {
+  const addModes = () => {
+    if (after.length > 0) steps[0] = { ...steps[0]!, leg: { ...steps[0]!.leg, modes: after } };
+    after = [];
+  };
+  for (let way: Way | null = end; way?.step; way = way.before) {
     if ('change' in way.step) {
       after = [way.step.change, ...after];
       continue;
     }
-    const [next] = legs;
-    if (next && after.length > 0) legs[0] = { ...next, modes: after };
-    legs.unshift({ ...way.step.leg, ...(!next && after.length > 0 ? { modesAfter: after } : {}) });
+    const { step } = way;
+    if (steps.length > 0) addModes();
+    steps.unshift(after.length > 0 ? { ...step, leg: { ...step.leg, modesAfter: after } } : step);
     after = [];
   }
-  if (after.length > 0) legs[0] = { ...legs[0]!, modes: after };
-  return legs;
+  addModes();
+  return steps;
 }
 
-/** Names each context field that a leg needs on the leg where the agent can state it: a start, or leaving a visit. */
-function nameFieldsWhereStated(specs: SpecSet, view: SessionView, legs: readonly WayLeg[]): readonly WayLeg[] {
-  const fields = legs.map(({ from, to }) => contextNeeds(specs, view, to, from ?? undefined));
-  const needs = legs.map((leg, index) => leg.needs.slice(0, leg.needs.length - fields[index]!.length));
-  for (const [index, names] of fields.entries())
-    for (const name of names) {
-      const source = specs.peripherals[legs[index]!.to]?.context[name]?.source;
-      const kindOn = ({ from }: WayLeg) => {
-        if (from === null) return 'stated';
-        if (source?.kind === 'fruit' && source.peripheral !== from) return undefined;
-        return getOwn(specs.peripherals[from]?.fruit ?? {}, name)?.kind;
-      };
-      const at = legs.slice(0, index + 1).findLastIndex((leg) => kindOn(leg) !== undefined);
-      if (at >= 0 && kindOn(legs[at]!) === 'observed') continue;
-      const stated = needs[at < 0 ? index : at]!;
-      if (!stated.includes(name)) stated.push(name);
+/** Names each need on the leg on which it can be met: the last one whose place can make it true, or its own leg. */
+function nameNeedsWhereMet(specs: SpecSet, view: SessionView, end: Way, held: bigint): readonly WayLeg[] {
+  const index = wayFactsOf(specs);
+  const steps = legStepsOf(end);
+  const needs = steps.map((): string[] => []);
+  for (const [own, { leg, requirements }] of steps.entries()) {
+    const name = (word: string, facts: readonly WayFact[], held = 0n): void => {
+      const mask = index.ofFacts(facts) & ~held;
+      const late = index.ofFacts(facts.filter(({ isLate }) => isLate));
+      const met = steps.findLastIndex(
+        ({ gained }, at) => at <= own && (gained & (at < own ? mask : mask & ~late)) !== 0n,
+      );
+      const at = met < 0 ? own : met;
+      const from = specs.peripherals[steps[at]!.leg.from ?? ''];
+      const isObserved = from && getOwn(from.fruit, word)?.kind === 'observed' && canYield(specs, from, word, []);
+      if (!isObserved && (at === own || !needs[at]!.includes(word))) needs[at]!.push(word);
+    };
+    for (const need of requirements) name(describeNeed(specs, need), factsOfRequirement(specs, need), held);
+    for (const [field, fact] of contextFacts(specs, specs.peripherals[leg.to]!)) {
+      const isLeft = steps.some((step, at) => at <= own && step.leg.from === fact.fruitOf);
+      if (!fact.holds(view) || (isLeft && fact.fruitOf !== null)) name(field, [fact]);
     }
-  return legs.map((leg, index) => ({ ...leg, needs: needs[index]! }));
-}
-
-/** For each number of moves from the start, the states on a shortest path to an end; empty if there is no path. */
-function levelsTo(
-  begin: State,
-  movesFrom: (state: State) => readonly Move[],
-  isEnd: (state: State) => boolean,
-): readonly ReadonlySet<State>[] {
-  const seen = new Set([begin]);
-  const levels: ReadonlySet<State>[] = [];
-  for (let level: ReadonlySet<State> = seen; ; ) {
-    const next = new Set<State>();
-    for (const state of level) for (const { to } of movesFrom(state)) if (!seen.has(to)) next.add(to);
-    if (next.size === 0) return [];
-    const ends = [...next].filter(isEnd);
-    if (ends.length > 0) {
-      let reaching: ReadonlySet<State> = new Set(ends);
-      const back = levels.toReversed().map((states) => {
-        reaching = new Set([...states].filter((state) => movesFrom(state).some(({ to }) => reaching.has(to))));
-        return reaching;
-      });
-      return [...back.toReversed(), new Set(ends)];
-    }
-    levels.push(next);
-    for (const state of next) seen.add(state);
-    level = next;
   }
+  return steps.map(({ leg }, at) => ({ ...leg, needs: needs[at]! }));
 }

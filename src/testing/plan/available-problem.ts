@@ -2,8 +2,9 @@ import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import type { Available, Denial } from '../../gate/denial.ts';
 import { edgesFromPeripheral } from '../../spec/edges-from.ts';
+import { getOwn } from '../../spec/names.ts';
 import { peripheralsWithTool } from '../../spec/peripherals-with.ts';
-import type { SpecSet, ToolEffect } from '../../spec/types.ts';
+import type { Edge, SpecSet, ToolEffect } from '../../spec/types.ts';
 
 /** The actions that a denial should offer, computed from the spec without the gate. */
 interface ExpectedActions {
@@ -76,7 +77,8 @@ function pathProblem(
   const target = goal(specs, request);
   if (here === null || target === null || (code !== 'tool-not-allowed' && code !== 'hop-not-allowed')) return null;
   const shortest = hopsTo(specs, here, state, target);
-  if (way === null) return shortest === null ? null : `it names no path, but ${shortest} hops lead there`;
+  const open = hopsTo(specs, here, state, target, (edge) => needsNothing(specs, edge));
+  if (way === null) return open === null ? null : `it names no path, but ${open} hops lead there`;
   let at: string = here;
   for (const { from, exit, to } of way) {
     if (from !== at || !edgesFromPeripheral(specs, at).some((edge) => edge.exit === exit && edge.to === to))
@@ -84,12 +86,25 @@ function pathProblem(
     at = to;
   }
   if (!target.places.has(at)) return `the suggested path ends in ${at}`;
+  if (shortest === null || way.length < shortest)
+    return `its path has ${way.length} hops, but ${shortest} are necessary`;
   // If modes admit only some peripherals, a path with more hops can need fewer changes of mode.
-  const isLonger = shortest !== null && way.length > shortest;
   const isRestricted = Object.values(specs.modeGate?.peripherals ?? {}).some((admitted) => admitted !== null);
-  return way.length === shortest || (isLonger && isRestricted)
+  return open === null || way.length <= open || isRestricted
     ? null
-    : `its path has ${way.length} hops, but ${shortest} suffice`;
+    : `its path has ${way.length} hops, but ${open} suffice`;
+}
+
+/** True for an edge that is open whatever the session did before. Any other may need a detour. */
+function needsNothing({ peripherals }: SpecSet, { to, implies, when, conditions, gates }: Edge): boolean {
+  const { context = {}, entry } = getOwn(peripherals, to) ?? {};
+  return (
+    implies === null &&
+    when === null &&
+    conditions.length + gates.length === 0 &&
+    !entry?.sources.some(({ kind }) => kind === 'agent-request') &&
+    Object.entries(context).every(([field, { optional }]) => optional || field === 'session-id')
+  );
 }
 
 /** The places that would allow a refused request, and the effect that the mode must allow, if any. */
@@ -108,7 +123,13 @@ function goal(specs: SpecSet, request: AuditRequest): Goal | null {
 }
 
 /** The number of hops to the nearest goal, at least one, with changes of mode on the way; null if none is reachable. */
-function hopsTo(specs: SpecSet, from: string, { mode, agent }: AuditState, { places, effect }: Goal): number | null {
+function hopsTo(
+  specs: SpecSet,
+  from: string,
+  { mode, agent }: AuditState,
+  { places, effect }: Goal,
+  isOpen: (edge: Edge) => boolean = () => true,
+): number | null {
   if (places.size === (places.has(from) ? 1 : 0)) return null;
   const { modeGate } = specs;
   const isAllowed = (at: string | null) =>
@@ -130,7 +151,10 @@ function hopsTo(specs: SpecSet, from: string, { mode, agent }: AuditState, { pla
     frontier = layer.flatMap((at) => {
       const admitted = modeGate && at.mode !== null ? modeGate.peripherals[at.mode] : null;
       const reached = edgesFromPeripheral(specs, at.place).filter(
-        ({ to }) => (admitted?.includes(to) ?? true) && (specs.peripherals[to]?.agents?.includes(agent) ?? true),
+        (edge) =>
+          isOpen(edge) &&
+          (admitted?.includes(edge.to) ?? true) &&
+          (specs.peripherals[edge.to]?.agents?.includes(agent) ?? true),
       );
       return reached.map(({ to }) => ({ place: to, mode: at.mode }));
     });

@@ -342,6 +342,18 @@ const BROKEN: readonly Broken[] = [
     },
   },
   {
+    forgets: 'that an idle mode times out',
+    rule: 'mode',
+    says: 'intent came in execute, although this mode had timed out',
+    pinned: withGate(SPECS, { timeoutMinutes: 5 }),
+    specs: (s) => withGate(s, { timeoutMinutes: null }),
+    does: async (session, pass) => {
+      await to.edit(session);
+      pass(360_000);
+      await session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } });
+    },
+  },
+  {
     forgets: 'which peripherals a mode allows',
     rule: 'mode',
     says: 'explore was entered in this mode',

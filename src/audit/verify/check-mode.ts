@@ -1,6 +1,7 @@
-import type { ModeBody } from '../../evidence/bodies.ts';
+import type { Body, ModeBody } from '../../evidence/bodies.ts';
 import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { toJudgedState } from '../rules/judged-state.ts';
+import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import { checkEntryFacts } from './check-facts.ts';
 import type { CheckContext } from './check-visits.ts';
 
@@ -29,4 +30,19 @@ export function checkMode(body: ModeBody, { state, report, approvals, at }: Chec
   const approved = how === 'transition' && transition?.approval === 'operator';
   const decided = { approved, summary: how === 'transition' ? summary : null };
   checkEntryFacts(body.facts, toJudgedState(state, by), decided, report);
+}
+
+/** The entries that directly follow their decision or its approval. A step is recorded when its tool has ended. */
+const DECIDED: readonly Body['event'][] = ['start', 'intent', 'stop', 'mode', 'delegation', 'session-closed'];
+/** The most time between a decision and its entry, such as for the observation of a large working tree. */
+const DECISION_MS = 60_000;
+
+/** Reports a decision in an idle mode, if its time limit has passed and the change by the clock is not recorded. */
+export function checkIdleMode(body: Body, { state, report, at }: Pick<CheckContext, 'state' | 'report' | 'at'>): void {
+  const { modeGate } = state.pinned.specs;
+  const limit = (modeGate?.timeoutMinutes ?? Number.POSITIVE_INFINITY) * 60_000;
+  if (state.mode === null || state.mode === modeGate?.reset || at - state.activeAt < limit + DECISION_MS) return;
+  if (!DECIDED.includes(body.event) || (body.event === 'mode' && body.how === 'timeout')) return;
+  const message = `${body.event} came in ${state.mode}, although this mode had timed out`;
+  report.violation('mode', `timeout-minutes: ${modeGate?.timeoutMinutes}`, message, NEEDS_HISTORY);
 }

@@ -17,7 +17,7 @@ import { AuditReport } from './audit-report.ts';
 import type { AuditResult } from './audit-result.ts';
 import { checkCallApproval, checkCallOutcome, checkToolCall } from './check-calls.ts';
 import { checkEntryHead } from './check-entry-head.ts';
-import { checkMode } from './check-mode.ts';
+import { checkIdleMode, checkMode } from './check-mode.ts';
 import { type CheckContext, checkHop, checkStart, checkStop } from './check-visits.ts';
 import { expectedRefusalCodes } from './expected-codes.ts';
 import { GrantAudit } from './grant-audit.ts';
@@ -182,6 +182,7 @@ export class SessionAudit {
     const { shownId } = this.#thread.ids;
     const [report, approvals, shipping, refused] = [this.#report, this.#approvals, this.#shipping, this.#refusedByTool];
     this.#refusedByTool = null;
+    checkIdleMode(body, { state, report, at });
     this.#grants.add(body, state);
     this.#messages.add(body, at, state);
     const check = this.#claimChecks[body.event] as ClaimCheck<Body> | null;

@@ -5,15 +5,18 @@ import { compileSpecTables, type SpecTables } from '../compile/spec-tables.ts';
 import { isBlobReference, listBlobArguments } from '../evidence/blob-values.ts';
 import { type Body, toBody } from '../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
+import { stepWaitingTimeMs } from '../evidence/waiting-time.ts';
 import type { Approval } from '../gate/approvals/approval.ts';
 import { decide } from '../gate/decide.ts';
 import type { GateContext, Request } from '../gate/request.ts';
 import type { ObservedTree } from '../gate/scope/compare-trees.ts';
+import type { VisitView } from '../gate/session-view.ts';
 import { getOwn } from '../spec/names.ts';
+import type { Mode, SpecSet } from '../spec/types.ts';
 import type { SessionPin } from './pin.ts';
 import { applyEntry } from './state/apply-entry.ts';
 import { initialSessionState, type SessionState } from './state/session-state.ts';
-import { sessionViewOf } from './state/view-of-state.ts';
+import { modeAfterIdleTime, sessionViewOf } from './state/view-of-state.ts';
 
 /** A decision as text: `allow`, or the code of the denial. */
 type ReplayedAnswer = 'allow' | (string & {});
@@ -70,6 +73,8 @@ export async function replayDecisions(
   const changes: ReplayedDecision[] = [];
   const drift: ReplayedDecision[] = [];
   let decisions = 0;
+  // When the visit started, later by the time that its steps waited for answers.
+  let started = 0;
   for await (const stored of entries) {
     const body = toBody(stored.entry.body);
     // A hop is one decision over several entries: review, approval, stop, hop, start. It is judged before the first of
@@ -82,16 +87,18 @@ export async function replayDecisions(
     for (const { request: recorded, was } of requestsOf(body, batch)) {
       const request = await withBlobs(recorded, body?.event === 'denial', stored.entry, pinned, getBlob);
       decisions += 1;
-      const taken = decideAgain(changed, before, stored.entry, request, batch);
+      const taken = decideAgain({ ...changed, started }, before, stored.entry, request, batch);
       // A refusal by a tool (a link, a missing sandbox) or by the operator was not the gate's decision, so both sides
       // are compared by the gate alone.
-      const then = decideAgain(original, before, stored.entry, request, batch);
+      const then = decideAgain({ ...original, started }, before, stored.entry, request, batch);
       const decision = { ...entryReference(stored.entry, before), request: describeRequest(request), was };
       // If both specs refuse a call, nothing changes, even if the codes differ.
       if ((taken.now === 'allow') !== (then.now === 'allow')) changes.push({ ...decision, ...taken });
       if (was === 'allow' && then.now !== 'allow') drift.push({ ...decision, ...then });
     }
     state = applyEntry(compiled, state, stored);
+    if (body?.event === 'start') started = Date.parse(stored.entry.at);
+    if (body?.event === 'step' || body?.event === 'outcome') started += stepWaitingTimeMs(pinned.specs.tools, body);
     if (!isPart(body) || endsBatch(body)) batch = [];
   }
   return { sessionId, decisions, changes, drift };
@@ -169,12 +176,14 @@ function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly 
 interface ReplayContext {
   readonly compiled: SpecTables;
   readonly config: SessionPin['config'];
-  /** The session's own spec set and configuration, which tell which fruit fields were stated. */
+  /** The session's own spec set and configuration: its time limits, and the fruit fields that were stated. */
   readonly pinned: SessionPin;
 }
+/** A replay of one decision. `started` is the time from which a limit of the visit counts, in epoch milliseconds. */
+type ReplayMoment = ReplayContext & { readonly started: number };
 
 function decideAgain(
-  other: ReplayContext,
+  other: ReplayMoment,
   state: SessionState,
   entry: Entry,
   request: Request,
@@ -206,7 +215,7 @@ const approvalFor = ({ view }: GateContext, requestHash: string, by: string): Ap
 
 /** The gate's context under the other specs; the reason as a text if these lack the session's peripheral. */
 function contextFor(
-  { compiled, config }: ReplayContext,
+  { compiled, config, pinned, started }: ReplayMoment,
   state: SessionState,
   entry: Entry,
   batch: readonly StoredEntry[],
@@ -231,10 +240,24 @@ function contextFor(
     unsafeNoSandbox: state.facts.unsafeNoSandbox,
     view: {
       ...view,
-      mode: specs.modeGate ? view.mode : null,
-      visit: view.visit ? { ...view.visit, observedFruit } : null,
+      mode: specs.modeGate ? modeUnder(specs) : null,
+      visit: view.visit ? { ...view.visit, observedFruit, ...timeUnder(specs) } : null,
     },
   };
+
+  function timeUnder({ peripherals }: SpecSet): Partial<VisitView> {
+    const minutesOf = (of: SpecSet['peripherals']) => of[visit?.peripheral ?? '']?.limits.minutes ?? null;
+    const minutes = minutesOf(peripherals);
+    if (minutes === minutesOf(pinned.specs.peripherals)) return {};
+    return { status: 'active', deadline: minutes === null ? null : started + minutes * 60_000 };
+  }
+
+  function modeUnder({ modeGate }: SpecSet): Mode | null {
+    const isSame = modeGate?.timeoutMinutes === pinned.specs.modeGate?.timeoutMinutes;
+    // Only then does the entry directly follow its decision.
+    const isDecidedThen = body?.event !== 'step' && body?.event !== 'denial' && !bodyIn(batch, 'approval');
+    return isSame || !isDecidedThen ? view.mode : modeAfterIdleTime(modeGate, view.mode, view.now - state.facts.lastAt);
+  }
 }
 
 /** Removes the observed fields from the fruit of a request: each spec set computes its own. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { SessionPin } from '../../src/session/pin.ts';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import { deriveEdges } from '../../src/spec/resolve/derive-edges.ts';
 import type { PeripheralSpec, SpecSet } from '../../src/spec/types.ts';
@@ -59,6 +60,35 @@ describe('a replay of old decisions', () => {
       'step edit b a ./src/a.ts: allow → out-of-scope',
       'step read src/a.ts: allow → out-of-scope',
     ]);
+  });
+
+  it('shows what shorter and longer time limits would refuse and allow', async () => {
+    const limited = withPeripheral('explore', { limits: { steps: null, minutes: 30 } });
+    const { session, store, pass } = await world({ specs: limited });
+    const minutes = (count: number) => pass(count * 60_000);
+    await session.setMode({ to: 'diagnose' });
+    await session.start('explore');
+    minutes(10);
+    await session.step({ tool: 'grep', args: ['x'] });
+    minutes(25);
+    await session.step({ tool: 'grep', args: ['x'] });
+    await session.hop({ to: 'edit', exit: 'ready-to-edit', reason: 'r' });
+    await session.setMode({ to: 'execute' });
+    minutes(20);
+    await session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } });
+    const under = async (specs: SpecSet) => {
+      const pins = [limited, specs].map((of) => ({ specs: of, config: CONFIG })) as [SessionPin, SessionPin];
+      const { changes, drift } = await replayDecisions(...pins, session.id, store.entries(session.id));
+      expect(drift).toEqual([]);
+      return changes.map(({ request, was, now }) => `${request}: ${was} → ${now}`);
+    };
+    const exploreFor = (minutes: number | null) => withPeripheral('explore', { limits: { steps: null, minutes } });
+    expect(await under(limited)).toEqual([]);
+    expect(await under(exploreFor(5))).toEqual(['step grep x: allow → limit-reached']);
+    expect(await under(exploreFor(null))).toEqual(['step grep x: limit-reached → allow']);
+    const idle = (timeoutMinutes: number) => ({ ...limited, modeGate: { ...limited.modeGate!, timeoutMinutes } });
+    expect(await under(idle(15))).toEqual(['step edit b a src/a.ts: allow → mode-forbids']);
+    expect(await under(idle(21))).toEqual([]);
   });
 
   it('judges a large argument, which is stored as a blob, by a rule of the other specs', async () => {

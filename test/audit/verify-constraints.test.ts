@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
+import type { ToolCall } from '../../src/ports/tool-backend.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
+import { deriveEdges } from '../../src/spec/resolve/derive-edges.ts';
 import type { PeripheralSpec, SpecSet } from '../../src/spec/types.ts';
-import { fivePeripherals, SPECS, world } from './audited-session.ts';
+import { answering, fivePeripherals, SPECS, world } from './audited-session.ts';
 
 it('verifyConstraints accepts a session through all five peripherals', async () => {
   const at = await world();
@@ -39,4 +41,25 @@ it('verifyConstraints accepts test runs in a peripheral where they do not count'
   await session.close();
   const { violations } = await verifyConstraints(at, at.store.entries(session.id));
   expect(violations).toEqual([]);
+});
+
+it('verifyConstraints counts the changed files as the gate does, whatever a start said', async () => {
+  const { explore } = SPECS.peripherals as { [id: string]: PeripheralSpec };
+  const when = 'size(backpack.changed_files) == 0';
+  const exits = explore!.exits.map((exit) => ({ ...exit, opens: exit.opens.map((open) => ({ ...open, when })) }));
+  const peripherals = { ...SPECS.peripherals, explore: { ...explore!, tools: [...explore!.tools, 'bash'], exits } };
+  const specs: SpecSet = { ...SPECS, peripherals, edges: deriveEdges(peripherals) };
+  const usual = answering();
+  const backend = {
+    ...usual,
+    run: async (call: ToolCall) => ({ ...(await usual.run(call)), effects: 'unobserved' as const }),
+  };
+  const at = await world({ specs: { ...specs, hash: hashSpecs(specs) }, backend });
+  const { session } = at;
+  await session.start('explore', { context: { 'changed-files': 'none' } });
+  await session.setMode({ to: 'diagnose' });
+  await session.setMode({ to: 'execute' });
+  expect(await session.step({ tool: 'bash', args: { command: 'true' } })).toMatchObject({ ok: true });
+  expect(await session.hop({ to: 'edit', exit: 'ready-to-edit', reason: 'r' })).toMatchObject({ ok: true });
+  expect((await verifyConstraints(at, at.store.entries(session.id))).violations).toEqual([]);
 });

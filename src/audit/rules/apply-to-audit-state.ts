@@ -178,7 +178,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
     const before = backpack['changed-files'];
     const added = changes.filter(({ path }) => !Object.hasOwn(known, path)).map(({ path }) => path);
     for (const { path, after } of changes) known[path] = after ?? null;
-    if (added.length > 0 || before === undefined)
+    if (added.length > 0 || !Array.isArray(before))
       state.backpack = { ...backpack, 'changed-files': appendPaths(before, added) };
   }
   // An install or a resource change makes earlier results void: tests may depend on files that git ignores.

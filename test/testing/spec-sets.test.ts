@@ -22,6 +22,25 @@ it.runIf(isDeep)('long walks cover 60 peripherals and 900 edges', async () => {
   expect(moves).toBeLessThan(900 * 1.6 + 1500);
 });
 
+it('the generated tests start with contexts that the rules of the exits distinguish, and with those of a first visit', async () => {
+  const place = (id: string, rest: string) => ({
+    [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A place.\ntools: []\nscope: conversation\n${rest}\n`,
+  });
+  const rules = `bug: { to: b, when: backpack.kind == "bug" && backpack.story_points > 3 }, no: { to: c, when: "!has(backpack.ticket)" }`;
+  const specs = specsOf({
+    ...place(
+      'a',
+      `entry: [default]\ncontext: { kind: inherit, ticket: { take: inherit, optional: true } }\nexit: { ${rules} }`,
+    ),
+    ...place('b', 'entry: [from-a]\nfruit: { pick: { stated: string } }\nexit: {}'),
+    ...place('c', 'entry: [from-a]\nexit: {}'),
+    ...place('d', 'entry: [from-b, default]\ncontext: { pick: from-b }\nexit: { on: c }'),
+  });
+  const { coverage } = await generateTests(specs, { crashes: false });
+  const reachable = coverage().rows.flatMap(({ missing }) => missing);
+  expect(reachable).toEqual(expect.arrayContaining(['edge a bug b', 'edge a no c', 'start d']));
+});
+
 it('the generated tests pass for tools and places that no mode allows', async () => {
   const place = (id: string, rest: string) => ({
     [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A place.\nscope: full-codebase\n${rest}`,

@@ -9,6 +9,7 @@ import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import type { Fields, Json, PeripheralSpec, ProjectConfig, SpecSet, TestCommand, ToolSpec } from '../../spec/types.ts';
 import { joinCelRules } from '../model/cel-rules-text.ts';
 import { chooseWritableFile, makeSampleArguments } from './sample-arguments.ts';
+import { sampleStartContexts } from './start-contexts.ts';
 import { sampleOfType, sampleStatedFruit, sampleStatedFruits, sampleValuesForRules } from './stated-fruit.ts';
 
 /** One move of a generated test: a request and, for a step, the backend's answer. */
@@ -46,22 +47,21 @@ export function movesToTryIn(pinned: AuditedPin, state: AuditState): readonly Mo
 
 const REFUSED: Move = { name: 'be refused', asked: { kind: 'step', tool: 'no-such-tool', args: {} }, refused: true };
 
-function starts({ specs }: AuditedPin): Move[] {
-  const context = Object.fromEntries(
-    Object.values(specs.peripherals).flatMap((peripheral) =>
-      Object.entries(peripheral.context)
-        .filter(([field, { source }]) => source.kind === 'inherit' && field !== 'session-id')
-        .map(([field]) => [field, 'given']),
-    ),
+/** A start for each context that rules can distinguish; also by the operator if that matters. */
+const starts = ({ specs }: AuditedPin): Move[] =>
+  sampleStartContexts(specs).flatMap(({ note, fields }) =>
+    Object.values(specs.peripherals).flatMap(({ id, entry, context }) => {
+      // At a first visit there is no earlier fruit.
+      const isFirst = entry.sources.some(({ kind }) => kind === 'default');
+      const own = Object.entries(context).filter(([, { source, optional }]) => source.kind === 'fruit' && !optional);
+      const all = { ...(isFirst ? Object.fromEntries(own.map(([field]) => [field, 'given'])) : {}), ...fields };
+      const withContext = Object.keys(all).length > 0 ? { context: all } : {};
+      const request = { kind: 'start' as const, peripheral: id, ...withContext };
+      const agent: Move = { name: `start.${id}${note}`, asked: { ...request, by: 'agent' } };
+      const operator: Move = { name: `start.${id}${note} (operator)`, asked: { ...request, by: 'operator' } };
+      return entry.sources.some(({ kind }) => kind === 'user-request') ? [agent, operator] : [agent];
+    }),
   );
-  return Object.values(specs.peripherals).flatMap(({ id, entry }) => {
-    const withContext = Object.keys(context).length > 0 ? { context } : {};
-    const request = { kind: 'start' as const, peripheral: id, ...withContext };
-    const agent: Move = { name: `start.${id}`, asked: { ...request, by: 'agent' } };
-    const operator: Move = { name: `start.${id} (operator)`, asked: { ...request, by: 'operator' } };
-    return entry.sources.some(({ kind }) => kind === 'user-request') ? [agent, operator] : [agent];
-  });
-}
 
 /** A hop for each exit, target and fruit that rules can distinguish; also by the operator if that matters. */
 const hops = ({ specs }: AuditedPin, from: PeripheralSpec): Move[] =>

@@ -42,12 +42,12 @@ export function openRunJournal(file: string): RunJournal {
   const db = new DatabaseSync(file);
   switchToWriteAheadLog(db, BUSY_MS);
   db.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = FULL;
-    CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, digest TEXT NOT NULL, holder TEXT NOT NULL, at INTEGER NOT NULL, reply TEXT) STRICT`);
-  db.prepare('DELETE FROM runs WHERE at < ? AND reply IS NOT NULL').run(Date.now() - KEEP_MS);
-  const claim = db.prepare('INSERT OR IGNORE INTO runs (key, digest, holder, at) VALUES (?, ?, ?, ?)');
-  const select = db.prepare('SELECT digest, holder, reply FROM runs WHERE key = ?');
-  const store = db.prepare('UPDATE runs SET reply = ? WHERE key = ?');
-  const drop = db.prepare('DELETE FROM runs WHERE key = ?');
+    CREATE TABLE IF NOT EXISTS agency_runs (key TEXT PRIMARY KEY, digest TEXT NOT NULL, holder TEXT NOT NULL, at INTEGER NOT NULL, reply TEXT) STRICT`);
+  db.prepare('DELETE FROM agency_runs WHERE at < ? AND reply IS NOT NULL').run(Date.now() - KEEP_MS);
+  const claim = db.prepare('INSERT OR IGNORE INTO agency_runs (key, digest, holder, at) VALUES (?, ?, ?, ?)');
+  const select = db.prepare('SELECT digest, holder, reply FROM agency_runs WHERE key = ?');
+  const store = db.prepare('UPDATE agency_runs SET reply = ? WHERE key = ?');
+  const drop = db.prepare('DELETE FROM agency_runs WHERE key = ?');
   return {
     begin(key, digest) {
       if (claim.run(key, digest, OWN_HOLDER, Date.now()).changes === 1) return { is: 'new' };

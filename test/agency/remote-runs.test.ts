@@ -140,9 +140,9 @@ it('a run whose process id now belongs to a younger process counts as interrupte
   first.close();
   const { DatabaseSync } = loadNodeSqlite();
   const db = new DatabaseSync(file);
-  const [{ holder }] = db.prepare('SELECT holder FROM runs').all() as [{ holder: string }];
+  const [{ holder }] = db.prepare('SELECT holder FROM agency_runs').all() as [{ holder: string }];
   const older = holder.replace(/\.(\d+)\.(\d+)$/, `.${process.ppid}.1`);
-  db.prepare('UPDATE runs SET holder = ?').run(older);
+  db.prepare('UPDATE agency_runs SET holder = ?').run(older);
   db.close();
   const second = openRunJournal(file);
   onTestFinished(() => second.close());

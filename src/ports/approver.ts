@@ -17,7 +17,7 @@ export interface ApprovalRecord extends Omit<Approval, 'expiresAt'> {
 /**
  * Port of the three sources of approvals: an in-process function, a terminal, and the operator's token. An approver may
  * read the session, but must not wait for a step, a hop or the end of it: these run after the call that it answers.
- * There is no time limit for an answer; the `signal` of a step ends its wait.
+ * There is no time limit for an answer; the `signal` of a call ends its wait.
  */
 export interface Approver {
   readonly via: ApprovalRecord['via'];

@@ -5,7 +5,7 @@ import { availableActions } from '../gate/available-actions.ts';
 import type { Available, Denial, WayLeg } from '../gate/denial.ts';
 import { isObserveOnly } from '../gate/scope/observe-only.ts';
 import { shortestWay } from '../gate/ways/shortest-way.ts';
-import type { ApprovalRequest, Approver } from '../ports/approver.ts';
+import type { ApprovalRequest } from '../ports/approver.ts';
 import type { Message } from '../ports/message-store.ts';
 import type { CallControls, ToolBackend } from '../ports/tool-backend.ts';
 import type { Mode, Principal, ProjectConfig, SpecSet, ToolSpec } from '../spec/types.ts';
@@ -22,6 +22,7 @@ import type {
 } from './call-results.ts';
 import { changeSessionMode } from './calls/change-mode.ts';
 import { closeSession } from './calls/close-session.ts';
+import type { CallApprover } from './calls/decide-with-approval.ts';
 import { type DelegateOptions, recordDelegation } from './calls/delegate.ts';
 import { type DryRunMove, dryRunMove, dryRunStep, dryRunStepEnforced, dryRunWantedApproval } from './calls/dry-run.ts';
 import type { ModeOptions, StepCall } from './calls/gate-requests.ts';
@@ -42,11 +43,6 @@ import { readUnreadMessages, recordMessagesRead, recordNewMessages } from './ses
 import { type SessionStatus, sessionStatusOf } from './session-status.ts';
 import type { SessionWriter } from './session-writer.ts';
 import type { HopOptions, ShortHop } from './short-hop.ts';
-
-/** The approver of one call; if absent, the session's approver. */
-interface CallApprover {
-  readonly approver?: Approver | null;
-}
 
 /** Returns the internals of a session, for hopgate's own code outside of this class. */
 export let sessionCallsOf: (session: Session) => SessionCalls;
@@ -233,7 +229,7 @@ export class Session {
    * console.log(found.ok ? found.result : found.denial.remedy);
    */
   step(call: StepCall & CallControls, options?: CallApprover): Promise<StepResult> {
-    return this.#calls.serially(() => takeStep(this.#calls, call, options?.approver));
+    return this.#calls.serially(() => takeStep(this.#calls, call, options));
   }
 
   /**
@@ -291,7 +287,7 @@ export class Session {
    * if (!hop.ok) console.log(hop.denial.remedy);
    */
   hop(to: HopOptions | ShortHop, options?: CallApprover): Promise<HopResult> {
-    return this.#calls.serially(() => makeHop(this.#calls, to, options?.approver));
+    return this.#calls.serially(() => makeHop(this.#calls, to, options));
   }
 
   /**
@@ -302,7 +298,7 @@ export class Session {
    * const started = await session.delegate({ to: 'test', reason: 'run the tests' });
    */
   delegate(sub: DelegateOptions, options?: CallApprover): Promise<DelegateResult> {
-    return this.#calls.serially(() => recordDelegation(this.#calls, sub, options?.approver));
+    return this.#calls.serially(() => recordDelegation(this.#calls, sub, options));
   }
 
   /**
@@ -310,7 +306,7 @@ export class Session {
    * @example const changed = await session.setMode({ to: 'execute', reason: 'a fix was asked for' });
    */
   setMode(change: ModeOptions, options?: CallApprover): Promise<ModeResult> {
-    return this.#calls.serially(() => changeSessionMode(this.#calls, change, options?.approver));
+    return this.#calls.serially(() => changeSessionMode(this.#calls, change, options));
   }
 
   /** Closes the session permanently and frees its resources. Refused in the middle of a visit: stop first. */

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import type { ApprovalRequest, Approver } from '../../src/ports/approver.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
@@ -169,16 +169,29 @@ it('an approver that changes its request changes neither the call nor the record
   expect(await verdict()).toMatchObject({ ok: true, violations: [] });
 });
 
-it('the signal of a call ends the wait for a person, and the session goes on', async () => {
+describe('the signal of a call ends the wait for a person', () => {
   const abort = new AbortController();
+  const { signal } = abort;
   const approve = (): Promise<never> => {
     abort.abort();
     return new Promise(() => {});
   };
-  const { session } = await stage({ specs, approver: { via: 'approver', approve } });
-  await session.start('desk');
-  const step = await session.step({ tool: 'refund', args: ['a', 1], signal: abort.signal });
-  expect(step).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
-  expect(step.ok || step.denial.message).toContain('the call was aborted');
-  expect(await session.stop('done')).toMatchObject({ ok: true });
+  const approver: Approver = { via: 'approver', approve };
+  const refusal = {
+    ok: false,
+    denial: { code: 'approval-required', message: expect.stringContaining('the call was aborted') },
+  };
+
+  it('that a tool needs, and the session goes on', async () => {
+    const { session } = await stage({ specs, approver });
+    await session.start('desk');
+    expect(await session.step({ tool: 'refund', args: ['a', 1], signal })).toMatchObject(refusal);
+    expect(await session.stop('done')).toMatchObject({ ok: true });
+  });
+
+  it('that a change of the mode needs', async () => {
+    const { session } = await stage({ approver });
+    await session.setMode({ to: 'diagnose' });
+    expect(await session.setMode({ to: 'execute', reason: 'x' }, { signal })).toMatchObject(refusal);
+  });
 });

@@ -94,7 +94,7 @@ async function carryOut(
   if (preset.refused !== undefined) return { status: 'refused', text: preset.refused, data: null, denial: null };
   if (preset.answer !== undefined) return { status: 'ok', text: preset.answer, data: null, denial: null };
   const fields = readCallArguments(input);
-  const answering = approved === undefined ? {} : { approver: answeringWith(approved) };
+  const answering = { signal, ...(approved === undefined ? {} : { approver: answeringWith(approved) }) };
   if (name === 'hop') {
     const hop = readRequestedHop(fields);
     const to = 'hop' in hop ? hop.hop : hop.to;

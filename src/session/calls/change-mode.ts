@@ -1,14 +1,13 @@
 import { decide } from '../../gate/decide.ts';
-import type { Approver } from '../../ports/approver.ts';
 import type { ModeResult } from '../call-results.ts';
-import { decideRequest } from './decide-with-approval.ts';
+import { type CallApprover, decideRequest } from './decide-with-approval.ts';
 import { type ModeOptions, toModeRequest } from './gate-requests.ts';
 import type { SessionCalls } from './session-calls.ts';
 
 export async function changeSessionMode(
   calls: SessionCalls,
   options: ModeOptions,
-  approver?: Approver | null,
+  ask?: CallApprover,
 ): Promise<ModeResult> {
   const request = toModeRequest(options);
   const { decision, approval } = await decideRequest(
@@ -18,7 +17,7 @@ export async function changeSessionMode(
       context: () => calls.context(),
       decide: (approval) => decide(calls.context(), approval ? { ...request, approval } : request),
     },
-    approver,
+    ask,
   );
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const { from, how, event } = decision.plan;

@@ -1,3 +1,4 @@
+import { assertArgument, hasMethods } from '../../base/assert-argument.ts';
 import { rejectOnAbort } from '../../base/reject-on-abort.ts';
 import { decide, type PlanOfRequest } from '../../gate/decide.ts';
 import { makeDenial } from '../../gate/make-denial.ts';
@@ -8,13 +9,18 @@ import { approveUnderGrant, askForApproval, type GivenApproval } from './ask-app
 import type { SessionCalls } from './session-calls.ts';
 import { observeTreeIfNeeded } from './working-tree.ts';
 
+export interface CallApprover {
+  /** The approver of this call. Default: that of the session. */
+  readonly approver?: Approver | null;
+  /** Ends the wait for the approver's answer; the call is then refused with `approval-required`. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 interface ApprovableRequest<Plan> {
   readonly by: Principal;
   /** Computes the gate's context, which changes while a person answers. */
   readonly context: () => GateContext;
   readonly decide: (approval: GivenApproval['approval'] | null) => Decision<Plan>;
-  /** Ends the wait for a person. */
-  readonly signal?: AbortSignal | undefined;
   /** Observes the files and the tree again: they may have changed while a person answered. */
   readonly observeAgain?: () => Promise<void>;
 }
@@ -22,9 +28,12 @@ interface ApprovableRequest<Plan> {
 /** Decides a request. If it only lacks an approval, uses a grant or asks the approver, and decides again. */
 export async function decideRequest<Plan>(
   calls: SessionCalls,
-  { by, context, decide, signal, observeAgain: again = async () => {} }: ApprovableRequest<Plan>,
-  approver: Approver | null = calls.parts.approver,
+  { by, context, decide, observeAgain: again = async () => {} }: ApprovableRequest<Plan>,
+  ask?: CallApprover | null,
 ): Promise<{ decision: Decision<Plan>; approval: GivenApproval | null }> {
+  const { approver = calls.parts.approver, signal } = ask ?? {};
+  const isSignal = signal === undefined || hasMethods(signal, 'addEventListener', 'throwIfAborted');
+  assertArgument(isSignal, 'signal', 'an AbortSignal', signal);
   const { parts, writer } = calls;
   const { ids, clock } = parts;
   const approving = { ids, now: () => clock.now() };
@@ -37,7 +46,7 @@ export async function decideRequest<Plan>(
   }
   const { agent } = writer.state.facts;
   const now = () => ({ ...calls.view(), blind: writer.state.facts.blind });
-  const ask = () => {
+  const awaitAnswer = () => {
     const asked = askForApproval(approver!, wanted, agent, now, approving);
     if (!signal) return asked;
     return rejectOnAbort(asked, signal).catch((error) => {
@@ -45,7 +54,7 @@ export async function decideRequest<Plan>(
       throw error;
     });
   };
-  const answer = approver && (await writer.keepLeaseDuring(ask));
+  const answer = approver && (await writer.keepLeaseDuring(awaitAnswer));
   if (answer && 'approval' in answer) {
     await again();
     return { decision: decide(answer.approval), approval: answer };
@@ -65,7 +74,7 @@ export async function decideRequest<Plan>(
 export async function decideRequestWithTree<R extends HopRequest | DelegateRequest>(
   calls: SessionCalls,
   request: R,
-  approver?: Approver | null,
+  ask: CallApprover | undefined,
   review: Awaited<ReturnType<SessionCalls['review']>> = null,
 ): Promise<{ decision: Decision<PlanOfRequest<R>>; approval: GivenApproval | null }> {
   let tree = await observeTreeIfNeeded(calls, request);
@@ -80,6 +89,6 @@ export async function decideRequestWithTree<R extends HopRequest | DelegateReque
         tree = await observeTreeIfNeeded(calls, request);
       },
     },
-    approver,
+    ask,
   );
 }

@@ -1,10 +1,9 @@
 import { fieldsOf } from '../../base/json.ts';
 import type { DelegateRequest } from '../../gate/request.ts';
-import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
 import type { DelegateResult } from '../call-results.ts';
 import { toPrincipal, toText } from '../convert-input.ts';
-import { decideRequestWithTree } from './decide-with-approval.ts';
+import { type CallApprover, decideRequestWithTree } from './decide-with-approval.ts';
 import type { SessionCalls } from './session-calls.ts';
 
 /** A start of a sub-agent in another peripheral. */
@@ -22,10 +21,10 @@ export function toDelegateRequest(options: DelegateOptions): DelegateRequest {
 export async function recordDelegation(
   calls: SessionCalls,
   options: DelegateOptions,
-  approver?: Approver | null,
+  ask?: CallApprover,
 ): Promise<DelegateResult> {
   const request = toDelegateRequest(options);
-  const { decision, approval } = await decideRequestWithTree(calls, request, approver);
+  const { decision, approval } = await decideRequestWithTree(calls, request, ask);
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const { from, delegate, context: carried } = decision.plan;
   const { agency } = request;

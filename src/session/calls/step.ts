@@ -1,11 +1,9 @@
-import { assertArgument, hasMethods } from '../../base/assert-argument.ts';
 import { fieldsOf } from '../../base/json.ts';
 import type { Body, WouldBeRefusal } from '../../evidence/bodies.ts';
 import { decide } from '../../gate/decide.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
 import { makeDenial } from '../../gate/make-denial.ts';
 import type { Request } from '../../gate/request.ts';
-import type { Approver } from '../../ports/approver.ts';
 import type { BackgroundCommand, CallControls, ToolRefusal } from '../../ports/tool-backend.ts';
 import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 import type { Fields } from '../../spec/types.ts';
@@ -15,7 +13,7 @@ import { markReturnedAnswer } from '../session-messages.ts';
 import { trustedCommandKind } from '../state/observations.ts';
 import { addTestedTree } from '../state/tested-tree.ts';
 import type { GivenApproval } from './ask-approval.ts';
-import { decideRequest } from './decide-with-approval.ts';
+import { type CallApprover, decideRequest } from './decide-with-approval.ts';
 import { type StepCall, toStepRequest } from './gate-requests.ts';
 import { runToolBackend, storeLargeOutcome } from './run-tool.ts';
 import type { SessionCalls } from './session-calls.ts';
@@ -25,25 +23,22 @@ import { observeWorkingTree, shippableChanges } from './working-tree.ts';
 export async function takeStep(
   calls: SessionCalls,
   call: StepCall & CallControls,
-  approver?: Approver | null,
+  ask?: CallApprover,
 ): Promise<StepResult> {
   const request = toStepRequest(call);
   const { signal, onOutput, onBackground: tell, messageId } = fieldsOf(call) as CallControls;
-  const isSignal = signal === undefined || hasMethods(signal, 'addEventListener', 'throwIfAborted');
-  assertArgument(isSignal, 'step: signal', 'an AbortSignal', signal);
   let files = await calls.boundFiles(request);
   const { decision, approval } = await decideRequest(
     calls,
     {
       by: 'agent',
-      signal,
       context: () => calls.context(),
       decide: (approval) => decide(calls.context(), { ...request, ...files, ...(approval ? { approval } : {}) }),
       observeAgain: async () => {
         files = await calls.boundFiles(request);
       },
     },
-    approver,
+    { ...ask, signal: signal ?? ask?.signal },
   );
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const onBackground = (command: BackgroundCommand) => {

@@ -1,13 +1,12 @@
 import type { Fields } from '../../base/json.ts';
 import { decide } from '../../gate/decide.ts';
 import type { HopRequest, StartRequest, StopRequest } from '../../gate/request.ts';
-import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
 import type { HopResult, StartResult, StopResult } from '../call-results.ts';
 import { toPlainJson, toPrincipal, toText } from '../convert-input.ts';
 import { sessionStatusOf } from '../session-status.ts';
 import type { HopOptions, ShortHop } from '../short-hop.ts';
-import { decideRequestWithTree } from './decide-with-approval.ts';
+import { type CallApprover, decideRequestWithTree } from './decide-with-approval.ts';
 import { toFruitFields, toHopRequest } from './gate-requests.ts';
 import type { SessionCalls } from './session-calls.ts';
 import { makeHopBodies, makeStartBody, makeStopBody } from './visit-bodies.ts';
@@ -57,14 +56,10 @@ export async function stopVisit(
 }
 
 /** Leaves a peripheral and enters another in one append: stop, hop, start. If refused, the visit goes on. */
-export async function makeHop(
-  calls: SessionCalls,
-  to: HopOptions | ShortHop,
-  approver?: Approver | null,
-): Promise<HopResult> {
+export async function makeHop(calls: SessionCalls, to: HopOptions | ShortHop, ask?: CallApprover): Promise<HopResult> {
   const request = hopRequestOfSession(calls, to);
   const review = await calls.review(request.fruit);
-  const { decision, approval } = await decideRequestWithTree(calls, request, approver, review);
+  const { decision, approval } = await decideRequestWithTree(calls, request, ask, review);
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const { plan } = decision;
   const { compiled, clock } = calls.parts;

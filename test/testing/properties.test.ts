@@ -189,6 +189,21 @@ describe('the check of agents, modes and conditions', () => {
     ]);
   });
 
+  it('finds an exit that only a visit closes or opens, before or after it', () => {
+    const specs = specsOf({
+      ...place('one', `${LOOK}entry: [default, from-two]\nexit: { on: two }\n`),
+      ...place(
+        'two',
+        `${LOOK}entry: [from-one]\nexit: { back: { to: one, when: visits.two < 1 }, on: { to: three, when: visits.three > 0 } }\n`,
+      ),
+      ...place('three', `${LOOK}entry: [from-two]\nexit: {}\n`),
+    });
+    expect(broken(specs)[0]?.message).toBe(
+      'no session can reach three: two ─on→ three never opens (the rule "visits.three > 0" of on cannot hold)',
+    );
+    expect(notes(specs)).toEqual(['dead-exit: back never opens one: the rule "visits.two < 1" of back cannot hold']);
+  });
+
   it('finds modes without a way to them, and peripherals that need the operator', () => {
     const gate = GATE.replace('  - { from: diagnose, to: execute, approval: operator }\n', '');
     const specs = specsOf({
@@ -377,6 +392,8 @@ const RULES: { readonly [condition: string]: { readonly cel: string; readonly ho
   'is-not-ann': { cel: 'session.agent != "ann"', holds: ({ agent }) => agent !== 'ann' },
   executes: { cel: 'session.mode == "execute"', holds: ({ mode }) => mode === 'execute' },
   never: { cel: 'session.agent == "ann" && session.agent == "bob"', holds: () => false },
+  'before-b': { cel: 'visits.b == 0', holds: ({ visited }) => !visited.includes('b') },
+  'after-c': { cel: 'visits.c > 0', holds: ({ visited }) => visited.includes('c') },
 };
 const NAMES = ['ann', 'bob'];
 const MODE_NAMES = ['discuss', 'diagnose', 'execute'];
@@ -386,6 +403,8 @@ interface At {
   readonly place: string;
   readonly mode: string;
   readonly began: boolean;
+  /** The places b and c, if they were visited, in this order. */
+  readonly visited: string;
 }
 interface Way {
   readonly from: string;
@@ -499,7 +518,17 @@ function search(draft: Rich): Seen {
   const { ways, places, modes, moves } = draft;
   const seen: Seen = { places: new Set(), modes: new Set(), entered: new Set(), blocks: new Map() };
   const known = new Set<string>();
-  const todo: At[] = [...NAMES, 'eve'].map((agent) => ({ agent, place: '', mode: 'discuss', began: false }));
+  const todo: At[] = [...NAMES, 'eve'].map((agent) => ({
+    agent,
+    place: '',
+    mode: 'discuss',
+    began: false,
+    visited: '',
+  }));
+  const enter = (now: At, place: string): At => {
+    const visited = ['b', 'c'].filter((id) => id === place || now.visited.includes(id)).join('');
+    return { ...now, place, visited };
+  };
   const named = (id: string, { agent }: At) => places[id]!.agents.length === 0 || places[id]!.agents.includes(agent);
   for (const now of todo) {
     const key = JSON.stringify(now);
@@ -516,7 +545,7 @@ function search(draft: Rich): Seen {
         if (!(alone || sources.includes('user-request')) || !lawful) continue;
         if (!modes[now.mode]!.includes(id) || !named(id, now)) continue;
         if (alone) seen.entered.add(id);
-        todo.push({ ...now, place: id, began: true });
+        todo.push({ ...enter(now, id), began: true });
       }
     } else todo.push({ ...now, place: '' });
     for (const way of ways) {
@@ -538,7 +567,7 @@ function search(draft: Rich): Seen {
       if (blocks.length > 0) continue;
       const operators = way.operator || !sourcesOf(draft, to).includes('from-any');
       if (!operators && from !== to) seen.entered.add(to);
-      todo.push({ ...now, place: to });
+      todo.push(enter(now, to));
     }
     for (const { from, to } of moves) if (from === now.mode && from !== to) todo.push({ ...now, mode: to });
     todo.push({ ...now, mode: 'discuss' });

@@ -5,7 +5,7 @@ import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import { checkFieldOfCondition } from '../../spec/reported-fields.ts';
 import { findDelegationEdge } from '../../spec/resolve/derive-edges.ts';
 import { type Edge, type Mode, type PeripheralSpec, type SpecSet, TESTS_PASSED_CONDITION } from '../../spec/types.ts';
-import { canRuleHold, ruleReadsFact, stringLiteralsInRule } from './can-rule-hold.ts';
+import { canRuleHold, ruleReadsFact, rulesOf, stringLiteralsInRule } from './can-rule-hold.ts';
 
 /** A session's state for properties: agent, peripheral, mode, and the last test results for the current code. */
 export interface AbstractState {
@@ -15,6 +15,8 @@ export interface AbstractState {
   readonly mode: Mode | null;
   /** True after the first visit of the session. */
   readonly begun: boolean;
+  /** By peripheral whose visits are followed: whether the session visited it. */
+  readonly visited: { readonly [peripheral: string]: boolean };
   /** By peripheral: the last test result for the current code, if there is one and it is kept. */
   readonly results: { readonly [peripheral: string]: string };
   /** True if all tests of the current code passed. */
@@ -30,12 +32,9 @@ export const UNNAMED_AGENT = '';
  * Agents that a spec set may treat differently. If a rule reads the agent's name: each name in a rule or a list of
  * agents. Otherwise one agent for each set of peripherals that agents may enter.
  */
-export function listDistinguishedAgents({ peripherals, edges, conditions }: SpecSet): readonly string[] {
-  const lists = Object.values(peripherals).flatMap(({ agents }) => (agents === null ? [] : [agents]));
-  const rules = [
-    ...edges.flatMap(({ when, gates }) => [when ?? '', ...gates.map((gate) => (gate.kind === 'when' ? gate.cel : ''))]),
-    ...Object.values(conditions),
-  ].filter((rule) => ruleReadsFact(rule, 'session.agent'));
+export function listDistinguishedAgents(specs: SpecSet): readonly string[] {
+  const lists = Object.values(specs.peripherals).flatMap(({ agents }) => (agents === null ? [] : [agents]));
+  const rules = rulesOf(specs).filter((rule) => ruleReadsFact(rule, 'session.agent'));
   const names = [...new Set([UNNAMED_AGENT, ...lists.flat(), ...rules.flatMap(stringLiteralsInRule)])];
   if (rules.length > 0) return names;
   const rights = (name: string) => lists.map((list) => (list.includes(name) ? 1 : 0)).join('');
@@ -66,6 +65,7 @@ export const subAgentStartEdges = ({ peripherals }: SpecSet, from: string): read
 export class AbstractMoveFinder {
   readonly #specs: SpecSet;
   readonly #remembered: ReadonlySet<string>;
+  readonly #followed: readonly string[];
   readonly #edges: ReadonlyMap<string, readonly Edge[]>;
   readonly #rules = new Map<string, boolean>();
   /** Fields that some tool can have reported. */
@@ -74,10 +74,12 @@ export class AbstractMoveFinder {
   /**
    * @param remembered peripherals whose results are kept after a visit; the results of others may be anything at the
    *   next visit
+   * @param followed peripherals whose visits a state remembers
    */
-  constructor(specs: SpecSet, remembered: ReadonlySet<string>) {
+  constructor(specs: SpecSet, remembered: ReadonlySet<string>, followed: readonly string[]) {
     this.#specs = specs;
     this.#remembered = remembered;
+    this.#followed = followed;
     this.#edges = Map.groupBy(specs.edges, ({ from }) => from);
   }
 
@@ -87,6 +89,7 @@ export class AbstractMoveFinder {
       peripheral: null,
       mode: this.#specs.modeGate?.initial ?? null,
       begun: false,
+      visited: Object.fromEntries(this.#followed.map((id) => [id, false])),
       results: {},
       passed: false,
       seen: null,
@@ -113,14 +116,15 @@ export class AbstractMoveFinder {
   }
 
   #rule(state: AbstractState, cel: string): boolean {
-    const { agent, peripheral, mode, begun, passed } = state;
-    const key = JSON.stringify([cel, agent, peripheral, mode, begun, passed]);
+    const { agent, peripheral, mode, begun, visited, passed } = state;
+    const key = JSON.stringify([cel, agent, peripheral, mode, begun, visited, passed]);
     return getOrInsert(this.#rules, key, () =>
       canRuleHold(this.#specs, cel, {
         agent: agent === UNNAMED_AGENT ? null : agent,
         peripheral,
         mode,
         begun,
+        visited,
         testsPassed: passed,
       }),
     );
@@ -153,7 +157,7 @@ export class AbstractMoveFinder {
       );
       if (!admits || !this.#admittedInMode(state, id) || !this.#admitsAgent(state, id)) return [];
       if (!conditions.every((name) => this.#condition(state, name))) return [];
-      const to = { ...state, peripheral: id, begun: true, seen: null };
+      const to = { ...this.#entered(state, id), begun: true, seen: null };
       return [{ name: `start ${id}`, kind: 'start', approved: false, conditions, to }];
     });
   }
@@ -173,7 +177,7 @@ export class AbstractMoveFinder {
       const { conditions, gates, exit, from, to } = edge;
       const approved = gates.some(({ kind }) => kind === 'approval');
       const name = `${from} ─${exit}→ ${to}${approved ? ' (approved)' : ''}`;
-      return [{ name, kind: 'hop', approved, conditions, to: { ...this.#left(state), peripheral: to } }];
+      return [{ name, kind: 'hop', approved, conditions, to: this.#entered(this.#left(state), to) }];
     });
   }
 
@@ -200,6 +204,12 @@ export class AbstractMoveFinder {
     const all = rules.map((rule) => `(${rule})`).join(' && ');
     if (rules.length > 1 && rules.every((rule) => this.#rule(state, rule)) && !this.#rule(state, all))
       yield `its rules "${rules.join('", "')}" cannot hold together`;
+  }
+
+  #entered(state: AbstractState, peripheral: string): AbstractState {
+    const { visited } = state;
+    const isKnown = visited[peripheral] !== false;
+    return { ...state, peripheral, visited: isKnown ? visited : { ...visited, [peripheral]: true } };
   }
 
   #left(state: AbstractState): AbstractState {

@@ -11,6 +11,8 @@ interface KnownFacts {
   readonly mode: string | null;
   /** True after the first visit of the session. */
   readonly begun: boolean;
+  /** By peripheral: whether the session visited it. A peripheral that is absent may have been visited. */
+  readonly visited?: { readonly [peripheral: string]: boolean };
   readonly testsPassed: boolean;
 }
 
@@ -37,6 +39,18 @@ export function stringLiteralsInRule(cel: string): readonly string[] {
     ? nodesOf(rule).flatMap(({ op, args }) => (op === 'value' && typeof args === 'string' ? [args] : []))
     : [];
 }
+
+/** The peripherals whose number of visits some rule reads. */
+export function peripheralsCountedByRules(specs: SpecSet): readonly string[] {
+  const trees = [...new Set(rulesOf(specs))].filter((rule) => rule.includes('visits')).map(celSyntaxTree);
+  const read = new Set(trees.flatMap((tree) => (tree === null ? [] : nodesOf(tree).map(nameOf))));
+  return Object.keys(specs.peripherals).filter((id) => read.has(`visits.${celName(id)}`));
+}
+
+export const rulesOf = ({ edges, conditions }: SpecSet): readonly string[] => [
+  ...edges.flatMap(({ when, gates }) => [when ?? '', ...gates.map((gate) => (gate.kind === 'when' ? gate.cel : ''))]),
+  ...Object.values(conditions),
+];
 
 export function ruleReadsFact(cel: string, fact: string): boolean {
   const rule = celSyntaxTree(cel);
@@ -79,19 +93,23 @@ class Rule {
   readonly #rule: ASTNode;
   readonly #spec: PeripheralSpec | undefined;
   readonly #fixed: CelRuleFacts;
+  /** The peripherals that the session visited, as rules write their names. */
+  readonly #visited: readonly string[];
   /** By term of the rule: the values to try. */
   readonly #domains = new Map<string, readonly unknown[]>();
   readonly #values = new Map<string, unknown>();
 
   constructor(specs: SpecSet, rule: ASTNode, known: KnownFacts) {
-    const { agent, peripheral, mode, begun, testsPassed } = known;
+    const { agent, peripheral, mode, begun, visited = {}, testsPassed } = known;
     this.#rule = rule;
     this.#spec = peripheral === null ? undefined : getOwn(specs.peripherals, peripheral);
-    const unvisited = begun ? [] : Object.keys(specs.peripherals).map((id) => [id.replaceAll('-', '_'), 0] as const);
+    const places = Object.keys(specs.peripherals);
+    const unvisited = places.filter((id) => !(begun && (visited[id] ?? true)));
+    this.#visited = places.filter((id) => visited[id]).map(celName);
     this.#fixed = {
       session: { ...(agent === null ? {} : { agent }), ...(begun ? {} : { steps: 0, visits: 0 }), mode, peripheral },
       visit: { ...(peripheral === null ? { steps: 0, denials: 0 } : {}), peripheral },
-      visits: Object.fromEntries(unvisited),
+      visits: Object.fromEntries(unvisited.map((id) => [celName(id), 0])),
       tests: { ...(begun ? {} : { count: 0, failed: 0 }), passed: testsPassed },
     };
   }
@@ -187,9 +205,14 @@ class Rule {
     if (!isSize && (root === null || root === 'backpack' || root === 'args')) return any;
     const { tools = [], limits } = this.#spec ?? {};
     const most = root !== 'visit' || name !== 'steps' ? null : tools.length === 0 ? 0 : limits?.steps;
-    return wholeNumbers([...neighbourValues(named), 0, 1]).filter((value) => value >= 0 && value <= (most ?? Infinity));
+    const least = root === 'visits' && this.#visited.includes(name) ? 1 : 0;
+    return wholeNumbers([...neighbourValues(named), 0, 1]).filter(
+      (value) => value >= least && value <= (most ?? Infinity),
+    );
   }
 }
+
+const celName = (id: string): string => id.replaceAll('-', '_');
 
 const JOINS: readonly string[] = ['&&', '||', '!_', '?:'];
 
@@ -199,7 +222,7 @@ function fruitDomain(
   named: readonly unknown[],
   any: readonly unknown[],
 ): readonly unknown[] {
-  const rule = Object.entries(spec?.fruit ?? {}).find(([id]) => id.replaceAll('-', '_') === name)?.[1];
+  const rule = Object.entries(spec?.fruit ?? {}).find(([id]) => celName(id) === name)?.[1];
   if (!rule) return [ABSENT];
   const { type } = rule;
   // A field has no value before it is observed, or if it need not be stated.

@@ -8,6 +8,7 @@ import {
   listTestTools,
   UNNAMED_AGENT,
 } from './abstract-session.ts';
+import { peripheralsCountedByRules } from './can-rule-hold.ts';
 
 /** A reachable state and a shortest path to it. */
 export interface ReachableState {
@@ -23,6 +24,7 @@ export const abstractStateKey = (state: AbstractState): string =>
     state.peripheral,
     state.mode,
     state.begun,
+    Object.values(state.visited),
     state.passed,
     state.seen,
     Object.entries(state.results).toSorted(([a], [b]) => (a < b ? -1 : 1)),
@@ -39,19 +41,24 @@ export const moveNamesToState = (node: ReachableState, last?: AbstractMove): rea
 /** Returns the state space that remembers the last test results of these peripherals. */
 export type GetStateSpace = (peripherals: readonly string[]) => StateSpace;
 
-/** Estimated number of states up to which all test results are kept; each testing peripheral multiplies it by four. */
+/**
+ * Estimated number of states up to which all test results are kept, and the visits that rules count are followed. Each
+ * testing peripheral multiplies it by four, and each counted one by two.
+ */
 const MAX_STATES = 20_000;
 
 /** Returns a function that gives the state spaces of a spec set, and explores each space once. */
 export function exploreStateSpacesOf(specs: SpecSet): GetStateSpace {
   const testing = Object.values(specs.peripherals).filter((spec) => listTestTools(specs, spec).length > 0);
-  const affordable = listDistinguishedAgents(specs).length * specs.edges.length * 4 ** testing.length <= MAX_STATES;
-  const always = affordable ? testing.map(({ id }) => id) : [];
+  const few = listDistinguishedAgents(specs).length * specs.edges.length;
+  const always = few * 4 ** testing.length <= MAX_STATES ? testing.map(({ id }) => id) : [];
+  const counted = peripheralsCountedByRules(specs);
+  const followed = few * 4 ** always.length * 2 ** counted.length <= MAX_STATES ? counted : [];
   const spaces = new Map<string, StateSpace>();
   return (peripherals) => {
     const remembered = new Set([...always, ...peripherals].sort());
     const key = [...remembered].join(' ');
-    return getOrInsert(spaces, key, () => new StateSpace(specs, remembered));
+    return getOrInsert(spaces, key, () => new StateSpace(specs, remembered, followed));
   };
 }
 
@@ -62,8 +69,8 @@ export class StateSpace {
   readonly #moves = new Map<string, readonly AbstractMove[]>();
   #byPeripheral: Map<string | null, ReachableState[]> | undefined;
 
-  constructor(specs: SpecSet, remembered: ReadonlySet<string>) {
-    this.sessions = new AbstractMoveFinder(specs, remembered);
+  constructor(specs: SpecSet, remembered: ReadonlySet<string>, followed: readonly string[]) {
+    this.sessions = new AbstractMoveFinder(specs, remembered, followed);
     // A check that nothing can report yet has not passed, so each new report may open further peripherals.
     let nodes = this.explore(() => true);
     while (this.sessions.addReports(nodes.map(({ state }) => state))) {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { resultWithin } from '../base/limited-wait.ts';
 import { valueOr } from '../base/value-or.ts';
 import type { AgencyAgent, AgencySpec, LocalAgent } from '../spec/agency/agency-types.ts';
 import { getOwn, nameRemedy } from '../spec/names.ts';
@@ -259,10 +260,7 @@ function routeAgent({ agents }: AgencySpec, { 'agent-id': id, route }: RunReques
 /** The reply, or `wait-ended` if it takes longer than the caller waits; the run then continues. */
 async function replyWithin(agent: string, reply: Promise<RunReply>, budgetMs: number | null): Promise<RunReply> {
   if (budgetMs === null) return reply;
-  const ended = new AbortController();
-  const late = sleep(Math.max(0, budgetMs), null, { signal: ended.signal }).catch(() => null);
-  const first = await Promise.race([reply, late]);
-  ended.abort();
+  const first = await resultWithin(budgetMs, reply, null);
   if (first !== null) return first;
   const { meta, ...rest } = await runReplyOf(agent, () => Promise.reject(waitEnded()));
   return { ...rest, meta: { ...meta, 'duration-ms': Math.round(budgetMs) } } as RunReply;

@@ -1,5 +1,5 @@
 import type { AgencySwitch, AgencySwitches } from '../spec/agency/agency-types.ts';
-import type { Json } from '../spec/types.ts';
+import type { Fields } from '../spec/types.ts';
 
 export interface AgentTask {
   /** The purpose of the peripheral, as instructions for the agent. */
@@ -7,7 +7,7 @@ export interface AgentTask {
   readonly prompt: string;
   readonly tools: AgencySwitches;
   /** The JSON Schema of the answer; null for text. */
-  readonly schema: { readonly [keyword: string]: Json } | null;
+  readonly schema: Fields | null;
   /** Ends the agent: the time limit has passed, or the run was cancelled. */
   readonly signal: AbortSignal;
 }

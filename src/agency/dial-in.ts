@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { getOrInsert } from '../base/get-or-insert.ts';
+import { urlBelow } from '../base/http.ts';
 import { fieldsOf, parseJson } from '../base/json.ts';
 import type { RunReply } from './run-reply.ts';
 import { RunRequest } from './run-request.ts';
@@ -127,7 +128,7 @@ interface DialOptions {
 /** Connects this node to a server and keeps the connection, until the signal is aborted. */
 export async function dialIn({ url, ...options }: DialOptions): Promise<void> {
   const { signal } = options;
-  const address = new URL('agency/connect', url.endsWith('/') ? url : `${url}/`);
+  const address = urlBelow(url, 'agency/connect');
   address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
   for (let failures = 0; !signal.aborted; failures++) {
     const opened = await connectOnce(address, options);

@@ -1,4 +1,4 @@
-import { rejectOnAbort } from '../base/reject-on-abort.ts';
+import { rejectOnAbort } from '../base/limited-wait.ts';
 import { errorText, excerpt } from '../base/text.ts';
 import type { AgencyPeripheral } from '../spec/agency/agency-types.ts';
 import { compileAnswerCheck } from '../spec/agency/answer-check.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { requestProblem } from '../base/http.ts';
+import { fetchJson, requestProblem, urlBelow } from '../base/http.ts';
 import { fieldsOf, isObject, parseJson } from '../base/json.ts';
 import { readAgentResponseText } from './drivers/http-driver.ts';
 import { RUN_HTTP_STATUS, RunFailure, type RunReply } from './run-reply.ts';
@@ -69,34 +69,12 @@ const [CANCEL_TRIES, CANCEL_MS] = [5, 2_000];
 async function cancelAt(url: string, token: string | null, key: string): Promise<void> {
   for (let tries = 0; tries < CANCEL_TRIES; tries++) {
     if (tries > 0) await sleep(20 * 2 ** tries);
-    const answer = await call(url, 'agency/cancel', token, {}, { key }, AbortSignal.timeout(CANCEL_MS)).catch(
-      () => null,
-    );
+    const signal = AbortSignal.timeout(CANCEL_MS);
+    const answer = await fetchJson(urlBelow(url, 'agency/cancel'), { token, body: { key }, signal }).catch(() => null);
     const value = answer && fieldsOf(parseJson(await readAgentResponseText(answer).catch(() => '')));
     if (value?.['cancelled'] === true) return;
   }
 }
-
-const call = (
-  url: string,
-  path: string,
-  token: string | null,
-  headers: { readonly [name: string]: string },
-  body: object,
-  signal: AbortSignal,
-): Promise<Response> =>
-  fetch(new URL(path, url.endsWith('/') ? url : `${url}/`), {
-    method: 'POST',
-    redirect: 'error',
-    headers: {
-      'Content-Type': 'application/json',
-      Connection: 'close',
-      ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
-      ...headers,
-    },
-    body: JSON.stringify(body),
-    signal,
-  });
 
 async function post(
   url: string,
@@ -110,7 +88,7 @@ async function post(
     ...(via.length === 0 ? {} : { [RUN_HEADER_NAMES.via]: via.join(',') }),
     ...(budgetMs === null ? {} : { [RUN_HEADER_NAMES.budget]: String(Math.max(0, Math.floor(budgetMs))) }),
   };
-  const answer = await call(url, 'agency/run', token, headers, request, signal);
+  const answer = await fetchJson(urlBelow(url, 'agency/run'), { token, body: request, headers, signal });
   const value: unknown = JSON.parse(await readAgentResponseText(answer));
   const reply = parseRunReply(value);
   if (reply) return reply;

@@ -7,6 +7,33 @@ export function requestProblem(error: unknown): string {
   return textOf(message) ?? textOf(code) ?? errorText(error);
 }
 
+/** The address of a path below the address of a server. */
+export const urlBelow = (server: string, path: string): URL =>
+  new URL(path, server.endsWith('/') ? server : `${server}/`);
+
+interface JsonRequest {
+  readonly token: string | null;
+  /** The body of a POST; without it, the request is a GET. */
+  readonly body?: object | undefined;
+  readonly headers?: { readonly [name: string]: string };
+  readonly signal: AbortSignal;
+}
+
+/** Sends a JSON request on a connection of its own. A redirect is an error: the token is for this address alone. */
+export const fetchJson = (url: URL | string, { token, body, headers, signal }: JsonRequest): Promise<Response> =>
+  fetch(url, {
+    method: body ? 'POST' : 'GET',
+    redirect: 'error',
+    headers: {
+      Connection: 'close',
+      ...(body ? { 'Content-Type': 'application/json' } : {}),
+      ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    body: body ? JSON.stringify(body) : null,
+    signal,
+  });
+
 /** The body of an HTTP answer as text; throws the given error once it has more bytes than `maxBytes`. */
 export async function readResponseText(maxBytes: number, { body }: Response, tooLarge: () => Error): Promise<string> {
   const parts: Uint8Array[] = [];

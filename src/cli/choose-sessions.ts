@@ -14,17 +14,18 @@ export const noSessionsError = (root: string): CliError =>
 
 /**
  * Opens the evidence of a repository for `use`, as {@link withEvidence} does.
- * @throws CliError `unknown-session` if no session has been opened yet
+ * @throws `none` if no session has been opened yet; default: CliError `unknown-session`
  */
 export async function withExistingSessions<T>(
   io: Pick<Io, 'env'>,
   root: string,
   use: (store: EvidenceStore) => Promise<T>,
   access: 'read' | 'write' = 'read',
+  none: Error = noSessionsError(root),
 ): Promise<T> {
   const wrapped = async (store: EvidenceStore) => ({ value: await use(store) });
   const done = await withEvidence<{ readonly value: T } | null>(root, io.env, null, wrapped, access);
-  if (done === null) throw noSessionsError(root);
+  if (done === null) throw none;
   return done.value;
 }
 

@@ -8,7 +8,7 @@ import type { BackgroundCommand } from '../ports/tool-backend.ts';
 import type { RefusedCall, StepResult } from '../session/call-results.ts';
 import type { Session } from '../session/session.ts';
 import { BACKGROUND_TOOL_ID } from '../spec/policy/closed-lists.ts';
-import type { Json } from '../spec/types.ts';
+import type { Fields, Json } from '../spec/types.ts';
 import type { SessionHost } from './session-host.ts';
 
 /** The output and exit status of the command line that replaced the agent's command. */
@@ -172,7 +172,7 @@ function asCommand(result: Json): RunTicketOutput | null {
 }
 
 /** Names the changes that the sandbox dropped. They come first, because they often mean that the command failed. */
-function notKept({ dropped }: { readonly [field: string]: Json }): string {
+function notKept({ dropped }: Fields): string {
   const lines = (Array.isArray(dropped) ? dropped : []).slice(0, MAX_DROPPED).map((item) => {
     const { path, why } = item as { readonly path?: Json; readonly why?: Json };
     return `hopgate did not keep ${String(path)}: ${String(why)}\n`;
@@ -182,7 +182,7 @@ function notKept({ dropped }: { readonly [field: string]: Json }): string {
 }
 
 /** hopgate's remarks on a command, which are not part of its output. */
-function remarks({ timedOut, flooded, ...fields }: { readonly [field: string]: Json }): string {
+function remarks({ timedOut, flooded, ...fields }: Fields): string {
   const texts = ['git', 'masked', 'noNetwork', 'notShown', 'linkedOutside'].map((field) => fields[field]);
   const lines = texts.filter((each) => typeof each === 'string').map((each) => `says: ${each}`);
   if (timedOut === true) lines.push('killed it after its time limit');

@@ -1,4 +1,5 @@
 import { getOrInsert } from '../base/get-or-insert.ts';
+import { resultWithin } from '../base/limited-wait.ts';
 import { openEvidence } from '../open-evidence.ts';
 import { type OpenOptions, openSession, randomIds } from '../open-session.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
@@ -75,12 +76,12 @@ export class OpenSessions {
   ): Promise<T> {
     return this.#whileHeld(opening, async (held) => {
       const turn = held.queue.then(
-        () => {},
-        () => {},
+        () => true,
+        () => true,
       );
       let endTurn = () => {};
       held.queue = turn.then(() => new Promise<void>((resolve) => (endTurn = resolve)));
-      if (!(await settlesBefore(deadline, turn))) {
+      if (!(await resultWithin(deadline - Date.now(), turn, false))) {
         void turn.then(() => endTurn());
         throw busyError(held);
       }
@@ -220,19 +221,6 @@ export class OpenSessions {
     await held.queue.catch(() => {});
     const session = await held.session.catch(() => null);
     await session?.detach();
-  }
-}
-
-async function settlesBefore(deadline: number, settled: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), Math.max(0, deadline - Date.now()));
-    timer.unref();
-  });
-  try {
-    return await Promise.race([settled.then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -75,14 +75,13 @@ async function runDaemon(options: ServeOptions, folder: string, lock: { close():
   const build = readInstalledBuild();
   const startedAt = new Date().toISOString();
   const http = options.openHttp ? await options.openHttp(host, log) : null;
-  let finish = () => {};
-  const stopRequested = new Promise<void>((resolve) => (finish = resolve));
+  const { promise: stopRequested, resolve: finish } = Promise.withResolvers<void>();
   const server = new DaemonServer({
     host,
     token: newToken(join(folder, 'token')),
     isReplaced: () => readInstalledBuild() !== build,
     log,
-    onFinish: () => finish(),
+    onFinish: finish,
     about: () => ({
       pid: process.pid,
       startedAt,

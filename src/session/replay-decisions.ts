@@ -1,5 +1,4 @@
 import { fieldsOf, type Json } from '../base/json.ts';
-import { valueOfLazy } from '../base/lazy.ts';
 import { shorten } from '../base/text.ts';
 import { compileSpecTables, type SpecTables } from '../compile/spec-tables.ts';
 import { isBlobReference, listBlobArguments } from '../evidence/blob-values.ts';
@@ -16,7 +15,7 @@ import type { Mode, SpecSet } from '../spec/types.ts';
 import type { SessionPin } from './pin.ts';
 import { applyEntry } from './state/apply-entry.ts';
 import { initialSessionState, type SessionState } from './state/session-state.ts';
-import { modeAfterIdleTime, sessionViewOf } from './state/view-of-state.ts';
+import { modeAfterIdleTime, sessionViewOf, viewWithReview } from './state/view-of-state.ts';
 
 /** A decision as text: `allow`, or the code of the denial. */
 type ReplayedAnswer = 'allow' | (string & {});
@@ -228,20 +227,16 @@ function contextFor(
   const body = toBody(entry.body);
   const tree = body?.event === 'hop' || body?.event === 'start' ? body.tree : undefined;
   const view = sessionViewOf(compiled, state, Date.parse(entry.at), tree as ObservedTree | undefined);
-  const par = bodyIn(batch, 'par');
-  const observedFruit = { ...valueOfLazy(view.visit?.observedFruit ?? {}) };
-  const fruit = visit ? (specs.peripherals[visit.peripheral]?.fruit ?? {}) : {};
-  if (par)
-    for (const [field, rule] of Object.entries(fruit))
-      if (rule.kind === 'observed' && rule.from === 'par') observedFruit[field] = par.par as Json;
+  const review = bodyIn(batch, 'par');
+  const reviewed = review ? viewWithReview(specs, view, review.par) : view;
   return {
     specs,
     config,
     unsafeNoSandbox: state.facts.unsafeNoSandbox,
     view: {
-      ...view,
+      ...reviewed,
       mode: specs.modeGate ? modeUnder(specs) : null,
-      visit: view.visit ? { ...view.visit, observedFruit, ...timeUnder(specs) } : null,
+      visit: reviewed.visit && { ...reviewed.visit, ...timeUnder(specs) },
     },
   };
 

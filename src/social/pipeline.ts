@@ -197,15 +197,11 @@ async function dispatch(message: PipelineMessage, services: SocialServices): Pro
   if (first && (first.to !== message.to || first.talk !== talk)) throw reusedId(id);
   const isAway = message.to.includes('@') && !message.to.startsWith('person:');
   const session = message.to.startsWith('session:') && !isAway ? message.to.slice('session:'.length) : null;
-  if (session !== null) {
-    const modeGate = await readModeGateOfSession(store, session);
-    message.mode = modeGate && (await readModeOfSession(store, session, modeGate));
-    const refused = refuseMessage(modeGate, message.mode, { asks, by: message.connection.principal });
-    if (refused) throw new StageFailure(refused.code, refused.message, refused.remedy);
-  } else {
-    const refused = refuseMessage(null, null, { asks, by: message.connection.principal, isAway });
-    if (refused) throw new StageFailure(refused.code, refused.message, refused.remedy);
-  }
+  const modeGate = session === null ? null : await readModeGateOfSession(store, session);
+  if (session !== null) message.mode = modeGate && (await readModeOfSession(store, session, modeGate));
+  const by = message.connection.principal;
+  const refused = refuseMessage(modeGate, message.mode ?? null, { asks, by, isAway });
+  if (refused) throw new StageFailure(refused.code, refused.message, refused.remedy);
   await recordMessageFactOnce(services, message, `dispatch-${id}`, 'goal', {
     event: 'dispatch',
     message: id,

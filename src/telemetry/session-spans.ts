@@ -8,7 +8,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { fieldsOf, type Json, textOf } from '../base/json.ts';
+import { type Fields, fieldsOf, textOf } from '../base/json.ts';
 import { mapValues } from '../base/map-values.ts';
 import { replaceMethod } from '../base/replace-method.ts';
 import { shorten } from '../base/text.ts';
@@ -213,7 +213,7 @@ export class SessionSpans {
     };
   }
 
-  #contentAttributes(contents: { readonly [name: string]: Json }): Attributes {
+  #contentAttributes(contents: Fields): Attributes {
     if (!this.#contents) return {};
     return mapValues(contents, (value) =>
       shorten(typeof value === 'string' ? value : JSON.stringify(value), MAX_CHARS),

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { parse } from 'yaml';
-import { fieldsOf, type Json } from '../base/json.ts';
+import { type Fields, fieldsOf, type Json } from '../base/json.ts';
 import { readRegularFile } from '../base/read-file.ts';
 import { homeFolder } from '../base/user-folders.ts';
 import { valueOr } from '../base/value-or.ts';
@@ -70,7 +70,7 @@ function nameOf(path: string): string {
 }
 
 /** The YAML at the beginning of the file. If it cannot be parsed, it is searched for the keys that matter. */
-function frontMatterOf(text: string): { readonly [key: string]: Json } {
+function frontMatterOf(text: string): Fields {
   const head = /^\uFEFF?---\s*?\n([\s\S]*?)\n---/.exec(text)?.[1] ?? '';
   try {
     return fieldsOf(parse(head) as Json);

@@ -5,7 +5,7 @@ import { requirementsOfEdge, startRequirements } from '../gate/requirements/edge
 import { describeRequirement, type Requirement, unmetRequirements } from '../gate/requirements/requirement.ts';
 import { collectRequirementFacts } from '../gate/requirements/requirement-facts.ts';
 import { edgesFromPeripheral } from '../spec/edges-from.ts';
-import { type Edge, type Json, type Principal, TESTS_PASSED_CONDITION } from '../spec/types.ts';
+import { type Edge, type Fields, type Principal, TESTS_PASSED_CONDITION } from '../spec/types.ts';
 import type { HopOption, UnmetHopRequirement } from './view-state.ts';
 
 /**
@@ -50,7 +50,7 @@ export function cacheKeyOfHopOptions({ specs, view }: GateContext, passedBefore:
 
 const isRule = (need: Requirement): boolean =>
   need.kind === 'when' || (need.kind === 'condition' && need.name !== TESTS_PASSED_CONDITION);
-const presentFields = (fields: { readonly [field: string]: Json }): readonly string[] =>
+const presentFields = (fields: Fields): readonly string[] =>
   Object.keys(fields).filter((field) => fields[field] !== null);
 
 function hopOptionOfEdge(context: GateContext, edge: Edge, passedBefore: boolean): HopOption {

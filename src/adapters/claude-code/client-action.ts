@@ -2,7 +2,7 @@ import { isAbsolute, normalize } from 'node:path';
 import { realpathIfAny } from '../../base/files.ts';
 import { fieldsOf, textOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields, Json } from '../../spec/types.ts';
 import { type HopgateServerName, isMcpToolName, parseHopgateToolName } from '../core/calls/mcp-name.ts';
 import { isHomePath } from '../core/calls/patch.ts';
 import { shellRoutingOf } from '../core/calls/shell-route.ts';
@@ -89,7 +89,7 @@ const isOtherPath = (path: Json | undefined): boolean =>
   (isHomePath(path) || path !== path.trim().normalize('NFC') || /\s$/.test(normalize(path)));
 
 /** Splits an absolute pattern as Claude Code does: it searches the folder before the first wildcard, not `path`. */
-function inFolderOfPattern(input: ClaudeToolEvent['input']): { readonly [name: string]: Json } {
+function inFolderOfPattern(input: ClaudeToolEvent['input']): Fields {
   const pattern = textOf(input['pattern']) ?? '';
   if (!isAbsolute(pattern)) return input;
   const end = pattern.slice(0, pattern.search(/[*?[{]|$/)).lastIndexOf('/');
@@ -97,7 +97,7 @@ function inFolderOfPattern(input: ClaudeToolEvent['input']): { readonly [name: s
 }
 
 /** Removes an offset of 0: Claude Code reads line 0 as the first line. */
-function fromFirstLine(input: ClaudeToolEvent['input']): { readonly [name: string]: Json } {
+function fromFirstLine(input: ClaudeToolEvent['input']): Fields {
   const { offset, ...rest } = input;
   return offset === undefined || offset === 0 ? rest : { ...rest, offset };
 }

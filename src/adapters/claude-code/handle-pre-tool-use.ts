@@ -4,7 +4,7 @@ import { gitRootOf } from '../../project/repository-root.ts';
 import type { RefusedCall } from '../../session/call-results.ts';
 import type { Session } from '../../session/session.ts';
 import { BACKGROUND_TOOL_ID } from '../../spec/policy/closed-lists.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields } from '../../spec/types.ts';
 import { claudePluginServerName } from '../core/calls/mcp-name.ts';
 import type { ActionStep, HopgateToolCall as Call, ClientAction } from '../core/calls/tool-call-to-action.ts';
 import { dryRunCall } from '../core/dry-run-call.ts';
@@ -208,7 +208,7 @@ async function decideShell(at: HookEventContext<ClaudeToolEvent>, call: Call): P
   const runCommand = await host.commandFor(record, { tool, args, callId: event.toolUseId });
   const command = `${runCommand}; exit;\n${textOf(event.input['command']) ?? ''}`;
   const timeout = Math.min(MAX_COMMAND, seconds + 20) * 1000;
-  const when: { readonly [name: string]: Json } = background ? { run_in_background: true } : { timeout };
+  const when: Fields = background ? { run_in_background: true } : { timeout };
   const input = { command, description: event.input['description'] ?? 'Run in hopgate', ...when };
   await storeNativeCall(at, { ticket: null, input });
   const notice = background

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Session } from '../../session/session.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields } from '../../spec/types.ts';
 import { toShellCommand } from '../core/calls/shell-route.ts';
 import type { HopgateToolCall } from '../core/calls/tool-call-to-action.ts';
 
@@ -8,7 +8,7 @@ import type { HopgateToolCall } from '../core/calls/tool-call-to-action.ts';
 export function toNativeClaudeCall(
   { specs, config, root }: Session,
   { tool, args }: HopgateToolCall,
-): { readonly tool: string; readonly input: { readonly [name: string]: Json } } | null {
+): { readonly tool: string; readonly input: Fields } | null {
   const { path = '', ...rest } = args;
   const file_path = join(root, String(path));
   switch (tool) {

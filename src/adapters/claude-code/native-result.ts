@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { fieldsOf, textOf } from '../../base/json.ts';
 import { isPathWithin } from '../../base/paths.ts';
 import type { NativeCallOutcome } from '../../session/native/native-ticket.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields, Json } from '../../spec/types.ts';
 
 /** Length to which each text of a result is cut, in characters. */
 const MAX_TEXT = 200_000;
@@ -66,7 +66,7 @@ function relativePath(root: string, path: string | null): string | null {
 const paths = (names: unknown, root: string): Json[] =>
   Array.isArray(names) ? names.flatMap((name) => relativePath(root, textOf(name)) ?? []) : [];
 
-function matchesOf(fields: { readonly [name: string]: Json }, root: string): Json[] {
+function matchesOf(fields: Fields, root: string): Json[] {
   const lines = (textOf(fields['content']) ?? '').split('\n');
   const matches = lines.flatMap((line) => {
     const [, path, number, text] = /^(.+?):(\d+):(.*)$/.exec(line) ?? [];
@@ -77,7 +77,7 @@ function matchesOf(fields: { readonly [name: string]: Json }, root: string): Jso
   return matches.length > 0 ? matches : paths(fields['filenames'], root).map((path) => ({ path }) as Json);
 }
 
-function replacements(fields: { readonly [name: string]: Json }): number {
+function replacements(fields: Fields): number {
   const [whole, old] = [textOf(fields['originalFile']), textOf(fields['oldString'])];
   return fields['replaceAll'] === true && whole !== null && old !== null ? whole.split(old).length - 1 : 1;
 }

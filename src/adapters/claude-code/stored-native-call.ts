@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { asJson } from '../../base/json.ts';
 import type { NativeTicket } from '../../session/native/native-ticket.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields } from '../../spec/types.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
 import type { HookEventContext } from './hook-event-context.ts';
 
@@ -9,7 +9,7 @@ import type { HookEventContext } from './hook-event-context.ts';
 export interface StoredNativeCall {
   /** null if hopgate itself runs the call in the session, which records it. */
   readonly ticket: NativeTicket | null;
-  readonly input: { readonly [name: string]: Json };
+  readonly input: Fields;
 }
 
 export const storeNativeCall = (

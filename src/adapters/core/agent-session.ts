@@ -6,12 +6,12 @@ import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Message } from '../../ports/message-store.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
 import type { CONTROLS } from '../../spec/policy/closed-lists.ts';
-import type { Json, ToolEffect } from '../../spec/types.ts';
+import type { Fields, Json, ToolEffect } from '../../spec/types.ts';
 
 /** The JSON Schema of a tool's arguments; its type is always an object. */
 export interface InputSchema {
   readonly type: 'object';
-  readonly properties: { readonly [name: string]: Json };
+  readonly properties: Fields;
   readonly required: readonly string[];
   readonly additionalProperties: boolean;
 }

@@ -1,10 +1,10 @@
 import type { Session } from '../../session/session.ts';
 import { mayNeedApproval } from '../../spec/call-gates.ts';
 import { effectsOfMode, listModesOfGate } from '../../spec/mode-way.ts';
-import type { Json, Mode, ModeGateSpec, SpecSet, ToolEffect, ToolSpec } from '../../spec/types.ts';
+import type { Fields, Json, Mode, ModeGateSpec, SpecSet, ToolEffect, ToolSpec } from '../../spec/types.ts';
 import type { AgentTool, InputSchema } from './agent-session.ts';
 
-const schema = (properties: { readonly [name: string]: Json }, required: readonly string[]): InputSchema => ({
+const schema = (properties: Fields, required: readonly string[]): InputSchema => ({
   type: 'object',
   properties,
   required,
@@ -21,7 +21,7 @@ export function toAgentTool(tool: ToolSpec, { peripherals }: SpecSet): AgentTool
     name: id,
     kind: 'tool',
     description: purpose,
-    inputSchema: { ...schema(properties, required), additionalProperties: false },
+    inputSchema: schema(properties, required),
     effect,
     mayNeedApproval: Object.values(peripherals).some((each) => mayNeedApproval(tool, each)),
   };

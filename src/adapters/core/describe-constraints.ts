@@ -1,6 +1,6 @@
 import { mapValues } from '../../base/map-values.ts';
 import { effectiveScope } from '../../gate/decide-step.ts';
-import { requirementsOfEdge } from '../../gate/requirements/edge-requirements.ts';
+import { gateRequirement, requirementsOfEdge } from '../../gate/requirements/edge-requirements.ts';
 import { describeRequirement } from '../../gate/requirements/requirement.ts';
 import { formatEntrySource, getOwn } from '../../spec/names.ts';
 import type { Json, ProjectConfig, SpecSet, ToolEffect, ToolParameter } from '../../spec/types.ts';
@@ -95,15 +95,7 @@ export function describeConstraints(specs: SpecSet, config: ProjectConfig, id: s
             .map(describeRequirement),
         })),
     })),
-    gates: mapValues(spec.gates, (gates) =>
-      gates.map((gate) =>
-        gate.kind === 'approval'
-          ? `approval by ${gate.by}`
-          : gate.kind === 'when'
-            ? `when ${gate.cel}`
-            : `pattern ${gate.pattern} ${gate.is}`,
-      ),
-    ),
+    gates: mapValues(spec.gates, (gates) => gates.map((gate) => describeRequirement(gateRequirement(gate)))),
     limits: spec.limits,
     context: mapValues(spec.context, ({ optional }) => (optional ? 'optional' : 'required')),
     fruit: mapValues(spec.fruit, ({ kind, type, ...rest }) => ({

@@ -1,13 +1,13 @@
 import type { Available, Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields } from '../../spec/types.ts';
 import { joinList } from './language/format-words.ts';
 
 /**
  * The text of a refusal for a model: the problem, the remedy, the exact next call, and the calls available now.
  * @param first the arguments of the first hop on the suggested path; null if no path is suggested
  */
-export function describeRefusal(denial: Denial, first: { readonly [field: string]: Json } | null): string {
+export function describeRefusal(denial: Denial, first: Fields | null): string {
   const lines = renderDenialLines('refused', denial);
   if (first) lines.push(`First call: hop(${JSON.stringify(first)}).`);
   lines.push(describeAvailableCalls(denial.available));

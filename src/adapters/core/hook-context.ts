@@ -1,7 +1,7 @@
 import type { Denial } from '../../gate/denial.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields, Json } from '../../spec/types.ts';
 import type { RecordedTranscriptItem } from './transcript/transcript-items.ts';
 
 /** A conversation in a client program with hooks, as the client names it. A sub-agent has its own conversation. */
@@ -27,7 +27,7 @@ export interface ConversationRecord {
   /** The last 50 hook events, newest last. They show which hooks the client has not installed. */
   readonly events: readonly { readonly name: string; readonly at: string; readonly toolUseId: string | null }[];
   /** Values that the adapter keeps for this conversation, such as the place that it described last. */
-  readonly notes: { readonly [name: string]: Json };
+  readonly notes: Fields;
 }
 
 /** The services that a hook handler may use. The daemon provides them, or a hook process that answers without it. */

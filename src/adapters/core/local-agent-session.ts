@@ -1,5 +1,5 @@
 import { assertArgument, hasMethods } from '../../base/assert-argument.ts';
-import { asJson, fieldsOf, type Json } from '../../base/json.ts';
+import { asJson, type Fields, fieldsOf, type Json } from '../../base/json.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
@@ -153,7 +153,7 @@ function adviceOn(
 }
 
 /** The answer to a successful hop or mode change. It names the tools, because the program's own list may be older. */
-function arrivalAnswer(session: Session, data: { readonly [key: string]: Json }): AnswerBeforeTools {
+function arrivalAnswer(session: Session, data: Fields): AnswerBeforeTools {
   const open = session.available();
   const text = `${describeAvailableCalls(open)}\n${promptSection(session)}`;
   return { status: 'ok', text, data: { ...data, tools: [...open.tools] }, denial: null };

@@ -1,4 +1,4 @@
-import { isEmptyJson, type Json } from '../../base/json.ts';
+import { type Fields, isEmptyJson, type Json } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import { joinList, toOneLine } from './language/format-words.ts';
 import { describeShippingStep, type PossibleHop, readSituation, type SessionSituation } from './situation.ts';
@@ -60,7 +60,7 @@ const MAX_TOOLS = 12;
 const MAX_NAMES = 60;
 
 function describeContext({ sees: { context, changedFiles, backpack, observed } }: SessionSituation): readonly string[] {
-  const lines = (fields: { readonly [field: string]: Json }) =>
+  const lines = (fields: Fields) =>
     Object.entries(fields).flatMap(([field, value]) =>
       HIDDEN_FIELDS.has(field) || isEmptyJson(value) ? [] : [`${field} ${toOneLine(shortJson(value), MAX_CHARS)}`],
     );

@@ -1,5 +1,6 @@
 import { type Fields, fieldsOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
+import { isReflectPeripheral } from '../../session/state/drafts.ts';
 import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import { readRequestedHop, requestedModeChanges } from './calls/control-calls.ts';
 import type { ConversationRecord } from './hook-context.ts';
@@ -45,12 +46,8 @@ async function needsNoPerson(session: Session, call: Fields): Promise<boolean> {
   );
 }
 
-/** True if a visit to the peripheral yields the PAR. */
 const isReflective = ({ specs }: Session, peripheral: string | null): boolean =>
-  peripheral !== null &&
-  Object.values(specs.peripherals[peripheral]?.fruit ?? {}).some(
-    (field) => field.kind === 'observed' && field.from === 'par',
-  );
+  isReflectPeripheral(specs.peripherals[peripheral ?? '']);
 
 /** True if an acting tool changed something since entry `from`. Only acting tools leave an outcome entry. */
 async function isWorthReview(session: Session, from: number): Promise<boolean> {

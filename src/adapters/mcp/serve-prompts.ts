@@ -6,6 +6,7 @@ import {
   type Server,
 } from '@modelcontextprotocol/server';
 import type { WayLeg } from '../../gate/denial.ts';
+import { isReflectPeripheral } from '../../session/state/drafts.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import type { McpHost } from './mcp-host.ts';
 
@@ -104,9 +105,7 @@ async function parText(host: McpHost): Promise<string> {
 }
 
 const reviewingPeripherals = (specs: SpecSet | null) =>
-  Object.values(specs?.peripherals ?? {}).filter(({ fruit }) =>
-    Object.values(fruit).some((field) => field.kind === 'observed' && field.from === 'par'),
-  );
+  Object.values(specs?.peripherals ?? {}).filter(isReflectPeripheral);
 
 function statedFields(peripheral: SpecSet['peripherals'][string] | undefined): string {
   const fields = Object.entries(peripheral?.fruit ?? {}).flatMap(([name, { kind, type }]) =>

@@ -7,19 +7,12 @@ import { makeMcpServer } from './mcp-server.ts';
 
 /** A transport whose `ended` resolves when either side closes it. */
 class EndingTransport extends StdioServerTransport {
-  readonly ended: Promise<void>;
-  #end: () => void = () => {};
-
-  constructor(input: Readable, output: Writable) {
-    super(input, output);
-    this.ended = new Promise((resolve) => {
-      this.#end = resolve;
-    });
-  }
+  readonly #end = Promise.withResolvers<void>();
+  readonly ended = this.#end.promise;
 
   override async close(): Promise<void> {
     await super.close();
-    this.#end();
+    this.#end.resolve();
   }
 }
 

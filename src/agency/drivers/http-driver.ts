@@ -1,4 +1,4 @@
-import { readResponseText, requestProblem } from '../../base/http.ts';
+import { fetchJson, readResponseText, requestProblem } from '../../base/http.ts';
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
 import { AGENCY_SWITCHES, type AgencySwitch, type AgencySwitches } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
@@ -24,16 +24,7 @@ export function httpDriver({ url, token, honours }: HttpAgent): AgentDriver {
       let answer: Response;
       let text: string;
       try {
-        answer = await fetch(url, {
-          method: 'POST',
-          redirect: 'error',
-          headers: {
-            'Content-Type': 'application/json',
-            ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
-          },
-          body: JSON.stringify(task),
-          signal,
-        });
+        answer = await fetchJson(url, { token, body: task, signal });
         text = await readAgentResponseText(answer);
       } catch (error) {
         throw new AgentFailed(`the agent at ${url} cannot be reached: ${requestProblem(error)}`, {

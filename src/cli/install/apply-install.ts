@@ -23,6 +23,12 @@ export const makeFileChange = (path: string, after: string | null): FileChange =
   after,
 });
 
+/** A change of a file that contains only hopgate's text. */
+export const makeOwnFileChange = (path: string, after: string | null): FileChange => ({
+  ...makeFileChange(path, after),
+  isOwnFile: true,
+});
+
 export const withoutEqualChanges = (changes: readonly FileChange[]): readonly FileChange[] =>
   changes.filter(({ before, after }) => before !== after);
 
@@ -54,11 +60,7 @@ export function applyInstall(changes: readonly FileChange[], keep: string): void
 }
 
 function write(path: string, text: string | null, keep: string): void {
-  if (text === null) removeFile(path, keep);
-  else replaceFile(path, text);
-}
-
-function replaceFile(path: string, text: string): void {
+  if (text === null) return removeFile(path, keep);
   makeFolders(dirname(path));
   // A settings file may be a link to the user's file elsewhere; then that file is written.
   writeNamedFile(path, text, 0o600);

@@ -14,7 +14,7 @@ import { makePluginFiles } from '../claude/plugin-folder.ts';
 import { allowRunCommand, removeRunCommand } from '../claude/run-command-rules.ts';
 import { addHopgateStatusLine, isHopgateStatusLine, readUserStatusLine } from '../claude/status-line-setting.ts';
 import { CliError } from '../io.ts';
-import { makeFileChange, readTextOrNull } from './apply-install.ts';
+import { makeOwnFileChange, readTextOrNull } from './apply-install.ts';
 import type { FileChange, Installer, InstallTarget } from './installer.ts';
 import { parseJsonObject, setJsonKey } from './json-settings.ts';
 import { replaceHopgateHooks } from './replace-hopgate-hooks.ts';
@@ -25,7 +25,6 @@ import { replaceHopgateHooks } from './replace-hopgate-hooks.ts';
  * agent's own command. In a repository they also block every call if Claude Code would not find the plugin.
  */
 export const claudeInstaller: Installer = {
-  client: 'claude',
   async install(target) {
     const folder = pluginFolder(target);
     assertOurs(folder);
@@ -34,19 +33,19 @@ export const claudeInstaller: Installer = {
     );
     const guard = target.scope === 'project' ? [[join(target.root, GUARD_SCRIPT_PATH), GUARD_SCRIPT] as const] : [];
     const files = [...plugin, ...guard, [originalFile(target), textToKeep(target)] as const].map(([path, text]) =>
-      ownChange(path, text),
+      makeOwnFileChange(path, text),
     );
     const outdated = filesIn(folder).filter((path) => !files.some((file) => file.path === path));
     return {
       keep: keptFolder(target),
-      changes: [...files, ...outdated.map((path) => ownChange(path, null)), settingsChange(target, true)],
+      changes: [...files, ...outdated.map((path) => makeOwnFileChange(path, null)), settingsChange(target, true)],
       notes: target.scope === 'project' ? projectNotes(target) : userNotes,
     };
   },
   async uninstall(target) {
     return {
       keep: keptFolder(target),
-      changes: [...ourFiles(target).map((path) => ownChange(path, null)), settingsChange(target, false)],
+      changes: [...ourFiles(target).map((path) => makeOwnFileChange(path, null)), settingsChange(target, false)],
       notes: ['The evidence is kept. Running conversations keep the hooks until they end.'],
     };
   },
@@ -77,11 +76,6 @@ const projectNotes = ({ root }: InstallTarget): readonly string[] => [
 /** The files of the installed plugin; none if hopgate did not write the folder. */
 const ourFiles = (target: InstallTarget): readonly string[] =>
   isOurPlugin(readTextOrNull(join(pluginFolder(target), PLUGIN_FILE))) ? filesIn(pluginFolder(target)) : [];
-
-const ownChange = (path: string, after: string | null): FileChange => ({
-  ...makeFileChange(path, after),
-  isOwnFile: true,
-});
 
 const PLUGIN_FILE = join('.claude-plugin', 'plugin.json');
 

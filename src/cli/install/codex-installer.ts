@@ -25,7 +25,7 @@ const PASSED_VARIABLES = splitWords(`
 
 const SERVER_BLOCK = 'hopgate';
 
-export const codexInstaller: Installer = { client: 'codex', install: planInstall, uninstall: planUninstall };
+export const codexInstaller: Installer = { install: planInstall, uninstall: planUninstall };
 
 /**
  * Plans the changes of `hopgate install codex`: hooks.json and config.toml of the user or of the repository. The trust

@@ -29,8 +29,6 @@ export interface InstallPlan {
 
 /** Installs hopgate permanently in a client program, and removes it. Idempotent; changes only hopgate's own parts. */
 export interface Installer {
-  /** The client's name on the command line of `hopgate install`. */
-  readonly client: string;
   /** @throws CliError if a file does not have the required format; then nothing is changed. */
   install(target: InstallTarget): Promise<InstallPlan>;
   uninstall(target: InstallTarget): Promise<InstallPlan>;

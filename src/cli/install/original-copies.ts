@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { fieldsOf } from '../../base/json.ts';
 import { userStateFolder } from '../../base/user-folders.ts';
-import { readTextOrNull } from './apply-install.ts';
+import { makeOwnFileChange, readTextOrNull } from './apply-install.ts';
 import type { FileChange, InstallTarget } from './installer.ts';
 
 /** A file's text before an installation (null if there was no file), and the hash of the installed text. */
@@ -45,12 +45,7 @@ export function changeThatStoresCopies(
     if (after === null || !(isInstalled || isPlain(file))) return [];
     return [[file, { before: isInstalled ? stored.before : before, installed: hashOf(after) }]];
   });
-  return {
-    path,
-    before: readTextOrNull(path),
-    after: `${JSON.stringify(Object.fromEntries(copies))}\n`,
-    isOwnFile: true,
-  };
+  return makeOwnFileChange(path, `${JSON.stringify(Object.fromEntries(copies))}\n`);
 }
 
 /** The changes of an uninstallation: a file that nobody changed since the installation gets its earlier bytes back. */
@@ -63,5 +58,5 @@ export function changesThatRestoreCopies(
     const isUnchanged = stored !== undefined && change.before !== null && hashOf(change.before) === stored.installed;
     return isUnchanged ? { ...change, after: stored.before } : change;
   });
-  return [...restored, { path, before: readTextOrNull(path), after: null, isOwnFile: true }];
+  return [...restored, makeOwnFileChange(path, null)];
 }

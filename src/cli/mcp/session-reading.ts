@@ -9,9 +9,9 @@ import type { SessionPin } from '../../session/pin.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { outlineVisits } from '../../view/outline-thread.ts';
-import { readPinOrReason } from '../choose-sessions.ts';
+import { readPinOrReason, withExistingSessions } from '../choose-sessions.ts';
 import type { Io } from '../io.ts';
-import { findSession, withEvidence } from '../open-store.ts';
+import { findSession } from '../open-store.ts';
 import { renderThread } from '../thread/render-thread.ts';
 
 const COLUMNS = 120;
@@ -50,10 +50,7 @@ export function createSessionReading(io: Io, root: string, session: AgentSession
 }
 
 const readStore = <T>(io: Io, root: string, use: (store: EvidenceStore) => Promise<T>): Promise<T> =>
-  withEvidence<T | null>(root, io.env, null, use).then((found) => {
-    if (found === null) throw new Error(`the evidence of ${root} is gone`);
-    return found;
-  });
+  withExistingSessions(io, root, use, 'read', new Error(`the evidence of ${root} is gone`));
 
 export const readPinOfSession = (io: Io, root: string, { id }: Pick<AgentSession, 'id'>): Promise<SessionPin> =>
   readStore(io, root, async (store) => {

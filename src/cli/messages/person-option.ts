@@ -5,8 +5,8 @@ import { ensureOperatorToken } from '../../operator/operator-token.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { MessageDraft, MessageStore } from '../../ports/message-store.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
+import { withExistingSessions } from '../choose-sessions.ts';
 import { CliError, type Io, usageError } from '../io.ts';
-import { withEvidence } from '../open-store.ts';
 import { type RootOption, resolveRootOption } from '../shared-options.ts';
 
 export interface PersonOptions extends RootOption {
@@ -37,20 +37,12 @@ export async function withPersonInboxes<T>(
   const root = resolveRootOption(io, options);
   ensureOperatorToken(ensureStateDir(root, io.env));
   const none = new CliError('no-sessions', 'there is no session here yet', 'Start one, such as "hopgate claude".');
-  return withEvidence<T | null>(
-    root,
-    io.env,
-    null,
-    async (store) => {
-      if (!store.messages) throw none;
-      await store.messages.addPerson(options.as);
-      return use(store.messages, store);
-    },
-    'write',
-  ).then((result) => {
-    if (result === null) throw none;
-    return result;
-  });
+  const useMessages = async (store: EvidenceStore): Promise<T> => {
+    if (!store.messages) throw none;
+    await store.messages.addPerson(options.as);
+    return use(store.messages, store);
+  };
+  return withExistingSessions(io, root, useMessages, 'write', none);
 }
 
 /** Checks a message of a person. @throws CliError `invalid-message` */

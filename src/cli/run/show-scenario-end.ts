@@ -1,6 +1,6 @@
 import { toBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields } from '../../spec/types.ts';
 import type { ParameterOrderOfTool } from '../../view/format-call.ts';
 import { outlineVisits } from '../../view/outline-thread.ts';
 import { summariseValue } from '../../view/summarise-value.ts';
@@ -9,9 +9,7 @@ import { printTable, terminalColumns } from '../table.ts';
 import { printFindings } from '../thread/print-findings.ts';
 import { renderThread } from '../thread/render-thread.ts';
 
-export const fruitsOfVisits = (
-  evidence: readonly Entry[],
-): { peripheral: string; fruit: { readonly [field: string]: Json } }[] =>
+export const fruitsOfVisits = (evidence: readonly Entry[]): { peripheral: string; fruit: Fields }[] =>
   evidence.flatMap(({ body }) => {
     const typed = toBody(body);
     return typed?.event === 'stop' ? [{ peripheral: typed.peripheral, fruit: typed.fruit }] : [];

@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import type { Json, ToolSpec } from '../../spec/types.ts';
+import type { Fields, Json, ToolSpec } from '../../spec/types.ts';
 
 export interface ShellLine {
   readonly verb: string;
@@ -9,7 +9,7 @@ export interface ShellLine {
   /** `--exit ready-to-edit` becomes `exit: ready-to-edit`; a flag without a value is true. */
   readonly options: { readonly [name: string]: string | true };
   /** The arguments, if the person typed them as one JSON object. */
-  readonly json?: { readonly [name: string]: Json };
+  readonly json?: Fields;
   /** A mistake in the quoting; null if there is none. */
   readonly problem: string | null;
 }

@@ -5,7 +5,7 @@ import { renderMessagesForAgent } from '../../adapters/core/turn-messages.ts';
 import { asJson } from '../../base/json.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { Message } from '../../ports/message-store.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields, Json } from '../../spec/types.ts';
 
 /** The answer to a step or a hop, as the HTTP API and `hopgate shell --json` send it. */
 export type StepOrHopAnswer =
@@ -19,7 +19,7 @@ export type StepOrHopAnswer =
 
 /** A connection that returns only data, without texts for a model. */
 export interface SessionDataConnection {
-  step(tool: string, args: { readonly [name: string]: Json }): Promise<StepOrHopAnswer>;
+  step(tool: string, args: Fields): Promise<StepOrHopAnswer>;
   hop(hop: { readonly hop: string; readonly exit?: string; readonly reason: string }): Promise<StepOrHopAnswer>;
   status(): ReturnType<AgentSession['status']>;
   inbox(): Promise<readonly Message[]>;

@@ -6,7 +6,7 @@ import { verifyConstraints } from '../../audit/verify/verify-constraints.ts';
 import { findProgram } from '../../base/process.ts';
 import { toBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields } from '../../spec/types.ts';
 import { formatHeading, type Io, print, printJson } from '../io.ts';
 import { printInhabitation } from '../print-inhabitation.ts';
 import { playStoryOnce } from './run-story.ts';
@@ -58,7 +58,7 @@ export async function playStory(
 const STORY_TAGS = ['alfworld-step', 'bell', 'whistle', 'hop-out'];
 
 /** Sums up the fruits of the visits to alfworld: the values of the last visit, and the sums of the counts. */
-function fruitOf(entries: readonly Entry[]): { readonly [field: string]: Json } {
+function fruitOf(entries: readonly Entry[]): Fields {
   const fruits = entries.flatMap(({ body }) => {
     const typed = toBody(body);
     return typed?.event === 'stop' && typed.peripheral === 'alfworld' ? [typed.fruit] : [];

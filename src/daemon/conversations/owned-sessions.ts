@@ -4,7 +4,7 @@ import type { IdGenerator } from '../../ports/ids.ts';
 import { readSessionOpenBody } from '../../session/pin.ts';
 import type { Session } from '../../session/session.ts';
 import { chooseFirstPeripheral } from '../../spec/first-peripheral.ts';
-import type { Json, SpecSet } from '../../spec/types.ts';
+import type { Fields, SpecSet } from '../../spec/types.ts';
 import { ConversationFiles, type SessionOwner } from '../conversation-files.ts';
 import { makeDaemonApprover } from '../daemon-approver.ts';
 import { withFileLock } from '../file-lock.ts';
@@ -204,7 +204,7 @@ async function start(session: Session, peripheral: string, context?: StartContex
   if (!started.ok) throw new Error(`${started.denial.message}; ${started.denial.remedy}`);
 }
 
-type StartContext = { readonly [field: string]: Json };
+type StartContext = Fields;
 
 /** The first peripheral of a conversation: `peripheral` if it is named, otherwise one in which a session may start. */
 function entryPeripheral(specs: SpecSet, peripheral: string | undefined): string {

@@ -1,5 +1,6 @@
 import type { ClientProvider } from '../../adapters/core/calls/client-tools.ts';
 import type { HookAnswer, HookContext } from '../../adapters/core/hook-context.ts';
+import { resultWithin } from '../../base/limited-wait.ts';
 import { errorText } from '../../base/text.ts';
 import type { Env } from '../../base/user-folders.ts';
 
@@ -33,20 +34,11 @@ export async function answerHook(
     handlers = HOOK_HANDLERS,
   }: { readonly deadlineMs?: number; readonly handlers?: typeof HOOK_HANDLERS } = {},
 ): Promise<HookAnswer> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<HookAnswer>((resolve) => {
-    timer = setTimeout(() => resolve(faultAnswer(`it took longer than ${deadlineMs / 1000} s`)), deadlineMs);
-  });
-  try {
-    const { onDelivered, ...answer } = await Promise.race([
-      handleEvent(client, rawStdin, env, context, handlers),
-      late,
-    ]);
-    await onDelivered?.().catch(() => {});
-    return answer;
-  } finally {
-    clearTimeout(timer);
-  }
+  const late = faultAnswer(`it took longer than ${deadlineMs / 1000} s`);
+  const handled = handleEvent(client, rawStdin, env, context, handlers);
+  const { onDelivered, ...answer } = await resultWithin(deadlineMs, handled, late);
+  await onDelivered?.().catch(() => {});
+  return answer;
 }
 
 async function handleEvent(

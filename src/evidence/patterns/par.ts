@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../../base/json.ts';
+import { type Fields, isObject, type Json } from '../../base/json.ts';
 import { splitWords } from '../../base/text.ts';
 import { toBody } from '../bodies.ts';
 import {
@@ -57,8 +57,8 @@ export type Par = {
   readonly files_touched: string[];
   readonly commits: string[];
   /** Answers to the questions of a review (intention, happening, perspectives, learned, forward), by question. */
-  readonly questions: { readonly [question: string]: Json };
-  readonly lineage_trace: { readonly [field: string]: Json };
+  readonly questions: Fields;
+  readonly lineage_trace: Fields;
 };
 
 /** The review that an entry records; null if it records none, or was erased. */
@@ -119,7 +119,7 @@ export function readPar(value: Json): Par | null {
   };
 }
 
-const record = (value: Json | undefined): { readonly [field: string]: Json } | null => (isObject(value) ? value : null);
+const record = (value: Json | undefined): Fields | null => (isObject(value) ? value : null);
 
 const asList = (value: Json | undefined): readonly Json[] =>
   value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];

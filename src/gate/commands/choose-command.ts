@@ -80,6 +80,10 @@ function addedWords(run: readonly string[], words: readonly string[]): readonly 
   return words.slice(at, end);
 }
 
+/** True if words are a configured command, with any words in place of `{args}`. */
+export const isRunOf = (run: readonly string[], words: readonly string[]): boolean =>
+  sameWords(words, fixedWords(run)) || addedWords(run, words) !== null;
+
 const withArguments = (run: readonly string[], words: readonly string[]): string[] =>
   run.flatMap((word) => (word === ARGUMENTS ? words : [word]));
 

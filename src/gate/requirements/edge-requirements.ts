@@ -54,7 +54,7 @@ export function requirementsOfEdge(specs: SpecSet, edge: Edge): Requirement[] {
   return [...exit, ...entry, ...gates];
 }
 
-function gateRequirement(gate: Edge['gates'][number]): Requirement {
+export function gateRequirement(gate: Edge['gates'][number]): Requirement {
   if (gate.kind === 'approval') return { kind: 'approval', by: gate.by, action: 'hop' };
   if (gate.kind === 'when') return { kind: 'when', cel: gate.cel };
   return { kind: 'pattern', pattern: gate.pattern, is: gate.is };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { requestProblem } from '../../base/http.ts';
+import { fetchJson, requestProblem, urlBelow } from '../../base/http.ts';
 import { fieldsOf } from '../../base/json.ts';
 import { type NodeMailBody, NodeMailSchema, type UndeliveredMessage } from './mail-schema.ts';
 import { type MailPositions, NO_MAIL_POSITIONS, type NodeMailExchange } from './node-mail.ts';
@@ -34,7 +34,7 @@ export const MailAnswerSchema = z.object({ mail: NodeMailSchema, after: z.string
 export async function exchangeMailWithNode(options: ExchangeOptions): Promise<void> {
   const { node, mail, signal, onChange = () => {} } = options;
   const send = async (body: Partial<NodeMailBody>): Promise<readonly UndeliveredMessage[]> =>
-    Refusals.parse(await request(options, 'POST', '', body)).refusals;
+    Refusals.parse(await request(options, '', body)).refusals;
   const problems: (string | null | undefined)[] = [undefined, undefined];
   const report = (loop: 0 | 1, problem: string | null): void => {
     const before = problems[loop];
@@ -52,7 +52,7 @@ export async function exchangeMailWithNode(options: ExchangeOptions): Promise<vo
   };
   let got = '';
   const pull = async (): Promise<void> => {
-    const answer = MailAnswerSchema.parse(await request(options, 'GET', `?after=${encodeURIComponent(got)}`));
+    const answer = MailAnswerSchema.parse(await request(options, `?after=${encodeURIComponent(got)}`));
     const refusals = await mail.accept(node, answer.mail);
     if (refusals.length > 0) await send({ refusals: [...refusals] });
     got = answer.after;
@@ -84,22 +84,10 @@ async function repeatExchange(
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   sleep(ms, undefined, { signal, ref: false }).catch(() => {});
 
-async function request(
-  { url, token, signal }: ExchangeOptions,
-  method: 'GET' | 'POST',
-  query: string,
-  body?: object,
-): Promise<unknown> {
-  const secret = token();
-  const answer = await fetch(new URL(`agency/messages${query}`, url.endsWith('/') ? url : `${url}/`), {
-    method,
-    redirect: 'error',
-    headers: {
-      Connection: 'close',
-      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      ...(secret === null ? {} : { Authorization: `Bearer ${secret}` }),
-    },
-    body: body === undefined ? null : JSON.stringify(body),
+async function request({ url, token, signal }: ExchangeOptions, query: string, body?: object): Promise<unknown> {
+  const answer = await fetchJson(urlBelow(url, `agency/messages${query}`), {
+    token: token(),
+    body,
     signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
   });
   const value: unknown = await answer.json();

@@ -1,4 +1,3 @@
-import { decide } from '../../gate/decide.ts';
 import type { ModeResult } from '../call-results.ts';
 import { type CallApprover, decideRequest } from './decide-with-approval.ts';
 import { type ModeOptions, toModeRequest } from './gate-requests.ts';
@@ -10,15 +9,7 @@ export async function changeSessionMode(
   ask?: CallApprover,
 ): Promise<ModeResult> {
   const request = toModeRequest(options);
-  const { decision, approval } = await decideRequest(
-    calls,
-    {
-      by: request.by,
-      context: () => calls.context(),
-      decide: (approval) => decide(calls.context(), approval ? { ...request, approval } : request),
-    },
-    ask,
-  );
+  const { decision, approval } = await decideRequest(calls, { request: () => request }, ask);
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const { from, how, event } = decision.plan;
   await calls.endBackgroundForMode(request.to);

@@ -1,5 +1,4 @@
 import { type Fields, freezeDeep } from '../../base/json.ts';
-import { valueOfLazy } from '../../base/lazy.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { bindCallArguments } from '../../gate/bind-arguments.ts';
@@ -20,7 +19,7 @@ import { toPlainJson } from '../convert-input.ts';
 import type { SessionWriter } from '../session-writer.ts';
 import { isReflectPeripheral } from '../state/drafts.ts';
 import { isSessionClosed } from '../state/session-state.ts';
-import { addUnrecorded, sessionViewOf, viewOfNextCall } from '../state/view-of-state.ts';
+import { addUnrecorded, sessionViewOf, viewOfNextCall, viewWithReview } from '../state/view-of-state.ts';
 import { recordMissedEvents } from './record-missed-events.ts';
 import { storeLargeArguments, storeLargeFields } from './run-tool.ts';
 import type { SessionParts } from './session-parts.ts';
@@ -152,15 +151,7 @@ export class SessionCalls {
   /** The gate's context with an unrecorded PAR as observed fruit, and with the working tree if it was observed. */
   contextWithReview(review: { readonly par: Fields } | null, tree?: ObservedTree): GateContext {
     const context = this.context(tree);
-    if (!review) return context;
-    const { par } = review;
-    const { visit } = context.view;
-    const spec = visit && context.specs.peripherals[visit.peripheral];
-    if (!visit || !spec) return context;
-    const observedFruit = { ...valueOfLazy(visit.observedFruit) };
-    for (const [field, rule] of Object.entries(spec.fruit))
-      if (rule.kind === 'observed' && rule.from === 'par') observedFruit[field] = par;
-    return { ...context, view: { ...context.view, visit: { ...visit, observedFruit } } };
+    return review ? { ...context, view: viewWithReview(context.specs, context.view, review.par) } : context;
   }
 
   envelopeOf(plan: StepPlan): CallEnvelope {

@@ -1,6 +1,5 @@
 import { fieldsOf } from '../../base/json.ts';
 import type { Body, WouldBeRefusal } from '../../evidence/bodies.ts';
-import { decide } from '../../gate/decide.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
 import { makeDenial } from '../../gate/make-denial.ts';
 import type { Request } from '../../gate/request.ts';
@@ -31,9 +30,7 @@ export async function takeStep(
   const { decision, approval } = await decideRequest(
     calls,
     {
-      by: 'agent',
-      context: () => calls.context(),
-      decide: (approval) => decide(calls.context(), { ...request, ...files, ...(approval ? { approval } : {}) }),
+      request: () => ({ ...request, ...files }),
       observeAgain: async () => {
         files = await calls.boundFiles(request);
       },

@@ -21,7 +21,7 @@ import { StoreError } from '../../ports/evidence-store.ts';
 import { getOwn } from '../../spec/names.ts';
 import { SESSION_IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { fieldsReportedByTools } from '../../spec/reported-fields.ts';
-import type { Json, SpecSet } from '../../spec/types.ts';
+import type { Fields, SpecSet } from '../../spec/types.ts';
 import { addFilesOfStep } from './count-files.ts';
 import { machineEventsOf } from './machine-events.ts';
 import {
@@ -281,7 +281,7 @@ function endGrants(draft: Draft, why: (limits: GrantLimits, id: string) => strin
 /** Fields of the backpack that context and fruit never overwrite: the session's identity and its changed files. */
 const KEPT = [...SESSION_IDENTITY_FIELDS, 'changed-files'];
 
-function packBackpack(draft: Draft, fields: { readonly [field: string]: Json }): void {
+function packBackpack(draft: Draft, fields: Fields): void {
   const packed = Object.entries(fields).filter(
     ([field]) => !KEPT.includes(field) || getOwn(draft.backpack, field) === undefined,
   );

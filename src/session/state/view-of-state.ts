@@ -1,10 +1,10 @@
-import { memoise } from '../../base/lazy.ts';
+import { memoise, valueOfLazy } from '../../base/lazy.ts';
 import type { SpecTables } from '../../compile/spec-tables.ts';
 import { describeTreeMismatch, type ObservedTree } from '../../gate/scope/compare-trees.ts';
 import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import type { SessionView, TestsView, VisitView } from '../../gate/session-view.ts';
 import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
-import type { Mode, ModeGateSpec, ProjectConfig } from '../../spec/types.ts';
+import type { Fields, Mode, ModeGateSpec, ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { allTestCommandsPassed, observedFruitOf, testRunsDisagree } from './observations.ts';
 import { isSessionClosed, type SessionFacts, type SessionState } from './session-state.ts';
 
@@ -100,6 +100,17 @@ export function addUnrecorded(
     ...(unserved.size > 0 ? { unserved } : {}),
     ...(isObserveOnly({ config }) ? { observeOnly: true } : {}),
   };
+}
+
+/** The view with a review that is not recorded yet among the observed fruit of the visit. */
+export function viewWithReview({ peripherals }: SpecSet, view: SessionView, par: Fields): SessionView {
+  const { visit } = view;
+  const spec = visit && peripherals[visit.peripheral];
+  if (!visit || !spec) return view;
+  const observedFruit = { ...valueOfLazy(visit.observedFruit) };
+  for (const [field, rule] of Object.entries(spec.fruit))
+    if (rule.kind === 'observed' && rule.from === 'par') observedFruit[field] = par;
+  return { ...view, visit: { ...visit, observedFruit } };
 }
 
 /** The view that the next call is judged by: the mode's timeout may be due, and the call records it first. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { isObject } from '../../base/json.ts';
+import { fieldsOf } from '../../base/json.ts';
 import type { ReportSpecProblem, SpecProblem } from '../check/spec-problem.ts';
 import { readEdnPeripherals } from '../edn/edn-peripherals.ts';
 import { ConditionsFile } from '../schema/conditions-file.ts';
@@ -97,16 +97,13 @@ function draft<S extends z.ZodType>(
 ): Draft<z.output<S>> {
   const report = specProblemReporter(document, prefix, problems);
   const file = unreadable ? undefined : parseValidParts(schema, document.value, report);
-  return { file, raw: mapping(document.value), report };
+  return { file, raw: fieldsOf(document.value), report };
 }
 
 function peripheralDraft(document: SourceDocument, stem: string | null, problems: SpecProblem[]): PeripheralDraft {
-  const raw = mapping(document.value);
+  const raw = fieldsOf(document.value);
   const id = typeof raw['id'] === 'string' ? raw['id'] : (stem ?? '?');
   const made = draft(PeripheralFile, document, ['peripherals', id], false, problems);
   if (stem !== null && id !== stem) made.report(['id'], `"${id}" is in ${stem}.yaml`, `rename the file to ${id}.yaml`);
   return { ...made, id, alias: stem ?? id };
 }
-
-const mapping = (value: unknown): { readonly [key: string]: unknown } =>
-  isObject(value) ? (value as { [key: string]: unknown }) : {};

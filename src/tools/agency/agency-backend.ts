@@ -1,14 +1,14 @@
 import { NearestNode } from '../../agency/nearest-node.ts';
 import type { RunReply } from '../../agency/run-reply.ts';
 import type { RunRequest } from '../../agency/run-request.ts';
-import { rejectOnAbort } from '../../base/reject-on-abort.ts';
+import { rejectOnAbort } from '../../base/limited-wait.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { AgencyRunTracker } from '../../evidence/agency-runs.ts';
 import { toBody } from '../../evidence/bodies.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { AGENCY_TOOL_ID } from '../../spec/policy/closed-lists.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields, Json } from '../../spec/types.ts';
 import { reportIfAborted } from '../tool-outcomes.ts';
 
 /** How long a call waits by default, in seconds: less than the limit of client programs for a tool call. */
@@ -64,7 +64,7 @@ async function run(nearest: NearestNode, key: string, call: ToolCall): Promise<T
   };
 }
 
-function failed({ error }: Extract<RunReply, { ok: false }>, waited: { readonly [field: string]: Json }): ToolOutcome {
+function failed({ error }: Extract<RunReply, { ok: false }>, waited: Fields): ToolOutcome {
   const { code, message, remedy } = error;
   if (code !== 'wait-ended') return { status: 'failed', code, message: `${message}. ${remedy}`, result: waited };
   return {

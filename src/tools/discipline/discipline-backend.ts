@@ -7,7 +7,7 @@ import { HELD_BY_OUTCOME, PATTERN_OUTCOMES, parsePatternOutcome } from '../../ev
 import { removeToolOutput } from '../../evidence/patterns/remove-output.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields } from '../../spec/types.ts';
 import { invalidCall, reportIfAborted } from '../tool-outcomes.ts';
 import { workspaceBackend } from '../workspace/workspace-backend.ts';
 import {
@@ -133,5 +133,5 @@ function purMarkPivotTool(context: PatternContext): ToolOutcome {
 /** Runs `par-punctuate { what-went-well?, what-could-improve?, …, questions? }`: writes a checkpoint review. */
 function parPunctuateTool({ call, entries }: PatternContext): ToolOutcome {
   const par = deriveReview(entries, call.args);
-  return successfulOutcome({ ...(par as { readonly [field: string]: Json }), 'par/tags': ['checkpoint'] });
+  return successfulOutcome({ ...(par as Fields), 'par/tags': ['checkpoint'] });
 }

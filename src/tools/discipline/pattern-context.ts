@@ -1,7 +1,7 @@
 import type { Entry } from '../../evidence/entry.ts';
 import type { LearningCycle } from '../../evidence/patterns/learning-cycles.ts';
 import type { ToolCall, ToolOutcome, ToolRefusal } from '../../ports/tool-backend.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields, Json } from '../../spec/types.ts';
 import { invalidCall } from '../tool-outcomes.ts';
 import type { loadPatternLibrary } from './pattern-library.ts';
 
@@ -13,7 +13,7 @@ export interface PatternContext {
   library(): ReturnType<typeof loadPatternLibrary>;
 }
 
-export const successfulOutcome = (result: { readonly [field: string]: Json }): ToolOutcome => ({
+export const successfulOutcome = (result: Fields): ToolOutcome => ({
   status: 'ok',
   result: { ...result },
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { memoise } from '../../base/lazy.ts';
 import type { ToolBackend, ToolCall } from '../../ports/tool-backend.ts';
 import { defaultSpecsFolder } from '../../spec/load/load-specs.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields } from '../../spec/types.ts';
 import { type LibraryPattern, PATTERN_FILE_ENDINGS, readPatternFile } from './pattern-file.ts';
 
 /** Folder of a repository's own patterns. */
@@ -30,10 +30,10 @@ export async function loadPatternLibrary(call: ToolCall, files: ToolBackend): Pr
 }
 
 async function ownPatterns(call: ToolCall, files: ToolBackend): Promise<PatternLibrary> {
-  const use = async (id: string, args: { readonly [name: string]: Json }) => {
+  const use = async (id: string, args: Fields) => {
     const tool = { ...call.tool, id, limits: { seconds: call.tool.limits.seconds, outputBytes: MAX_BYTES } };
     const { outcome } = await files.run({ ...call, tool, args });
-    return outcome.status === 'ok' ? (outcome.result as { readonly [field: string]: Json }) : null;
+    return outcome.status === 'ok' ? (outcome.result as Fields) : null;
   };
   const listed = await use('glob', { pattern: `**/*{${PATTERN_FILE_ENDINGS.join(',')}}`, path: PATTERNS_FOLDER });
   const paths = (Array.isArray(listed?.['files']) ? listed['files'] : []).filter((path) => typeof path === 'string');

@@ -1,7 +1,7 @@
 import { PATTERN_OUTCOME_TOOLS } from '../../evidence/patterns/learning-cycles.ts';
 import { CONFIDENCES } from '../../evidence/patterns/psr.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields } from '../../spec/types.ts';
 import { invalidCall } from '../tool-outcomes.ts';
 import { type PatternContext, successfulOutcome, textsUnlessBlank, textUnlessBlank } from './pattern-context.ts';
 import { searchPatterns } from './search-patterns.ts';
@@ -46,17 +46,17 @@ function lastSearch(
   entries: PatternContext['entries'],
 ): { readonly query: string; readonly candidates: string[] } | null {
   for (const { body } of entries.toReversed()) {
-    const { event, tool, outcome } = body as { readonly [field: string]: Json };
+    const { event, tool, outcome } = body as Fields;
     if (event === 'denial') continue;
     if (event !== 'step' || tool === 'psr-select') return null;
     if (tool !== 'psr-search') continue;
-    const { status, result } = outcome as { readonly [field: string]: Json };
+    const { status, result } = outcome as Fields;
     if (status !== 'ok') continue;
-    const { query, candidates } = result as { readonly [field: string]: Json };
+    const { query, candidates } = result as Fields;
     if (typeof query !== 'string' || !Array.isArray(candidates)) return null;
     return {
       query,
-      candidates: candidates.flatMap((one) => textUnlessBlank((one as { readonly [field: string]: Json })['id']) ?? []),
+      candidates: candidates.flatMap((one) => textUnlessBlank((one as Fields)['id']) ?? []),
     };
   }
   return null;

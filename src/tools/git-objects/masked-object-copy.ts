@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import {
   chmodSync,
-  chownSync,
   copyFileSync,
   existsSync,
   linkSync,
   lstatSync,
   mkdirSync,
   readdirSync,
+  type Stats,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -15,6 +15,7 @@ import { deflateSync } from 'node:zlib';
 import { realpathIfAny } from '../../base/files.ts';
 import type { SandboxMount } from '../sandbox/mount.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
+import { setOwnerAsRoot, stampOfFiles } from '../sandbox/mounts/temp-folder.ts';
 import { explainGitFailure, type GitFailure, type GitObjectList, type SandboxedGit } from './list-objects.ts';
 import { packMembershipTest } from './pack-index.ts';
 import type { StoredObjects } from './stored-objects.ts';
@@ -32,16 +33,8 @@ export interface MaskedObjectCopy {
 export const isObjectCopyComplete = ({ folder, stamp }: MaskedObjectCopy): boolean => stampOf(folder) === stamp;
 
 const stampOf = (folder: string): string => {
-  const sampled = [
-    '',
-    'pack',
-    'info',
-    ...readFolder(folder)
-      .slice(0, SAMPLED_FOLDERS)
-      .map(({ name }) => name),
-  ];
-  const stats = sampled.map((name) => lstatSync(join(folder, name), { bigint: true, throwIfNoEntry: false }));
-  return stats.map((each) => `${each?.ino} ${each?.ctimeNs}`).join();
+  const names = readFolder(folder).map(({ name }) => name);
+  return stampOfFiles(folder, ['', 'pack', 'info', ...names.slice(0, SAMPLED_FOLDERS)]);
 };
 
 /** Number of compared folders with loose objects: a cleaner of temporary files removes files from all folders. */
@@ -138,14 +131,12 @@ function mountedFiles({ objects, stored: { packFolder } }: CopyRequest, unchange
   ].filter(({ source }) => realpathIfAny(source) === source);
 }
 
-type Owner = Readonly<Record<'uid' | 'gid', number>>;
-
 /** The folder of a copy, like git's `objects`. Under root, its owner is the user that git runs as. */
 class ObjectFolder {
   readonly #folder: string;
-  readonly #owner: Owner;
+  readonly #owner: Stats;
 
-  constructor(folder: string, owner: Owner) {
+  constructor(folder: string, owner: Stats) {
     this.#folder = folder;
     this.#owner = owner;
     for (const path of ['', 'pack', 'info']) this.#makeFolder(join(folder, path));
@@ -157,17 +148,13 @@ class ObjectFolder {
     if (!existsSync(parent)) this.#makeFolder(parent);
     const path = join(parent, name.slice(2));
     write(path);
-    this.#giveToOwner(path);
+    setOwnerAsRoot(path, this.#owner);
   }
 
   #makeFolder(path: string): void {
     mkdirSync(path, { recursive: true, mode: 0o755 });
-    this.#giveToOwner(path);
+    setOwnerAsRoot(path, this.#owner);
     if (process.getuid!() === 0) chmodSync(path, 0o755);
-  }
-
-  #giveToOwner(path: string): void {
-    if (process.getuid!() === 0) chownSync(path, this.#owner.uid, this.#owner.gid);
   }
 }
 

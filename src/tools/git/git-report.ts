@@ -1,7 +1,7 @@
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { GitSubCommandName } from '../../spec/policy/git-commands.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { ABORTED_OUTCOME } from '../tool-outcomes.ts';
 
@@ -13,7 +13,7 @@ export const APPROVE_AGAIN_REMEDY =
 export function makeGitReport(
   sub: GitSubCommandName,
   result: CommandResult,
-  more: { readonly [field: string]: Json },
+  more: Fields,
   effects: readonly ObservedEffect[] = [],
 ): ToolReport {
   if (result.aborted) return { outcome: ABORTED_OUTCOME, effects };

@@ -1,7 +1,7 @@
 import { printFirstPaths } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
-import type { CommandAccess, Json } from '../../spec/types.ts';
+import type { CommandAccess, Fields } from '../../spec/types.ts';
 import { addMountsToLayout, PROXY_ADDRESS, type SandboxLayout } from '../sandbox/mounts/layout.ts';
 import type { CommandOptions, CommandResult } from '../sandbox/sandbox.ts';
 import { askForSecrets, type FilledCommandEnv, fillCommandEnv } from '../shell/command-env.ts';
@@ -14,7 +14,7 @@ import { sshThroughProxy } from './ssh-through-proxy.ts';
 interface OnlineRun {
   readonly result: CommandResult;
   readonly connects: readonly ObservedEffect[];
-  readonly fields: { readonly [key: string]: Json };
+  readonly fields: Fields;
 }
 
 /**
@@ -111,7 +111,7 @@ function missingSettings(
   { unset, cleanHost }: FilledCommandEnv,
   proxy: FilteringProxy | null,
   key: string,
-): { readonly [field: string]: Json } {
+): Fields {
   if (exit === 0) return {};
   const output = `${stdout}\n${stderr}`;
   const isOffline = hosts.length === 0 && !network && (networkTries > 0 || REFUSED.test(output));

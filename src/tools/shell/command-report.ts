@@ -6,7 +6,7 @@ import { findProgram } from '../../base/process.ts';
 import { printFirstPaths } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffects } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields, Json } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { toolCacheFolderOf } from './changed-code.ts';
 import { DELETED_REASON_PREFIX, type DroppedChange } from './judge-change.ts';
@@ -17,7 +17,7 @@ import type { ShellContext } from './shell-context.ts';
 const MAX_DROPPED = 100;
 
 /** The field that lists the dropped changes, if any. Paths that git ignores and caches are named once, silently. */
-export function droppedChangesField(all: readonly DroppedChange[]): { readonly [key: string]: Json } {
+export function droppedChangesField(all: readonly DroppedChange[]): Fields {
   const output = ({ path, why, isOutput }: DroppedChange) =>
     isOutput ? path : why.startsWith(DELETED_REASON_PREFIX) ? null : toolCacheFolderOf(path);
   const outputs = [...new Set(all.map(output))].filter((each) => each !== null);
@@ -27,7 +27,7 @@ export function droppedChangesField(all: readonly DroppedChange[]): { readonly [
   };
 }
 
-function warningOf(dropped: readonly DroppedChange[]): { readonly [key: string]: Json } {
+function warningOf(dropped: readonly DroppedChange[]): Fields {
   if (dropped.length === 0) return {};
   const groups = [...Map.groupBy(dropped, ({ why }) => why)].map(
     ([why, all]) => `${printFirstPaths(all.map(({ path }) => path))} (${why})`,
@@ -44,7 +44,7 @@ export function makeCommandReport(
   context: ShellContext,
   result: CommandResult,
   effects: ObservedEffects,
-  more: { readonly [key: string]: Json } = {},
+  more: Fields = {},
 ): ToolReport {
   // The warning is the result's first field, so that a reader does not take the exit status for success.
   const { warning, ...fields } = more;

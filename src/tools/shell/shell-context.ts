@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { rejectOnAbort } from '../../base/reject-on-abort.ts';
+import { rejectOnAbort } from '../../base/limited-wait.ts';
 import { commandLineProblem } from '../../gate/commands/judge-command.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
-import type { Json, ProjectConfig } from '../../spec/types.ts';
+import type { Fields, ProjectConfig } from '../../spec/types.ts';
 import { operatorGitConfig } from '../git/git-persons.ts';
 import { findRepository } from '../git/repository.ts';
 import { hideMaskedObjects } from '../git-objects/masked-objects.ts';
@@ -143,7 +143,7 @@ export interface ScannedCallTree extends TreeLayoutRequest, CoveredFiles {
   readonly unixSockets: boolean;
   readonly scan: TreeScan;
   /** Fields for the result: the repositories whose objects the command does not see, with reasons; empty if none. */
-  readonly remarks: { readonly [key: string]: Json };
+  readonly remarks: Fields;
 }
 
 /**

@@ -5,7 +5,7 @@ import { asJson } from '../../base/json.ts';
 import { isArgumentRefusal } from '../../gate/commands/argument-refusal.ts';
 import { type ChosenTestCommand, chooseTestCommand } from '../../gate/commands/choose-command.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields } from '../../spec/types.ts';
 import { testCacheMounts } from '../programs/cache-mounts.ts';
 import { cutToHeadAndTail } from '../sandbox/bounded-output.ts';
 import { fileStateStamp } from '../sandbox/mounts/certificates.ts';
@@ -35,7 +35,7 @@ export async function runTestTool(context: ShellContext): Promise<ToolReport | T
   if (refusal) return refusal;
   const tree = await inspectCallTree(context);
   const outputBytes = Math.floor(call.tool.limits.outputBytes / chosen.length);
-  const runs: { readonly result: CommandResult; readonly fields: { readonly [key: string]: Json } }[] = [];
+  const runs: { readonly result: CommandResult; readonly fields: Fields }[] = [];
   for (const test of chosen) {
     const { result, junit, changed } = await runTest(context, tree, test);
     runs.push({ result: boundOutput(result, outputBytes), fields: fieldsOfRun(call, test, result, junit, changed) });
@@ -58,7 +58,7 @@ function fieldsOfRun(
   result: CommandResult,
   junit: string | null,
   changed: readonly string[],
-): { readonly [key: string]: Json } {
+): Fields {
   const { verdict, report, reportProblem, remedy } = judgeTestRun(config.report, result, junit, changed);
   const passed = verdict === 'pass' && report !== null && !narrowed ? report.passed : null;
   const before =

@@ -3,7 +3,7 @@ import { withOpenFile } from '../../base/files.ts';
 import { valueOr } from '../../base/value-or.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
-import type { Fields, Json } from '../../spec/types.ts';
+import type { Fields } from '../../spec/types.ts';
 import { effectOfWrittenFile, sha256Hex } from '../content-effect.ts';
 import type { Anchors } from '../workspace/anchors.ts';
 import { holdPathArgument } from '../workspace/hold-path.ts';
@@ -64,7 +64,7 @@ export function effectsSince(
   root: string,
   paths: readonly PassedPath[],
   anchors: Anchors,
-): readonly (ObservedEffect & { readonly [key: string]: Json })[] {
+): readonly (ObservedEffect & Fields)[] {
   return [...readPathStates(root, paths, anchors)].flatMap(([path, after]) => {
     const was = before.get(path) ?? null;
     if (was === after) return [];

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Transport } from '@modelcontextprotocol/client';
 import { requestProblem } from '../../base/http.ts';
+import { resultWithin } from '../../base/limited-wait.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { MAX_MESSAGE_BYTES, ProcessTransport } from './process-transport.ts';
 import { envForServer, type FilledServerSettings } from './server-env.ts';
@@ -64,8 +65,7 @@ async function httpTransport({
     isLost: (error) =>
       error instanceof SdkHttpError ? error.status === 404 || error.status >= 500 : error instanceof TypeError,
     async close() {
-      const enough = new Promise<void>((done) => setTimeout(done, FAREWELL_MS).unref());
-      await Promise.race([transport.terminateSession().catch(() => {}), enough]);
+      await resultWithin(FAREWELL_MS, transport.terminateSession(), null).catch(() => {});
       await transport.close();
     },
   };

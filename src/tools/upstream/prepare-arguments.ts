@@ -6,7 +6,7 @@ import { urlProblem } from '../../gate/scope/judge-url.ts';
 import { isMaskedByConfig, isWriteProtected } from '../../gate/scope/masks.ts';
 import type { CallEnvelope, ToolCall } from '../../ports/tool-backend.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
-import type { Json, ToolParameter, ToolSpec, UpstreamTool } from '../../spec/types.ts';
+import type { Fields, Json, ToolParameter, ToolSpec, UpstreamTool } from '../../spec/types.ts';
 import type { Anchors } from '../workspace/anchors.ts';
 import { holdPathArgument, type PathAccess } from '../workspace/hold-path.ts';
 import { isUnderSegments } from '../workspace/path-argument.ts';
@@ -24,7 +24,7 @@ export interface PassedPath {
 
 export interface PreparedArguments {
   /** The arguments under the server's names, with absolute paths. */
-  readonly args: { readonly [name: string]: Json };
+  readonly args: Fields;
   readonly paths: readonly PassedPath[];
 }
 

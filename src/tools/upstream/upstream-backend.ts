@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
-import { rejectOnAbort } from '../../base/reject-on-abort.ts';
+import { rejectOnAbort } from '../../base/limited-wait.ts';
 import { errorText } from '../../base/text.ts';
 import type { CallEnvelope, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { getOwn } from '../../spec/names.ts';

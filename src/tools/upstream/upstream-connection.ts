@@ -2,7 +2,7 @@ import type { CallToolResult, Client } from '@modelcontextprotocol/client';
 import { errorText } from '../../base/text.ts';
 import type { Env } from '../../base/user-folders.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Json, UpstreamServer } from '../../spec/types.ts';
+import type { Fields, UpstreamServer } from '../../spec/types.ts';
 import type { ListedTool } from './listed-tool.ts';
 import { openUpstreamTransport, type ServerTransport } from './open-transport.ts';
 import { fillServerSettings, makeSecretRedactor } from './server-env.ts';
@@ -88,7 +88,7 @@ export class UpstreamConnection {
    */
   async call(
     tool: string,
-    args: { readonly [name: string]: Json },
+    args: Fields,
     { seconds, signal }: { readonly seconds: number; readonly signal: AbortSignal },
   ): Promise<CallToolResult> {
     const up = await this.#ready();

@@ -2,7 +2,7 @@ import { lookup as dnsLookup } from 'node:dns/promises';
 import http, { type ClientRequest, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
 import { isIP, isIPv4 } from 'node:net';
-import { rejectOnAbort } from '../../base/reject-on-abort.ts';
+import { rejectOnAbort } from '../../base/limited-wait.ts';
 import type { AllowedUrl } from '../../gate/scope/judge-url.ts';
 import {
   findUpstreamProxy,

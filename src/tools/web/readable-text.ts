@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { decodeText } from './decode-text.ts';
 
@@ -53,18 +54,14 @@ async function inThread(task: Task, signal: AbortSignal): Promise<ReadableText |
     stdin: false,
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB, maxYoungGenerationSizeMb: 64 },
   });
-  let end = () => {};
-  const answer = new Promise<ReadableText | null>((resolve) => {
-    end = () => resolve(null);
-    worker.once('message', resolve).once('error', end).once('exit', end);
-  });
-  const timer = setTimeout(end, SECONDS * 1000);
-  signal.addEventListener('abort', end, { once: true });
+  worker.on('error', () => {}); // It may also fail while it is ended.
+  const wait = { signal: AbortSignal.any([signal, AbortSignal.timeout(SECONDS * 1000)]) };
   try {
-    return await answer;
+    const [page] = await Promise.race([once(worker, 'message', wait), once(worker, 'exit', wait).then(() => [null])]);
+    return page;
+  } catch {
+    return null;
   } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', end);
     await worker.terminate();
   }
 }

@@ -1,4 +1,4 @@
-import { asJson, fieldsOf, type Json, parseJson, textOf } from '../../../base/json.ts';
+import { asJson, type Fields, fieldsOf, type Json, parseJson, textOf } from '../../../base/json.ts';
 import type { AgentAnswer, AgentTool } from '../agent-session.ts';
 
 /**
@@ -9,8 +9,8 @@ import type { AgentAnswer, AgentTool } from '../agent-session.ts';
 export type ChatShape = 'openai' | 'openai-responses' | 'anthropic' | 'gemini' | 'plain';
 
 /** A tool definition or a message in the shape of the API. */
-export type ChatTool = { readonly [key: string]: Json };
-export type ChatMessage = { readonly [key: string]: Json };
+export type ChatTool = Fields;
+export type ChatMessage = Fields;
 
 /** A model's call, independent of the API. */
 export interface ModelCall {

@@ -2,11 +2,11 @@ import { isObject } from '../../../base/json.ts';
 import type { Session } from '../../../session/session.ts';
 import type { HopOptions, ShortHop } from '../../../session/short-hop.ts';
 import { type ModeChange, shortestModePath } from '../../../spec/mode-way.ts';
-import type { Json, Mode } from '../../../spec/types.ts';
+import type { Fields, Mode } from '../../../spec/types.ts';
 
 export type ModeCallArguments = Parameters<Session['setMode']>[0];
 
-export type ModelCallArguments = { readonly [name: string]: Json };
+export type ModelCallArguments = Fields;
 
 /** The model's arguments as an object; empty if they are not an object. */
 export const readCallArguments = (input: unknown): ModelCallArguments =>

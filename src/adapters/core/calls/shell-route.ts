@@ -1,9 +1,10 @@
+import { isRunOf } from '../../../gate/commands/choose-command.ts';
 import type { Session } from '../../../session/session.ts';
 import { effectsOfMode } from '../../../spec/mode-way.ts';
 import { getOwn } from '../../../spec/names.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
 import { BACKGROUND_TOOL_ID } from '../../../spec/policy/closed-lists.ts';
-import type { Json, Mode, ProjectConfig, SpecSet, ToolSpec } from '../../../spec/types.ts';
+import type { Fields, Mode, ProjectConfig, SpecSet, ToolSpec } from '../../../spec/types.ts';
 
 interface CommandTool {
   readonly tool: ToolSpec;
@@ -29,12 +30,13 @@ function commandTool(tool: ToolSpec): CommandTool | null {
 
 /** The tools that run only commands from hopgate.yaml: each function returns the argument for a command, or null. */
 const CONFIGURED: { readonly [tool: string]: (config: ProjectConfig, command: string) => string | null } = {
-  'bash-test': ({ test }, command) => (test.some(({ run }) => isRunOf(run, command)) ? command : null),
-  install: ({ install = [] }, command) => (install.some(({ run }) => isRunOf(run, command)) ? command : null),
+  'bash-test': ({ test }, command) => (test.some(({ run }) => isRunOf(run, command.split(/\s+/))) ? command : null),
+  install: ({ install = [] }, command) =>
+    install.some(({ run }) => isRunOf(run, command.split(/\s+/))) ? command : null,
   'bash-deploy': ({ deploy }, command) =>
     Object.hasOwn(deploy, command)
       ? command
-      : (Object.keys(deploy).find((name) => isRunOf(deploy[name]?.run ?? [], command)) ?? null),
+      : (Object.keys(deploy).find((name) => isRunOf(deploy[name]?.run ?? [], command.split(/\s+/))) ?? null),
 };
 
 export interface ShellRoutingContext {
@@ -61,7 +63,7 @@ export const shellRoutingOf = (session: Session): Pick<ShellRoutingContext, 'per
 export function routeShellCommand(
   command: string,
   context: ShellRoutingContext,
-): { readonly tool: string; readonly args: { readonly [name: string]: Json } } {
+): { readonly tool: string; readonly args: Fields } {
   const { specs, config, peripheral, mode, tools } = context;
   const here = commandTools(specs, tools ?? ((peripheral !== null && specs.peripherals[peripheral]?.tools) || []));
   const candidates = here.length > 0 ? here : commandTools(specs, Object.keys(specs.tools));
@@ -87,7 +89,7 @@ export function routeShellCommand(
 
 /** The shell form of a call to a tool that takes commands; null for other tools. */
 export function toShellCommand(
-  { tool: id, args }: { readonly tool: string; readonly args: { readonly [name: string]: Json } },
+  { tool: id, args }: { readonly tool: string; readonly args: Fields },
   { tools }: SpecSet,
   { deploy }: ProjectConfig,
 ): string | null {
@@ -113,21 +115,4 @@ function programCall(text: string, program: string): { readonly sub: string; rea
   if (first !== program) return null;
   const after = text.slice(first.length).trimStart();
   return { sub, rest: after.slice(sub.length).trim() };
-}
-
-/** True if the plain words of a command line match a configured command; `{args}` matches any further words. */
-function isRunOf(run: readonly string[], command: string): boolean {
-  const words = command.split(/\s+/);
-  const at = run.indexOf('{args}');
-  const plain = run.filter((word, index) => word !== '{args}' && !(word === '--' && run[index + 1] === '{args}'));
-  const same = (a: readonly string[], b: readonly string[]) =>
-    a.length === b.length && a.every((word, i) => word === b[i]);
-  if (same(words, plain)) return true;
-  const after = run.length - at - 1;
-  return (
-    at >= 0 &&
-    words.length >= run.length &&
-    same(words.slice(0, at), run.slice(0, at)) &&
-    same(words.slice(words.length - after), run.slice(at + 1))
-  );
 }

@@ -3,7 +3,7 @@ import { toShellWord } from '../../../base/text.ts';
 import { locatePath } from '../../../gate/scope/locate-path.ts';
 import type { HopOptions, ShortHop } from '../../../session/short-hop.ts';
 import { getOwn } from '../../../spec/names.ts';
-import type { Json } from '../../../spec/types.ts';
+import type { Fields, Json } from '../../../spec/types.ts';
 import { type ClientProvider, type ClientToolTranslation, translateClientTool } from './client-tools.ts';
 import {
   type ModeCallArguments,
@@ -34,7 +34,7 @@ export interface ActionContext extends ShellRoutingContext {
 /** A call of a hopgate tool, which the gate decides. */
 export interface HopgateToolCall {
   readonly tool: string;
-  readonly args: { readonly [name: string]: Json };
+  readonly args: Fields;
 }
 
 /** One file operation or one command of a client's call. */
@@ -45,7 +45,7 @@ export interface ActionStep extends HopgateToolCall {
    */
   readonly how: 'native' | 'contained' | 'hopgate';
   /** Arguments for which hopgate's tool has no parameter, such as display options and timeouts. */
-  readonly extra: { readonly [name: string]: Json };
+  readonly extra: Fields;
   /** The equivalent calls of hopgate's tools; null if only the client can carry out the step. */
   readonly byHopgate: readonly HopgateToolCall[] | null;
 }
@@ -183,11 +183,7 @@ function multiEdit(fields: ModelCallArguments, context: ActionContext): ClientAc
 }
 
 /** Joins several edits of one file into one step, because the client makes them at once. */
-function editOfFile(
-  path: { readonly [name: string]: Json },
-  edits: readonly HopgateToolCall[],
-  extra: ActionStep['extra'],
-): ActionStep {
+function editOfFile(path: Fields, edits: readonly HopgateToolCall[], extra: ActionStep['extra']): ActionStep {
   const [first] = edits;
   const joined = (name: string) => edits.map(({ args }) => String(args[name])).join('\n');
   const args = edits.length === 1 && first ? first.args : { ...path, old: joined('old'), new: joined('new') };
@@ -283,5 +279,5 @@ function patchSteps(file: PatchFile, context: ActionContext): readonly ActionSte
 const byShell = (command: string, context: ActionContext): ActionStep =>
   stepOf(routeShellCommand(command, context), 'contained');
 
-const hunkPositions = (hunks: readonly { readonly at: string | null }[]): { readonly [name: string]: Json } =>
+const hunkPositions = (hunks: readonly { readonly at: string | null }[]): Fields =>
   hunks.some(({ at }) => at !== null) ? { at: hunks.map(({ at }) => at) } : {};

@@ -7,7 +7,7 @@ import { planEvidenceImport } from '../../../evidence/musn/plan-import.ts';
 import { type EdnValue, printEdn } from '../../../evidence/musn/print-edn.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { appendDrafts } from '../../../session/append-drafts.ts';
-import type { Json } from '../../../spec/types.ts';
+import type { Fields, Json } from '../../../spec/types.ts';
 import { withExistingSessions } from '../../choose-sessions.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, print, printJson, printRemark, printResult, readNamedFile } from '../../io.ts';
@@ -75,7 +75,7 @@ const overview = (io: Io, entries: readonly FoundEntry[]): string =>
     io,
     ['at', 'event', 'agent', 'what'],
     entries.map(({ entry }) => {
-      const event = toActivityEvent(entry) as { readonly [key: string]: Json };
+      const event = toActivityEvent(entry) as Fields;
       const { 'event/type': type = 'agent/interaction', agent = entry.author, source: _src, at: _at, ...rest } = event;
       const { metadata = rest } = event;
       return [entry.at, String(type), String(agent), excerpt(JSON.stringify(metadata), 100)];

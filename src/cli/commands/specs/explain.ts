@@ -9,7 +9,7 @@ import type { SessionPin } from '../../../session/pin.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { listModesOfGate, modeWithMostEffects } from '../../../spec/mode-way.ts';
 import { getOwn } from '../../../spec/names.ts';
-import type { Json, Mode, SpecSet } from '../../../spec/types.ts';
+import type { Fields, Mode, SpecSet } from '../../../spec/types.ts';
 import { readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
 import { checkPeripheralOption, resolveSpecsOption } from '../../choose-specs.ts';
 import type { CliCommand } from '../../cli-command.ts';
@@ -122,7 +122,7 @@ function modeOf({ modeGate }: SpecSet, named: string | undefined): Mode | null {
 
 /** The view of a session that has just entered the peripheral, for the dry run. */
 export function sessionViewAfterEntry(root: string, peripheral: string, mode: Mode | null): SessionView {
-  const nothing: { readonly [name: string]: Json } = {};
+  const nothing: Fields = {};
   return {
     sessionId: 'dry-run',
     agent: 'anyone',

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { chmodSync, chownSync, lstatSync, mkdirSync, rmSync, type Stats, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, rmSync, type Stats, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { LayoutError } from '../layout-error.ts';
-import { makeHiddenFolder } from './temp-folder.ts';
+import { makeHiddenFolder, setOwnerAsRoot, stampOfFiles } from './temp-folder.ts';
 
 export interface MaskLayerFile {
   readonly path: string;
@@ -14,7 +14,7 @@ export interface MaskLayerFile {
 interface Layer {
   readonly key: string;
   readonly folder: string;
-  /** The result of `stampOf` when the layer was complete. Another result now means that a folder was changed. */
+  /** The result of `stampOfFiles` when the layer was complete. Another result now means that a folder was changed. */
   readonly stamp: string;
   usedAt: number;
 }
@@ -45,7 +45,7 @@ export function makeMaskLayer(root: string, files: readonly MaskLayerFile[]): st
     const existing = layers.get(root) ?? [];
     const reusable = existing.find((layer) => layer.key === key);
     // A cleaner of temporary files may have removed parts of the layer.
-    if (reusable && reusable.stamp === stampOf(reusable.folder, folders.keys())) {
+    if (reusable && reusable.stamp === stampOfFiles(reusable.folder, folders.keys())) {
       reusable.usedAt = Date.now();
       return reusable.folder;
     }
@@ -58,7 +58,7 @@ export function makeMaskLayer(root: string, files: readonly MaskLayerFile[]): st
     }
     const isOld = ({ usedAt }: Layer) => usedAt < Date.now() - KEPT_MS;
     for (const { folder: old } of existing.filter(isOld)) rmSync(old, { recursive: true, force: true });
-    const layer = { key, folder, stamp: stampOf(folder, folders.keys()), usedAt: Date.now() };
+    const layer = { key, folder, stamp: stampOfFiles(folder, folders.keys()), usedAt: Date.now() };
     layers.set(root, [...existing.filter((each) => each !== reusable && !isOld(each)), layer]);
     return folder;
   } catch (error) {
@@ -77,22 +77,13 @@ function build(
   const { uid, gid } = lstatSync(root);
   for (const { path, text, mode = 0o444 } of files) {
     writeFileSync(join(folder, path), text, { mode });
-    setOwner(join(folder, path), { uid, gid });
+    setOwnerAsRoot(join(folder, path), { uid, gid });
   }
   for (const [path, stats] of [...folders].reverse()) {
-    setOwner(join(folder, path), stats);
+    setOwnerAsRoot(join(folder, path), stats);
     // hopgate needs these rights to remove the folder. In an overlay, its owner could change the mode anyway.
     chmodSync(join(folder, path), (stats.mode & 0o7777) | (process.getuid!() === 0 ? 0 : 0o700));
   }
 }
 
-function stampOf(folder: string, paths: Iterable<string>): string {
-  const stats = [...paths].map((path) => lstatSync(join(folder, path), { bigint: true, throwIfNoEntry: false }));
-  return stats.map((each) => `${each?.ino} ${each?.ctimeNs}`).join();
-}
-
 const parentOf = (path: string): string => (path.includes('/') ? dirname(path) : '');
-
-function setOwner(path: string, { uid, gid }: Pick<Stats, 'uid' | 'gid'>): void {
-  if (process.getuid!() === 0) chownSync(path, uid, gid);
-}

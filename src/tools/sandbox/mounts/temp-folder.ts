@@ -1,5 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  type Stats,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lstatIfAny, readLinkOrNull } from '../../../base/files.ts';
@@ -32,6 +43,17 @@ export function makeHiddenFolder(): string {
   const folder = join(hidden, randomUUID());
   mkdirSync(folder, { mode: 0o755 });
   return folder;
+}
+
+/** The state of files in a folder; another one after a cleaner of temporary files has removed or replaced one. */
+export function stampOfFiles(folder: string, names: Iterable<string>): string {
+  const stats = [...names].map((name) => lstatSync(join(folder, name), { bigint: true, throwIfNoEntry: false }));
+  return stats.map((each) => `${each?.ino} ${each?.ctimeNs}`).join();
+}
+
+/** Gives a file to another user if hopgate is root. */
+export function setOwnerAsRoot(path: string, { uid, gid }: Pick<Stats, 'uid' | 'gid'>): void {
+  if (process.getuid!() === 0) chownSync(path, uid, gid);
 }
 
 /** Removes the folders of killed processes and the sandbox launchers that still wait for them. */

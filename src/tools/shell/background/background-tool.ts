@@ -1,5 +1,5 @@
 import type { ToolReport } from '../../../ports/tool-backend.ts';
-import type { Json } from '../../../spec/types.ts';
+import type { Fields } from '../../../spec/types.ts';
 import { commandCacheMounts } from '../../programs/cache-mounts.ts';
 import { addMountsToLayout } from '../../sandbox/mounts/layout.ts';
 import { makeExploreLayout } from '../../sandbox/mounts/tool-layouts.ts';
@@ -20,7 +20,7 @@ interface JobContext {
   readonly context: ShellContext;
   readonly check: () => void;
   discarded: readonly string[];
-  readonly remarks: { readonly [key: string]: Json };
+  readonly remarks: Fields;
 }
 const jobContexts = new WeakMap<BackgroundJob, JobContext>();
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedOutput, type CutText } from '../../sandbox/bounded-output.ts';
 import type { CommandResult } from '../../sandbox/sandbox.ts';
 
@@ -115,13 +116,10 @@ export class BackgroundJob {
   }
 
   async #within(ms: number, signal: AbortSignal, ...others: readonly Promise<void>[]): Promise<void> {
-    let over = () => {};
-    const late = new Promise<void>((resolve) => (over = resolve));
-    const timer = setTimeout(over, ms);
-    signal.addEventListener('abort', over, { once: true });
+    const over = new AbortController();
+    const late = sleep(ms, undefined, { signal: AbortSignal.any([signal, over.signal]) }).catch(() => {});
     await Promise.race([this.ended, late, ...others]);
-    clearTimeout(timer);
-    signal.removeEventListener('abort', over);
+    over.abort();
   }
 }
 

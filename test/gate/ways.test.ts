@@ -163,6 +163,13 @@ describe('shortestWay', () => {
       new Set(['deploy']),
     ];
     expect(shortestWay(fixtureSpecs, test, deploy)?.map(({ to }) => to)).toEqual(['edit', 'test', 'deploy']);
+    const only = (exit: string): SpecSet => ({
+      ...fixtureSpecs,
+      edges: fixtureSpecs.edges.filter((edge) => edge.from !== 'test' || edge.exit === exit),
+    });
+    // A failure of code that passed makes the result flaky.
+    expect(shortestWay(only('flaky'), at('test'), new Set(['edit']))?.map(({ exit }) => exit)).toEqual(['flaky']);
+    expect(shortestWay(only('fail'), at('test'), new Set(['edit']))).toBeNull();
   });
 
   it('names each leg that needs the operator', () => {

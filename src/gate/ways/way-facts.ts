@@ -100,9 +100,9 @@ function changeFacts(specs: SpecSet, requirement: Requirement): readonly WayFact
       : requirement.kind === 'condition' && requirement.name === TESTS_PASSED_CONDITION
         ? CHECK_PASSED_VALUE
         : null;
-  if (value === null || !someoneCan) return [];
-  const holds = ({ tests: { passed, failed } }: SessionView) =>
-    value === CHECK_PASSED_VALUE ? passed || failed === 0 : !passed;
+  if ((value !== CHECK_PASSED_VALUE && value !== 'fail') || !someoneCan) return [];
+  const holds = ({ tests: { passed, failed, count } }: SessionView) =>
+    value === CHECK_PASSED_VALUE ? passed || failed === 0 : failed === count;
   return [{ key: `change for ${value}`, ...NEVER, holds, madeIn: changesCode }];
 }
 const NEVER = { ofVisit: false, atStart: false, isLate: false, fruitOf: null };

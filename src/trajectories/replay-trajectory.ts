@@ -115,7 +115,10 @@ async function callAfterMoves(
     const step = await session.step(withShellOfPeripheral(session, call));
     if (step.ok) return null;
     const { denial } = step;
-    const [next] = denial.way ?? [];
+    const way = denial.way ?? [];
+    // A path that comes back here asks for an act elsewhere, such as a change of the code, which the run did not make.
+    // So the last leg from here is tried at once: its refusal names what is missing.
+    const next = way.findLast(({ from }) => from !== null && from === session.state.peripheral) ?? way[0];
     if (denial.code === 'mode-forbids') {
       const failed = await changeMode(session, call, moves);
       if (failed !== null) return failed;

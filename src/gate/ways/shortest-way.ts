@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { edgesFromPeripheral } from '../../spec/edges-from.ts';
-import { effectsOfMode, type ModeChange } from '../../spec/mode-way.ts';
+import { effectsOfMode, type ModeChange, shortestModePath } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
 import type { Edge, Mode, PeripheralSpec, SpecSet, ToolEffect } from '../../spec/types.ts';
@@ -154,7 +154,7 @@ function search(
     if (place === null || place.id === here || !targets.has(place.id)) return false;
     return effect === null || !modeGate || mode === null || effectsOfMode(modeGate, mode).includes(effect);
   };
-  const tried = new Map<string, bigint[]>();
+  let tried = new Map<string, bigint[]>();
   const isNew = ({ place, mode, facts, hops }: Way): boolean => {
     const sets = getOrInsert(tried, `${mode}\n${place?.id}\n${spent && hops === 0}`, () => []);
     if (sets.length >= MOST_FACT_SETS || sets.some((set) => (set & facts) === facts)) return false;
@@ -162,17 +162,48 @@ function search(
   };
   const place = here === null ? null : (specs.peripherals[here] ?? null);
   const mode = modeGate ? view.mode : null;
-  let level: readonly Way[] = [{ before: null, step: null, place, mode, facts: held, needs: 0, hops: 0, late: 0 }];
-  while (level.length > 0) {
-    level = level
-      .filter(isNew)
-      .flatMap(movesFrom)
-      .sort((a, b) => a.needs - b.needs || a.late - b.late);
-    const end = level.find(isEnd);
-    if (end) return nameNeedsWhereMet(specs, view, end, held);
+  const begin: Way = { before: null, step: null, place, mode, facts: held, needs: 0, hops: 0, late: 0 };
+  const hopsLeft = fewestHopsTo(specs, targets);
+  const movesLeft = (way: Way): number => (way.place === null ? 0 : (hopsLeft.get(way.place.id) ?? Infinity));
+  const allowsEffect = (of: Mode): boolean =>
+    effect === null || !modeGate || effectsOfMode(modeGate, of).includes(effect);
+  const changes = mode === null ? 0 : (shortestModePath(specs, mode, allowsEffect)?.length ?? 0);
+  // A path of the fewest hops nearly always exists. Only if none does, longer ones are tried.
+  for (
+    let [most, longer] = [movesLeft(begin) + changes, Infinity];
+    most < Infinity;
+    most = Math.max(longer, 2 * most)
+  ) {
+    [tried, longer] = [new Map(), Infinity];
+    let level: readonly Way[] = [begin];
+    for (let moves = 1; level.length > 0; moves++) {
+      level = level
+        .filter(isNew)
+        .flatMap(movesFrom)
+        .filter((way) => {
+          const fewest = moves + movesLeft(way);
+          if (fewest > most) longer = Math.min(longer, fewest);
+          return fewest <= most;
+        })
+        .sort((a, b) => a.needs - b.needs || a.late - b.late);
+      const end = level.find(isEnd);
+      if (end) return nameNeedsWhereMet(specs, view, end, held);
+    }
   }
   return null;
 }
+
+/** The fewest hops from each peripheral to a target, whatever they need; a peripheral without a path is left out. */
+function fewestHopsTo({ edges }: SpecSet, targets: ReadonlySet<string>): ReadonlyMap<string, number> {
+  const hops = new Map([...targets].map((id) => [id, 0]));
+  const edgesTo = getOrInsert(edgesToPeripherals, edges, () => Map.groupBy(edges, ({ to }) => to));
+  // The loop also visits the peripherals that it adds: the nearest first.
+  for (const [to, count] of hops)
+    for (const { from } of edgesTo.get(to) ?? []) if (!hops.has(from)) hops.set(from, count + 1);
+  return hops;
+}
+
+const edgesToPeripherals = new WeakMap<readonly Edge[], ReadonlyMap<string, readonly Edge[]>>();
 
 /** The hops and starts of a path. Each leg has the mode changes before it; the last leg also those after it. */
 function legStepsOf(end: Way): readonly LegStep[] {

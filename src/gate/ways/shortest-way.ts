@@ -94,6 +94,16 @@ function search(
   const spent = isVisitSpent(specs, view);
   const admits = (mode: Mode | null, to: string): boolean =>
     isAdmittedByMode(specs, mode, to) && (specs.peripherals[to]?.agents?.includes(view.agent) ?? true);
+  const hopsLeft = fewestHopsTo(specs, targets);
+  const hopsFewest = (place: string | null): number => (place === null ? 0 : (hopsLeft.get(place) ?? Infinity));
+  /** The moves of the paths that are tried now, of the shortest that is not tried, and up to this point of the search. */
+  let [most, longer, moves] = [0, Infinity, 0];
+  /** True if a path that is tried now can lead through this place after the next move. */
+  const isNear = (place: string): boolean => {
+    const fewest = moves + hopsFewest(place);
+    if (fewest > most) longer = Math.min(longer, fewest);
+    return fewest <= most;
+  };
   const hops = new Map<Edge, Omit<LegStep, 'gained'>>();
   const gains = new Map<string, bigint>();
   const gainedIn = (place: PeripheralSpec, mode: Mode | null, idle: boolean): bigint =>
@@ -122,7 +132,7 @@ function search(
     // The fruit of a visit replaces that of an earlier one.
     const facts = (way.facts & ~index.ofFruit(place.id)) | gained;
     return edgesFromPeripheral(specs, place.id)
-      .filter((edge) => admits(mode, edge.to) && isMet(index.ofEdge(edge), way, facts))
+      .filter((edge) => admits(mode, edge.to) && isMet(index.ofEdge(edge), way, facts) && isNear(edge.to))
       .sort((a, b) => Number(needsFailure(a)) - Number(needsFailure(b)))
       .map((edge) => {
         const make = () => ({ leg: hopToWayLeg(specs, view, edge), requirements: needsOfEdge(specs, edge) });
@@ -136,7 +146,7 @@ function search(
     const facts = way.facts | startable;
     return starters.flatMap((by) =>
       startWayLegs(specs, view, by)
-        .filter(({ to }) => admits(mode, to) && isMet(index.ofStart(to), way, facts))
+        .filter(({ to }) => admits(mode, to) && isMet(index.ofStart(to), way, facts) && isNear(to))
         .map((leg) => {
           const step = { leg, requirements: needsOfStart(specs, leg.to, by), gained: startable };
           return after(way, step, { place: specs.peripherals[leg.to]!, mode, facts });
@@ -145,7 +155,7 @@ function search(
   };
   const movesFrom = (way: Way): readonly Way[] => [
     ...modeLegs
-      .filter(({ from }) => from === way.mode)
+      .filter(({ from }) => from === way.mode && (way.place === null || isNear(way.place.id)))
       .map((change) => after(way, { change: toModeStep(specs, change) }, { ...way, mode: change.to })),
     ...hopsFrom(way),
     ...startsFrom(way),
@@ -163,28 +173,17 @@ function search(
   const place = here === null ? null : (specs.peripherals[here] ?? null);
   const mode = modeGate ? view.mode : null;
   const begin: Way = { before: null, step: null, place, mode, facts: held, needs: 0, hops: 0, late: 0 };
-  const hopsLeft = fewestHopsTo(specs, targets);
-  const movesLeft = (way: Way): number => (way.place === null ? 0 : (hopsLeft.get(way.place.id) ?? Infinity));
   const allowsEffect = (of: Mode): boolean =>
     effect === null || !modeGate || effectsOfMode(modeGate, of).includes(effect);
   const changes = mode === null ? 0 : (shortestModePath(specs, mode, allowsEffect)?.length ?? 0);
   // A path of the fewest hops nearly always exists. Only if none does, longer ones are tried.
-  for (
-    let [most, longer] = [movesLeft(begin) + changes, Infinity];
-    most < Infinity;
-    most = Math.max(longer, 2 * most)
-  ) {
+  for (most = hopsFewest(here) + changes; most < Infinity; most = Math.max(longer, 2 * most)) {
     [tried, longer] = [new Map(), Infinity];
     let level: readonly Way[] = [begin];
-    for (let moves = 1; level.length > 0; moves++) {
+    for (moves = 1; level.length > 0; moves++) {
       level = level
         .filter(isNew)
         .flatMap(movesFrom)
-        .filter((way) => {
-          const fewest = moves + movesLeft(way);
-          if (fewest > most) longer = Math.min(longer, fewest);
-          return fewest <= most;
-        })
         .sort((a, b) => a.needs - b.needs || a.late - b.late);
       const end = level.find(isEnd);
       if (end) return nameNeedsWhereMet(specs, view, end, held);

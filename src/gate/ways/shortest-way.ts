@@ -96,7 +96,7 @@ function search(
     isAdmittedByMode(specs, mode, to) && (specs.peripherals[to]?.agents?.includes(view.agent) ?? true);
   const hopsLeft = fewestHopsTo(specs, targets);
   const hopsFewest = (place: string | null): number => (place === null ? 0 : (hopsLeft.get(place) ?? Infinity));
-  /** The most moves of the paths that are tried now, the fewest of the others, and the moves up to this point. */
+  /** The maximum length of the paths that are tried now, the length of the shortest other one, and the moves so far. */
   let [most, longer, moves] = [0, Infinity, 0];
   /** True if a path that is tried now can lead through this place after the next move. */
   const isNear = (place: string): boolean => {

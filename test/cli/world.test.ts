@@ -68,3 +68,13 @@ it.each([
   const { err, code } = await machine().run(...args);
   expect([err, code]).toEqual([expect.stringContaining(message), 2]);
 });
+
+it('world names an address at which it cannot listen, and the option to change', async () => {
+  const { err, code } = await machine().run('world', '--host', '203.0.113.1');
+  expect({ err, code }).toEqual({
+    err: expect.stringMatching(
+      /cannot listen on 203\.0\.113\.1:\d+: this machine has no address .*\n {2}Choose another --host/,
+    ),
+    code: 1,
+  });
+});

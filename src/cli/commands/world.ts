@@ -83,7 +83,8 @@ async function world(io: Io, options: Options): Promise<void> {
   const server = await serveWorld({ choice, port: options.port, host: options.host }).catch(
     (error: NodeJS.ErrnoException) => {
       const why = explainSystemError(error)?.message ?? error.message;
-      const remedy = `Choose another ${error.code === 'EADDRINUSE' ? '--port' : '--host'}.`;
+      const isHostWrong = error.syscall === 'getaddrinfo' || error.code === 'EADDRNOTAVAIL';
+      const remedy = `Choose another ${isHostWrong ? '--host' : '--port'}.`;
       throw new CliError('cannot-listen', `cannot listen on ${options.host}:${options.port}: ${why}`, remedy);
     },
   );

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { memoise } from '../base/lazy.ts';
 import type { WorldTurn } from '../ports/world-environment.ts';
 import { HOUSE_AGENT_NAME, type House, playerNamesOfObjects } from './house.ts';
 import {
@@ -34,6 +35,8 @@ interface ReadyCommand {
   readonly action: HouseAction;
   readonly bindings: VariableBindings;
 }
+/** The commands that can be played now. They are found when they are first needed, before a fact changes. */
+type ReadyCommands = () => ReadonlyMap<string, ReadyCommand>;
 
 /**
  * A game in a house: ALFWorld's text world without Python. The same commands give the same answers.
@@ -51,8 +54,9 @@ export class Household {
   readonly #named: ReadonlyMap<string, readonly string[]>;
   readonly #goal: PddlExpression;
   readonly #actions: readonly HouseAction[];
+  readonly #commandsAt = new WeakMap<HouseholdSnapshot, ReadyCommands>();
   #fluents!: HouseFacts;
-  #readyCommands!: ReadonlyMap<string, ReadyCommand>;
+  #readyCommands!: ReadyCommands;
   #turn!: Turn;
 
   constructor(house: House, options: { readonly mostSteps?: number } = {}) {
@@ -81,7 +85,7 @@ export class Household {
   /** Plays an admissible command. Any other is refused, and counts as a step. A finished game does not change. */
   step(command: string): Turn {
     if (this.#turn.done) return this.#turn;
-    const ready = this.#readyCommands.get(command.trim());
+    const ready = this.#readyCommands().get(command.trim());
     if (ready) {
       for (const effect of ready.action.effect) this.#apply(effect, ready.bindings);
       this.#readyCommands = this.#commands();
@@ -104,7 +108,9 @@ export class Household {
 
   snapshot(): HouseholdSnapshot {
     const { steps, won, observation } = this.#turn;
-    return { house: this.house.id, fluents: this.#fluents.list(), steps, won, observation };
+    const snapshot = { house: this.house.id, fluents: this.#fluents.list(), steps, won, observation };
+    this.#commandsAt.set(snapshot, this.#readyCommands);
+    return snapshot;
   }
 
   /** Returns to a snapshot of a game in the same house. @throws RangeError for a snapshot of another house */
@@ -112,14 +118,18 @@ export class Household {
     if (snapshot.house !== this.house.id)
       throw new RangeError(`the snapshot is of house ${snapshot.house}, not of ${this.house.id}`);
     this.#fluents = new HouseFacts(snapshot.fluents);
-    this.#readyCommands = this.#commands();
+    this.#readyCommands = this.#commandsAt.get(snapshot) ?? this.#commands();
     return this.#end(snapshot.observation, snapshot.steps, snapshot.won);
   }
 
   #end(observation: string, steps: number, won: boolean): Turn {
+    const ready = this.#readyCommands;
+    const admissible = memoise(() => [...ready().keys()].sort());
     this.#turn = {
       observation,
-      admissible: [...this.#readyCommands.keys()].sort(),
+      get admissible() {
+        return admissible();
+      },
       steps,
       won,
       done: won || steps >= this.#mostSteps,
@@ -135,15 +145,17 @@ export class Household {
     return isFormulaTrue(this.#goal, this.#situation());
   }
 
-  #commands(): ReadonlyMap<string, ReadyCommand> {
+  #commands(): ReadyCommands {
     const at = this.#situation();
-    const ready = new Map<string, ReadyCommand>();
-    for (const action of this.#actions)
-      for (const bindings of solveFormula(action.when, at, { '?a': HOUSE_AGENT_NAME })) {
-        const command = this.#fill(action.command, bindings);
-        if (!ready.has(command)) ready.set(command, { action, bindings });
-      }
-    return ready;
+    return memoise(() => {
+      const ready = new Map<string, ReadyCommand>();
+      for (const action of this.#actions)
+        for (const bindings of solveFormula(action.when, at, { '?a': HOUSE_AGENT_NAME })) {
+          const command = this.#fill(action.command, bindings);
+          if (!ready.has(command)) ready.set(command, { action, bindings });
+        }
+      return ready;
+    });
   }
 
   #apply(effect: PddlExpression, bindings: VariableBindings): void {

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../base/get-or-insert.ts';
 import { type PddlExpression, readPddlTypedList } from './pddl/pddl-expression.ts';
 import type { HouseFacts } from './world-facts.ts';
 
@@ -32,10 +33,10 @@ export function isFormulaTrue(formula: PddlExpression, at: PddlFactSet, bindings
     case '=':
       return boundName(rest[0] as string, bindings) === boundName(rest[1] as string, bindings);
     case 'exists': {
-      const typed = readPddlTypedList(rest[0] as readonly PddlExpression[]);
+      const { typed, body } = joinNestedExists(formula);
       const inner = new Set(typed.map(([name]) => name));
       const outer = Object.fromEntries(Object.entries(bindings).filter(([name]) => !inner.has(name)));
-      return !solveFormula([rest[1]!], at, outer, typed).next().done;
+      return !solveFormula([body], at, outer, typed).next().done;
     }
     case 'forall':
       return !isFormulaTrue(['exists', rest[0]!, ['not', rest[1]!]], at, bindings);
@@ -46,6 +47,23 @@ export function isFormulaTrue(formula: PddlExpression, at: PddlFactSet, bindings
     }
   }
 }
+
+interface Exists {
+  readonly typed: ReturnType<typeof readPddlTypedList>;
+  readonly body: PddlExpression;
+}
+const joined = new WeakMap<object, Exists>();
+
+/** The variables of an `exists` and of those directly inside it: an inner atom may then bind an outer variable. */
+const joinNestedExists = (exists: readonly PddlExpression[]): Exists =>
+  getOrInsert(joined, exists, () => {
+    const [, list = [], body = []] = exists;
+    const typed = readPddlTypedList(list as readonly PddlExpression[]);
+    if (body[0] !== 'exists') return { typed, body };
+    const inner = joinNestedExists(body as readonly PddlExpression[]);
+    const isHidden = inner.typed.some(([name]) => typed.some(([other]) => other === name));
+    return isHidden ? { typed, body } : { typed: [...typed, ...inner.typed], body: inner.body };
+  });
 
 const boundName = (name: string, bindings: VariableBindings): string =>
   isVariable(name) ? (bindings[name] ?? name) : name;

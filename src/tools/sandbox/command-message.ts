@@ -72,9 +72,9 @@ const WITH_OVERLAY = `${START}
 root=$1 base=$2 bytes=$3 mode=$4 owner=$5 options=$6 other=$7 other_mode=$8 other_owner=$9
 shift 9
 prepare() {
-  mkdir -p "$1/upper" "$1/work" "$1/merged"
-  [ -z "$3" ] || chown "$3" "$1/upper"
-  chmod "$2" "$1/upper"
+  mkdir -p "$1/work" "$1/merged" \${4:+"$4"}
+  mkdir -m "$2" "$1/upper"
+  [ -z "$3" ] || chown "$3" "$1/upper" \${4:+"$4"}
 }
 show() {
   read -r layers
@@ -91,10 +91,8 @@ notice() {
 }
 while :; do
   mount -t tmpfs -o "size=$bytes,mode=0755" hopgate "$base"
-  prepare "$base" "$mode" "$owner"
+  prepare "$base" "$mode" "$owner" "$base/outbox"
   [ -z "$other" ] || prepare "$base/${SECOND_OVERLAY_FOLDER}" "$other_mode" "$other_owner"
-  mkdir "$base/outbox"
-  [ -z "$owner" ] || chown "$owner" "$base/outbox"
   next /
   input=$line
   show "$base" "$root"
@@ -145,7 +143,8 @@ const isRoot = ({ self }: SandboxHostFacts): boolean => self.uid === 0;
 function overlayParameters(host: SandboxHostFacts, [tree, other]: readonly OverlayMount[]): string[] {
   const modeAndOwner = (source: string): [mode: string, owner: string] => {
     const { mode, uid, gid } = statSync(source);
-    return [(mode & 0o777).toString(8), isRoot(host) ? `${uid}:${gid}` : ''];
+    const isOwn = uid === host.self.uid && gid === host.self.gid;
+    return [(mode & 0o777).toString(8), isRoot(host) && !isOwn ? `${uid}:${gid}` : ''];
   };
   return [
     ...[tree!.source, host.supportFiles.overlayBase, `${tree!.bytes}`, ...modeAndOwner(tree!.source)],

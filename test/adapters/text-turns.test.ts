@@ -10,6 +10,7 @@ import { openSession } from '../../src/open-session.ts';
 import type { ToolBackend } from '../../src/ports/tool-backend.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
+import { depth } from '../depth.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'hopgate-turns-'));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -176,6 +177,6 @@ it('a line is a message only if all of it has the form of a message', () => {
         expect(line.trim()).toMatch(/^(?:>\s*)?(?:bell|whistle)\s+@?[A-Za-z0-9][\w./:-]*\s*".*"$/s);
       if (read?.kind === 'hop-out') expect(line.trim()).toMatch(/^(?:>\s*)?hop-out\s*".*"$/s);
     }),
-    { numRuns: 20_000 },
+    { numRuns: depth(3_000, 20_000) },
   );
 });

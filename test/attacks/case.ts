@@ -43,9 +43,11 @@ export interface Case {
   readonly before?: (world: World) => void;
   /** Reverts the effect of `before`, for the next cases. */
   readonly after?: (world: World) => void;
+  /** True if the case needs the ones before it, or a later one needs it: a sample leaves it out. */
+  readonly inSequence?: boolean;
 }
 
-type More = Partial<Pick<Case, 'shows' | 'hides' | 'files' | 'findings' | 'before' | 'after'>>;
+type More = Partial<Pick<Case, 'shows' | 'hides' | 'files' | 'findings' | 'before' | 'after' | 'inSequence'>>;
 
 /** Makes rows of one peripheral and tool. */
 export const rows = (peripheral: Peripheral, tool: string) => ({

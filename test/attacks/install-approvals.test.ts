@@ -17,6 +17,7 @@ import { answerRequest, listPendingRequests } from '../../src/operator/answer-re
 import { ensureOperatorToken } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import type { Session } from '../../src/session/session.ts';
+import { isDeep } from '../depth.ts';
 
 const LOCK = 'package-lock.json';
 let folder: string;
@@ -124,7 +125,7 @@ describe('an approval of an install', () => {
     await session.detach();
   });
 
-  it('does not hold in another session', async () => {
+  it.runIf(isDeep)('does not hold in another session', async () => {
     const one = await inEdit();
     await approved(one);
     const two = await inEdit();

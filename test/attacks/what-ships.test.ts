@@ -13,6 +13,7 @@ import { describeNewSubAgent } from '../../src/session/sub-agent.ts';
 import type { ProjectConfig } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { diffOfWorkingTree } from '../../src/tools/tree/tree-diff.ts';
+import { builtOnce } from '../built-once.ts';
 import { isDeep } from '../depth.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 
@@ -32,25 +33,31 @@ const CONFIG: Partial<ProjectConfig> = {
   mask: ['.env'],
 };
 
-/** A repository with a remote, and the changes of its files by a person or another program. */
-function world() {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-ships-')));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+const copyRepository = builtOnce((folder) => {
   const [root, remote] = [join(folder, 'work'), join(folder, 'remote.git')];
   git(folder, 'init', '-q', '--bare', '-b', 'main', remote);
   git(folder, 'init', '-q', '-b', 'main', root);
-  const put = (path: string, text: string): void => {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
-  };
-  for (const path of ['src/a.txt', 'src/b.txt', 'src/c.txt', 'notes.txt']) put(path, `${path}\n`);
-  put('test.sh', 'test -e src/a.txt\n');
-  put('.gitignore', 'dist/\n');
+  mkdirSync(join(root, 'src'));
+  for (const path of ['src/a.txt', 'src/b.txt', 'src/c.txt', 'notes.txt']) writeFileSync(join(root, path), `${path}\n`);
+  writeFileSync(join(root, 'test.sh'), 'test -e src/a.txt\n');
+  writeFileSync(join(root, '.gitignore'), 'dist/\n');
   git(root, 'add', '.');
   git(root, 'commit', '-q', '-m', 'first');
   git(root, 'remote', 'add', 'origin', remote);
   git(root, 'push', '-q', 'origin', 'main');
   git(root, 'fetch', '-q', 'origin');
+});
+
+/** A repository with a remote, and the changes of its files by a person or another program. */
+function world() {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-ships-')));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  copyRepository(folder);
+  const [root, remote] = [join(folder, 'work'), join(folder, 'remote.git')];
+  const put = (path: string, text: string): void => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
   return { root, remote, put, first: git(root, 'rev-parse', 'HEAD') };
 }
 
@@ -302,20 +309,23 @@ describe('a staged version, by the operator, of a file that the session changed'
     return git(root, 'rev-parse', ':src/a.txt');
   };
 
-  it('is named in the request by its blob, is not released, and is reported when it is replaced', async () => {
-    const here = world();
-    const session = await edited(here);
-    const blob = stageOther(here);
-    await test(session);
-    const [asked] = await askedOf((meanwhile) => must(toDeploy(session, meanwhile)));
-    expect(asked!.view).toMatchObject({ ships: { files: ['src/a.txt'], replaces: { 'src/a.txt': blob } } });
-    expect(await refused(bashGit(session, 'commit'))).toContain('Stage it again');
-    expect(await must(bashGit(session, 'add', '-A'))).toMatchObject({ result: { replaced: { 'src/a.txt': blob } } });
-    await must(bashGit(session, 'commit'));
-    expect(git(here.root, 'show', 'HEAD:src/a.txt')).toBe('by one');
-    expect(git(here.root, 'cat-file', '-p', blob)).toBe('half of the operator’s');
-    expect(await verified(session)).toEqual([]);
-  });
+  it.runIf(isDeep)(
+    'is named in the request by its blob, is not released, and is reported when it is replaced',
+    async () => {
+      const here = world();
+      const session = await edited(here);
+      const blob = stageOther(here);
+      await test(session);
+      const [asked] = await askedOf((meanwhile) => must(toDeploy(session, meanwhile)));
+      expect(asked!.view).toMatchObject({ ships: { files: ['src/a.txt'], replaces: { 'src/a.txt': blob } } });
+      expect(await refused(bashGit(session, 'commit'))).toContain('Stage it again');
+      expect(await must(bashGit(session, 'add', '-A'))).toMatchObject({ result: { replaced: { 'src/a.txt': blob } } });
+      await must(bashGit(session, 'commit'));
+      expect(git(here.root, 'show', 'HEAD:src/a.txt')).toBe('by one');
+      expect(git(here.root, 'cat-file', '-p', blob)).toBe('half of the operator’s');
+      expect(await verified(session)).toEqual([]);
+    },
+  );
 
   it.runIf(isDeep)('is also reported if it was staged after the approval', async () => {
     const here = world();
@@ -373,7 +383,7 @@ describe('another program’s change', () => {
     await ship(session, here);
   });
 
-  it('of a released file after the approval stops the release', async () => {
+  it.runIf(isDeep)('of a released file after the approval stops the release', async () => {
     const here = world();
     const session = await edited(here);
     await test(session);
@@ -489,7 +499,7 @@ describe('a commit in deploy', () => {
     expect(await must(bashGit(session, 'commit'))).toMatchObject({ result: { committed: true, paths: ['src/a.txt'] } });
   });
 
-  it('stages the approved files itself if none is staged, and is refused if only some are', async () => {
+  it.runIf(isDeep)('stages the approved files itself if none is staged, and is refused if only some are', async () => {
     const here = world();
     const session = await edited(here);
     const write = { tool: 'write', args: { path: 'src/new.txt', content: 'new\n' } };
@@ -643,7 +653,7 @@ describe('a sub-agent’s changes', () => {
     await session.detach();
   };
 
-  it('are shown with those of its parent, and are released with them and with no others', async () => {
+  it.runIf(isDeep)('are shown with those of its parent, and are released with them and with no others', async () => {
     const here = world();
     const store = memoryStore({ clock: { now: () => Date.now() } });
     const parent = await edited(here, 'one', {}, store);
@@ -692,38 +702,41 @@ describe('a sub-agent’s changes', () => {
 });
 
 describe('a grant for a ship', () => {
-  it('covers the session’s own unpushed commit, and no commit of others that the operator has not seen', async () => {
-    const here = world();
-    const { root, put } = here;
-    const session = await edited(here);
-    const grant = { until: Date.now() + 60 * 60_000, files: ['src/'] };
-    const approver: Approver = { via: 'approver', approve: async () => ({ by: 'operator', grant }) };
-    const deploy = (by: Approver | null = null) =>
-      session.hop({ to: 'deploy', exit: 'pass', reason: 'it passes' }, { approver: by });
-    const again = async (content: string) => {
-      await backToTest(session, content);
+  it.runIf(isDeep)(
+    'covers the session’s own unpushed commit, and no commit of others that the operator has not seen',
+    async () => {
+      const here = world();
+      const { root, put } = here;
+      const session = await edited(here);
+      const grant = { until: Date.now() + 60 * 60_000, files: ['src/'] };
+      const approver: Approver = { via: 'approver', approve: async () => ({ by: 'operator', grant }) };
+      const deploy = (by: Approver | null = null) =>
+        session.hop({ to: 'deploy', exit: 'pass', reason: 'it passes' }, { approver: by });
+      const again = async (content: string) => {
+        await backToTest(session, content);
+        await test(session);
+      };
       await test(session);
-    };
-    await test(session);
-    await must(deploy(approver));
-    await must(bashGit(session, 'commit'));
-    await again('second\n');
-    await must(deploy());
-    await must(bashGit(session, 'commit'));
-    put('notes.txt', 'unfinished\n');
-    git(root, 'commit', '-qam', 'unfinished');
-    await again('third\n');
-    expect(await refused(deploy())).toContain('approval-required');
-    const theirs = git(root, 'rev-parse', 'HEAD');
-    expect(await verified(session)).toEqual([]);
-    await must(deploy(yes()));
-    const forged = await verified(session, (body) => {
-      const { record } = body as { record?: { via: string; grant?: string } };
-      const { grants } = session;
-      if (record && record.grant === undefined) Object.assign(record, { via: 'grant', grant: grants[0]!.id });
-    });
-    expect(forged.join()).toContain(`earlier commit approved under ${session.grants[0]!.id}: "${theirs}"`);
-  });
+      await must(deploy(approver));
+      await must(bashGit(session, 'commit'));
+      await again('second\n');
+      await must(deploy());
+      await must(bashGit(session, 'commit'));
+      put('notes.txt', 'unfinished\n');
+      git(root, 'commit', '-qam', 'unfinished');
+      await again('third\n');
+      expect(await refused(deploy())).toContain('approval-required');
+      const theirs = git(root, 'rev-parse', 'HEAD');
+      expect(await verified(session)).toEqual([]);
+      await must(deploy(yes()));
+      const forged = await verified(session, (body) => {
+        const { record } = body as { record?: { via: string; grant?: string } };
+        const { grants } = session;
+        if (record && record.grant === undefined) Object.assign(record, { via: 'grant', grant: grants[0]!.id });
+      });
+      expect(forged.join()).toContain(`earlier commit approved under ${session.grants[0]!.id}: "${theirs}"`);
+    },
+  );
 });
 
 describe('an operation of git in progress', () => {

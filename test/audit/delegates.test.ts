@@ -9,6 +9,7 @@ import { loadShippedCatalogue } from '../../src/spec/load/load-specs.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { PeripheralSpec, ProjectConfig, ScopeRule, SpecSet } from '../../src/spec/types.ts';
+import { depth } from '../depth.ts';
 import '../seed.ts';
 
 const peripheral = (id: string, more: string) => ({
@@ -140,7 +141,7 @@ describe('a sub-agent within its parent’s peripheral', () => {
           }
         }
       }),
-      { numRuns: 300 },
+      { numRuns: depth(60, 300) },
     );
   });
 

@@ -12,6 +12,7 @@ import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import type { Session } from '../../src/session/session.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';
+import { depth } from '../depth.ts';
 import { grid, REVIEW, RUNBOOK, specsOf } from '../testing/spec-sets.ts';
 import { CONFIG, fivePeripherals, folder, SPECS, world } from './audited-session.ts';
 
@@ -149,7 +150,7 @@ describe('the inferred tightest spec', () => {
           expect(again.changes.filter(({ was }) => was === 'allow')).toEqual([]);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: depth(15, 60) },
     );
     expect(withoutReview).toBeGreaterThan(0);
   });

@@ -19,7 +19,7 @@ const log: readonly StoredBytes[] = buildChainedEntries(EMPTY_CHAIN, conversatio
   }),
 );
 /** Every how many entries the test flips the bits of one. */
-const EVERY = depth(10, 1);
+const EVERY = depth(30, 1);
 const headAt = (index: number): ChainHead => (index < 0 ? EMPTY_CHAIN : { seq: index, hash: log[index]!.hash });
 
 /** True if reading these links from `after` on finds damage. Ends at the first sign. */

@@ -4,6 +4,7 @@ import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Mode, Principal } from '../../src/spec/types.ts';
+import { depth } from '../depth.ts';
 import { answering, CONFIG, SPECS, type World, world } from './audited-session.ts';
 
 /** One request of a walk; most kinds are refused at some point, and the evidence contains the refusals. */
@@ -161,7 +162,7 @@ describe('a random walk of the engine', () => {
         const again = await replayDecisions(pinned, pinned, at.session.id, at.store.entries(at.session.id));
         expect(again).toMatchObject({ changes: [], drift: [] });
       }),
-      { numRuns: 150 },
+      { numRuns: depth(25, 150) },
     );
   });
 });

@@ -6,6 +6,7 @@ import { isAlive } from '../../src/base/process.ts';
 import { evidenceFile } from '../../src/project/state-dir.ts';
 import { loadNodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
 import { agencyWith, countingAgent, folder, INPUTS } from '../agency/agency-nodes.ts';
+import { sample } from '../depth.ts';
 import { until } from '../server/serve-world.ts';
 import { machine } from './run.ts';
 
@@ -65,42 +66,45 @@ describe('hopgate agency', () => {
     await until(() => agent.left() === 1);
   });
 
-  it.each(['by this command', 'by a server'])('ends the agent when its command is interrupted: run %s', async (by) => {
-    const at = folder();
-    const [program, pidFile] = [join(at, 'claude'), join(at, 'pid')];
-    writeFileSync(program, `#!/bin/sh\necho $$ > ${pidFile}.new; mv ${pidFile}.new ${pidFile}\nexec sleep 600\n`);
-    chmodSync(program, 0o755);
-    const config = join(at, 'config/hopgate');
-    mkdirSync(config, { recursive: true });
-    renameSync(
-      agencyWith(`x: { location: local, driver: claude-code, program: ${program} }`, TALK),
-      `${config}/agency`,
-    );
-    const env = { PATH: process.env['PATH'], HOME: at, XDG_CONFIG_HOME: join(at, 'config'), XDG_RUNTIME_DIR: at };
-    const start = (...args: string[]) => {
-      const child = spawn(process.execPath, [resolve('src/cli/main.ts'), ...args], {
-        ...{ env, cwd: at },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      const ended = new Promise<number | null>((done) => child.once('close', done));
-      const printed = { out: '' };
-      child.stdout.on('data', (chunk) => (printed.out += chunk));
-      const end = () => {
-        child.kill('SIGINT');
-        return ended;
+  it.each(sample(['by this command', 'by a server'], 2))(
+    'ends the agent when its command is interrupted: run %s',
+    async (by) => {
+      const at = folder();
+      const [program, pidFile] = [join(at, 'claude'), join(at, 'pid')];
+      writeFileSync(program, `#!/bin/sh\necho $$ > ${pidFile}.new; mv ${pidFile}.new ${pidFile}\nexec sleep 600\n`);
+      chmodSync(program, 0o755);
+      const config = join(at, 'config/hopgate');
+      mkdirSync(config, { recursive: true });
+      renameSync(
+        agencyWith(`x: { location: local, driver: claude-code, program: ${program} }`, TALK),
+        `${config}/agency`,
+      );
+      const env = { PATH: process.env['PATH'], HOME: at, XDG_CONFIG_HOME: join(at, 'config'), XDG_RUNTIME_DIR: at };
+      const start = (...args: string[]) => {
+        const child = spawn(process.execPath, [resolve('src/cli/main.ts'), ...args], {
+          ...{ env, cwd: at },
+          stdio: ['ignore', 'pipe', 'inherit'],
+        });
+        const ended = new Promise<number | null>((done) => child.once('close', done));
+        const printed = { out: '' };
+        child.stdout.on('data', (chunk) => (printed.out += chunk));
+        const end = () => {
+          child.kill('SIGINT');
+          return ended;
+        };
+        onTestFinished(async () => void (await end()));
+        return { said: printed, end };
       };
-      onTestFinished(async () => void (await end()));
-      return { said: printed, end };
-    };
-    if (by === 'by a server') {
-      const { said } = start('serve', '--port', '0');
-      await until(() => said.out.includes('hopgate serves at'));
-    }
-    const { said, end } = start('agency', 'run', 'x', 'talk', '--input', 'what=1', '--json');
-    await until(() => existsSync(pidFile));
-    expect([await end(), JSON.parse(said.out).error.code]).toEqual([1, 'cancelled']);
-    await until(() => !isAlive(Number(readFileSync(pidFile, 'utf8'))));
-  });
+      if (by === 'by a server') {
+        const { said } = start('serve', '--port', '0');
+        await until(() => said.out.includes('hopgate serves at'));
+      }
+      const { said, end } = start('agency', 'run', 'x', 'talk', '--input', 'what=1', '--json');
+      await until(() => existsSync(pidFile));
+      expect([await end(), JSON.parse(said.out).error.code]).toEqual([1, 'cancelled']);
+      await until(() => !isAlive(Number(readFileSync(pidFile, 'utf8'))));
+    },
+  );
 });
 
 it('hopgate verify checks only the chain of a review, which is not a session of hopgate', async () => {

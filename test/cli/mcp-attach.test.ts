@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { putCompiledClient } from '../compiled-client.ts';
-import { isDeep } from '../depth.ts';
+import { isDeep, sample } from '../depth.ts';
 import { called, done, MAIN, repository, type ServeOptions, serve, toolNames } from './mcp.ts';
 import { commitAll, folder, type Machine, put } from './run.ts';
 
@@ -21,10 +21,12 @@ const attach = (here: Machine, session: string | null, options: ServeOptions = {
 
 const WITHOUT = { HOPGATE_DAEMON: 'off' };
 
-describe.each([
+const PLACES: readonly (readonly [where: string, env: { readonly [name: string]: string }])[] = [
   ['over the daemon', {}],
   ['without a daemon', WITHOUT],
-])('hopgate mcp --attach %s', (_, env) => {
+];
+
+describe.each(sample(PLACES, 2))('hopgate mcp --attach %s', (_, env) => {
   it('lets several processes work in one session, one call after the other', async () => {
     const here = await repositoryWithDaemon();
     const first = await attach(here, null, { env });

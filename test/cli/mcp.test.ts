@@ -30,7 +30,7 @@ async function toEdit({ client }: Awaited<ReturnType<typeof serve>>): Promise<vo
   await done(client, 'hop', { to: 'edit', exit: 'found-target', reason: 'there' });
 }
 
-it('hopgate mcp reports an unreadable message in one line', async () => {
+it.runIf(isDeep)('hopgate mcp reports an unreadable message in one line', async () => {
   const here = await repository();
   const child = spawn(process.execPath, [MAIN, 'mcp', '--root', here.root], { env: here.env, stdio: 'pipe' });
   child.stdin.end('{"jsonrpc":"2.0"}\n[]\n');
@@ -149,7 +149,7 @@ describe('a session of hopgate mcp', () => {
     expect(await done(second.client, 'read', { path: 'src/sum.js' })).toContain('a - b');
   });
 
-  it('offers its thread, its spec and the agent’s constraints as resources', async () => {
+  it.runIf(isDeep)('offers its thread, its spec and the agent’s constraints as resources', async () => {
     const here = await repository();
     const { client } = await serve(here);
     await called(client, 'write', { path: 'src/x', content: 'x' });
@@ -167,7 +167,7 @@ describe('a session of hopgate mcp', () => {
     });
   });
 
-  it('starts in the named peripheral if that is allowed', async () => {
+  it.runIf(isDeep)('starts in the named peripheral if that is allowed', async () => {
     const here = await repository();
     expect((await serve(here, ['--peripheral', 'chat'])).opened).toMatchObject({ peripheral: 'chat' });
     const refused = await here.run('mcp', '--peripheral', 'edit');
@@ -208,7 +208,7 @@ describe('an approval over hopgate mcp', () => {
     expect(await asked).toContain('execute');
   });
 
-  it('is not asked for if it was given in advance', async () => {
+  it.runIf(isDeep)('is not asked for if it was given in advance', async () => {
     const here = await repository();
     const { client } = await serve(here, ['--approve', 'execute'], { approves: false });
     await done(client, 'mode', { to: 'diagnose' });

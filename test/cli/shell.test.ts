@@ -10,6 +10,7 @@ import { parseArguments, parseLine } from '../../src/cli/shell/parse-line.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { ToolSpec } from '../../src/spec/types.ts';
+import { isDeep } from '../depth.ts';
 import { commitAll, machine } from './run.ts';
 
 const FILES = {
@@ -63,7 +64,7 @@ describe('a line typed into the shell', () => {
     expect(out).toContain('--fruit.FIELD');
   });
 
-  it('names the path to a tool in commands of the shell, and follows that path', async () => {
+  it.runIf(isDeep)('names the path to a tool in commands of the shell, and follows that path', async () => {
     const { out } = await typed('mode diagnose', 'start explore', 'edit a.txt x y', 'hop edit --exit found-target');
     expect(out).toContain(
       'path: type mode execute (needs: approval by operator), then hop edit --exit found-target.\n',

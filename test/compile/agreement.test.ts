@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { compileSpecs } from '../../src/compile/compile-specs.ts';
 import type { RequirementFacts } from '../../src/gate/requirements/requirement.ts';
 import type { Edge, GateRule, SpecSet } from '../../src/spec/types.ts';
+import { depth } from '../depth.ts';
 import { inState } from './advance.ts';
 import { facts } from './facts.ts';
 import { EXITS, IDS, id, specs } from './random-specs.ts';
@@ -70,7 +71,7 @@ it('the machine makes a hop exactly if the spec has the edge and every requireme
         }
       }
     }),
-    { numRuns: 300 },
+    { numRuns: depth(80, 300) },
   );
   expect(opened).toBeGreaterThan(0);
 });
@@ -85,7 +86,7 @@ it('the machine makes a start exactly if the entry admits it from outside', () =
       expect(inState(hopGraph, 'outside').can({ type: `start.${to}`, facts: now })).toBe(expected);
       if (expected) opened++;
     }),
-    { numRuns: 300 },
+    { numRuns: depth(80, 300) },
   );
   expect(opened).toBeGreaterThan(0);
 });

@@ -8,6 +8,7 @@ import { requirementsOfEdge, startRequirements } from '../../src/gate/requiremen
 import { collectRequirementFacts } from '../../src/gate/requirements/requirement-facts.ts';
 import type { SessionView } from '../../src/gate/session-view.ts';
 import { type Json, PRINCIPALS, type ProjectConfig } from '../../src/spec/types.ts';
+import { depth } from '../depth.ts';
 import { fixtureSpecs, MODES } from '../fixture-specs.ts';
 import { inState } from './advance.ts';
 import { EXITS, IDS, specs } from './random-specs.ts';
@@ -116,7 +117,7 @@ it.each([
         seen.refused++;
       }
     }),
-    { numRuns: 50 },
+    { numRuns: depth(15, 50) },
   );
   expect(seen.opened).toBeGreaterThan(0);
   expect(seen.refused).toBeGreaterThan(0);
@@ -162,7 +163,7 @@ it.each([
       if (decision.ok) expect(snapshot.can(decision.plan.event)).toBe(true);
       seen[decision.ok ? 'opened' : 'refused']++;
     }),
-    { numRuns: 200 },
+    { numRuns: depth(50, 200) },
   );
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
 });

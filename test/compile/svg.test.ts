@@ -6,6 +6,7 @@ import { graphPictureOf } from '../../src/compile/svg/graph-picture.ts';
 import { orderForReading } from '../../src/compile/svg/reading-order.ts';
 import { GraphTooLargeError, renderSvg } from '../../src/compile/svg/render-svg.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { depth } from '../depth.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 import { grid, RUNBOOK, specsOf } from '../testing/spec-sets.ts';
 import { specs as randomSpecs } from './random-specs.ts';
@@ -87,7 +88,7 @@ describe('renderSvg', () => {
         expect(boxes.flatMap((a, index) => boxes.slice(index + 1).filter((b) => overlap(a, b)))).toEqual([]);
         expect(svg).not.toMatch(/NaN|undefined|Infinity/);
       }),
-      { numRuns: 60 },
+      { numRuns: depth(15, 60) },
     );
   });
 

@@ -61,7 +61,7 @@ const DISTRUSTED: [string, (bytes: string) => string | null][] = [
   ['is of another version', () => http('', '503 Finishing')],
 ];
 
-describe.each(KINDS)('a hook of the %s client', (kind) => {
+describe.each(sample(KINDS, 2))('a hook of the %s client', (kind) => {
   it('returns the daemon’s answer byte for byte', async () => {
     const world = worldWith(kind);
     const reason = `no: 'ä' "$(id)" \\n %s ${'x'.repeat(100_000)}\n\n`;

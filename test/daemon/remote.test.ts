@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { askDaemon } from '../../src/daemon/hook/ask-daemon.ts';
 import { remoteAgentSession } from '../../src/daemon/remote-agent-session.ts';
+import { isDeep } from '../depth.ts';
 import { makeWorld, type World } from './daemon-fixture.ts';
 import { startDaemon } from './processes.ts';
 
@@ -16,7 +17,7 @@ describe.each(['over the daemon', 'in this process'])('a session %s', (where) =>
     return world;
   };
 
-  it('works with every adapter', async () => {
+  it.runIf(isDeep)('works with every adapter', async () => {
     const world = await world_();
     const session = await open(world);
     expect((await session.tools()).map(({ name }) => name)).toEqual([
@@ -53,7 +54,7 @@ describe.each(['over the daemon', 'in this process'])('a session %s', (where) =>
     await session.close();
   });
 
-  it('is the same for all processes of one client program', async () => {
+  it.runIf(isDeep)('is the same for all processes of one client program', async () => {
     const world = await world_();
     const [one, two] = [await open(world), await open(world)];
     expect(two.id).toBe(one.id);

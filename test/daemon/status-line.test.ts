@@ -3,6 +3,7 @@ import { answerStatusLine } from '../../src/daemon/answer-status-line.ts';
 import { installLauncher } from '../../src/daemon/hook/launcher.ts';
 import { serveDaemon } from '../../src/daemon/serve-daemon.ts';
 import { SessionHost } from '../../src/daemon/session-host.ts';
+import { sample } from '../depth.ts';
 import { makeWorld, type World } from './daemon-fixture.ts';
 import { runProgram } from './processes.ts';
 
@@ -22,25 +23,28 @@ async function explored(world: World): Promise<string> {
 }
 
 describe.each(['compiled', 'node'] as const)('a status line of the %s client', (kind) => {
-  it.each(['with', 'without'])('shows the session of the repository or the conversation, %s a daemon', async (way) => {
-    const made = makeWorld();
-    const world: World = { ...made, env: { ...made.env, ...(kind === 'node' ? { HOPGATE_HOOK_CLIENT: kind } : {}) } };
-    if (way === 'with') {
-      const daemon = await serveDaemon({ env: world.env });
-      world.later(() => daemon?.stop());
-    }
-    const none = await ask(world, [world.root]);
-    expect(none).toMatchObject({ exit: 0, stdout: 'no session\n', stderr: '' });
-    const session = await explored(world);
-    const shown = 'explore · DISCUSS\n';
-    expect((await ask(world, [world.root])).stdout).toBe(shown);
-    const event = { session_id: 'c1', cwd: '/', workspace: { project_dir: world.root } };
-    expect((await ask(world, [], JSON.stringify(event))).stdout).toBe(shown);
-    expect((await ask(world, [], JSON.stringify({ ...event, session_id: 'other' }))).stdout).toBe('no session\n');
-    const pinned = { HOPGATE_SESSION: session, HOPGATE_ROOT: world.root };
-    expect((await ask(world, [], '{}', pinned)).stdout).toBe(shown);
-    expect(await ask(world, [], '{broken')).toMatchObject({ exit: 1, stdout: '' });
-  });
+  it.each(sample(['without', 'with'], 2))(
+    'shows the session of the repository or the conversation, %s a daemon',
+    async (way) => {
+      const made = makeWorld();
+      const world: World = { ...made, env: { ...made.env, ...(kind === 'node' ? { HOPGATE_HOOK_CLIENT: kind } : {}) } };
+      if (way === 'with') {
+        const daemon = await serveDaemon({ env: world.env });
+        world.later(() => daemon?.stop());
+      }
+      const none = await ask(world, [world.root]);
+      expect(none).toMatchObject({ exit: 0, stdout: 'no session\n', stderr: '' });
+      const session = await explored(world);
+      const shown = 'explore · DISCUSS\n';
+      expect((await ask(world, [world.root])).stdout).toBe(shown);
+      const event = { session_id: 'c1', cwd: '/', workspace: { project_dir: world.root } };
+      expect((await ask(world, [], JSON.stringify(event))).stdout).toBe(shown);
+      expect((await ask(world, [], JSON.stringify({ ...event, session_id: 'other' }))).stdout).toBe('no session\n');
+      const pinned = { HOPGATE_SESSION: session, HOPGATE_ROOT: world.root };
+      expect((await ask(world, [], '{}', pinned)).stdout).toBe(shown);
+      expect(await ask(world, [], '{broken')).toMatchObject({ exit: 1, stdout: '' });
+    },
+  );
 });
 
 describe('a joined status line', () => {

@@ -33,7 +33,7 @@ const run = (cwd: string, line: string): Promise<{ readonly failed: boolean; rea
 
 // A line with the comment `# fails` must fail; all other lines must succeed. Each line of the `text` block after them
 // must be in what the last command printed.
-describe.each(depth(['docs/extend/tool.md'], extending))('%s', (page) => {
+describe.each(depth(['docs/extend/domain.md'], extending))('%s', (page) => {
   it('has steps that lead to the result that it states', async () => {
     const root = copyOfCheckout();
     let printed = '';

@@ -7,6 +7,7 @@ import { describeDenial } from '../../src/gate/describe-denial.ts';
 import type { Request } from '../../src/gate/request.ts';
 import type { SessionView } from '../../src/gate/session-view.ts';
 import { type Mode, PRINCIPALS, type Principal, type SpecSet } from '../../src/spec/types.ts';
+import { depth } from '../depth.ts';
 import { MODES } from '../fixture-specs.ts';
 import { answer, contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';
 
@@ -77,7 +78,7 @@ describe('the gate’s decision', () => {
           expect(first.denial.remedy).toMatch(/\S/);
           expect(`${first.denial.message} ${first.denial.remedy}`).not.toMatch(/undefined|\[object/);
         }),
-        { numRuns: 2000 },
+        { numRuns: depth(400, 2000) },
       );
     } finally {
       Date.now = clock;

@@ -21,7 +21,7 @@ async function world() {
 }
 
 describe('the operator’s token and key', () => {
-  it.each(sample(['bash', 'bash-readonly', 'bash-test', 'bash-deploy'], 2))('cannot be read in %s', async (tool) => {
+  it.each(sample(['bash', 'bash-readonly', 'bash-test', 'bash-deploy'], 4))('cannot be read in %s', async (tool) => {
     const { root, dir, token } = await world();
     const look = [
       'ls src',

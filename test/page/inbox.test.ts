@@ -118,7 +118,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await page.getByRole('alert').count()).toBe(0);
     });
 
-    it('gives a grant, lists it, and revokes it', async () => {
+    it.runIf(isDeep)('gives a grant, lists it, and revokes it', async () => {
       const { served, move, execute } = await waiting();
       const { page } = await open(served);
       const card = page.getByRole('article', { name: 'mode diagnose → execute' });

@@ -265,42 +265,45 @@ describe.skipIf(CHROMIUM === undefined)(
       await first.locator('.node.here').waitFor();
     });
 
-    it('names the shown session in its address: for a reload, for the way back, and for one that is not listed', async () => {
-      const served = await serveWorld();
-      const sessions = [await served.session(), await served.session()] as const;
-      const [ann, bob] = [sessions[0].id, sessions[1].id];
-      await served.ask(`POST /v1/sessions/${bob}/mode`, { token: sessions[1].token, body: { to: 'diagnose' } });
-      const context = await browser.newContext();
-      served.later(() => context.close());
-      await context.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
-      await context.route('**/sessions?limit=*', (route) =>
-        route.fulfill({
-          json: { sessions: [{ session: bob, root: served.root, closed: false }], next: bob },
-        }),
-      );
-      const page = await context.newPage();
-      page.setDefaultTimeout(120_000);
-      const opens = async (id: string) => {
-        await page.locator('.id').filter({ hasText: id }).waitFor();
-        await page.getByRole('listbox', { name: id === ann ? 'Entries, 2' : 'Entries, 3' }).waitFor();
-      };
-      await page.goto(`${served.http.address}/#code=${served.http.issueCode()}&session=${ann}`);
-      await opens(ann);
-      await page.getByRole('button', { name: 'all sessions' }).click();
-      await page.getByText('Older sessions are not shown here').waitFor();
-      await page.locator('.card').filter({ hasText: 'diagnose' }).click();
-      await opens(bob);
-      await page.goBack();
-      await page.goBack();
-      await opens(ann);
-      // The page stays, and only the session in it changes.
-      await page.evaluate(`location.hash = '#session=${bob}'`);
-      await opens(bob);
-      await page.reload();
-      await opens(bob);
-    });
+    it.runIf(isDeep)(
+      'names the shown session in its address: for a reload, for the way back, and for one that is not listed',
+      async () => {
+        const served = await serveWorld();
+        const sessions = [await served.session(), await served.session()] as const;
+        const [ann, bob] = [sessions[0].id, sessions[1].id];
+        await served.ask(`POST /v1/sessions/${bob}/mode`, { token: sessions[1].token, body: { to: 'diagnose' } });
+        const context = await browser.newContext();
+        served.later(() => context.close());
+        await context.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
+        await context.route('**/sessions?limit=*', (route) =>
+          route.fulfill({
+            json: { sessions: [{ session: bob, root: served.root, closed: false }], next: bob },
+          }),
+        );
+        const page = await context.newPage();
+        page.setDefaultTimeout(120_000);
+        const opens = async (id: string) => {
+          await page.locator('.id').filter({ hasText: id }).waitFor();
+          await page.getByRole('listbox', { name: id === ann ? 'Entries, 2' : 'Entries, 3' }).waitFor();
+        };
+        await page.goto(`${served.http.address}/#code=${served.http.issueCode()}&session=${ann}`);
+        await opens(ann);
+        await page.getByRole('button', { name: 'all sessions' }).click();
+        await page.getByText('Older sessions are not shown here').waitFor();
+        await page.locator('.card').filter({ hasText: 'diagnose' }).click();
+        await opens(bob);
+        await page.goBack();
+        await page.goBack();
+        await opens(ann);
+        // The page stays, and only the session in it changes.
+        await page.evaluate(`location.hash = '#session=${bob}'`);
+        await opens(bob);
+        await page.reload();
+        await opens(bob);
+      },
+    );
 
-    it('clears its alarm when a server answers again that did not end the stream', async () => {
+    it.runIf(isDeep)('clears its alarm when a server answers again that did not end the stream', async () => {
       const served = await serveWorld();
       await served.session();
       const page = await browser.newPage();
@@ -378,7 +381,7 @@ describe.skipIf(CHROMIUM === undefined)(
       ['many.html', 'dark', 1280],
       ['one.html', 'dark', 390],
     ] as const;
-    it.each(sample(looks, 2))(
+    it.each(sample(looks, 4))(
       'has no fault of accessibility and fits the width: %s in %s at %i pixels',
       async (name, theme, width) => {
         const { page, scrub } = await show(name, { theme, width });

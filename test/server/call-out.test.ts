@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { hopgateCommandLine } from '../../src/cli/client/client-program.ts';
 import { carryOutSessionRequest } from '../../src/daemon/session-request.ts';
+import { sample } from '../depth.ts';
 import { midGame } from './mid-game.ts';
 import type { Served } from './serve-world.ts';
 
@@ -58,7 +59,7 @@ it('the operator calls an agent out in the middle of a game, and the agent retur
   expect(back.result.text).toContain('your 2 commands had the same answers');
 });
 
-it.each(['hopgate hop', 'Emacs'])(
+it.each(sample(['hopgate hop', 'Emacs'], 2))(
   'the operator moves an agent out of its game by %s, and the game is kept',
   async (by) => {
     if (by === 'Emacs' && !hasEmacs) return;
@@ -91,7 +92,7 @@ it('a hop by the operator needs the operator’s token', async () => {
   expect(await peripheral(served, id)).toBe('alfworld');
 });
 
-it.each(['hopgate bell', 'Emacs'])(
+it.each(sample(['hopgate bell', 'Emacs'], 2))(
   'a request to hop by %s leaves the decision and the state to the agent',
   async (from) => {
     const { served, id, post, play, hopgate } = await midGame();

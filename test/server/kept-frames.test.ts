@@ -110,7 +110,7 @@ describe('the frames of a long session', () => {
         await kept.catchUp();
         expect((await kept.page(0, 1_000)).frames).toEqual(await wholeOf(staged));
       }),
-      { numRuns: depth(10, 60) },
+      { numRuns: depth(4, 60) },
     );
   });
 });

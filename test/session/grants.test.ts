@@ -5,6 +5,7 @@ import type { Entry } from '../../src/evidence/entry.ts';
 import type { GrantLimits } from '../../src/gate/approvals/grant.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import type { Json } from '../../src/spec/types.ts';
+import { depth } from '../depth.ts';
 import { bodies, CONFIG, changed, fixtureSpecs, must, stage, testRun, yes } from './sessions.ts';
 
 interface Round {
@@ -148,7 +149,7 @@ describe('a grant', () => {
         await rounds(...all);
         expect((await judge()).violations).toEqual([]);
       }),
-      { numRuns: 40 },
+      { numRuns: depth(10, 40) },
     );
   });
 

@@ -11,6 +11,7 @@ import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.
 import type { Json } from '../../src/spec/types.ts';
 import { workspaceBackend } from '../../src/tools/workspace/workspace-backend.ts';
 import { answering } from '../audit/audited-session.ts';
+import { depth } from '../depth.ts';
 import { framesOf } from '../view/frames-of.ts';
 import { fixtureSpecs, type Stage, stage } from './sessions.ts';
 
@@ -127,7 +128,7 @@ it('the gate and the audit agree on every call of an observe-only session', asyn
       for (const [tool, args] of made) await at.session.step({ tool, args });
       expect((await verdictOf(at)).audit.violations).toEqual([]);
     }),
-    { numRuns: 60 },
+    { numRuns: depth(15, 60) },
   );
 });
 

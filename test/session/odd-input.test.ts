@@ -5,6 +5,7 @@ import { verifyChain } from '../../src/evidence/chain.ts';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
+import { depth } from '../depth.ts';
 import { bodies, denied, lead, must, specsOf, stage, testRun } from './sessions.ts';
 
 const cycle: Record<string, unknown> = { name: 'cycle' };
@@ -117,7 +118,7 @@ it('a call may have any arguments', async () => {
     fc.asyncProperty(fc.constantFrom('read', 'edit', 'write', 'bash', 'nothing'), anything, async (tool, args) => {
       expect(typeof (await session.step({ tool, args })).ok).toBe('boolean');
     }),
-    { numRuns: 200 },
+    { numRuns: depth(40, 200) },
   );
   await sound(session, store);
 });

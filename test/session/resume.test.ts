@@ -7,6 +7,7 @@ import type { Session } from '../../src/session/session.ts';
 import { applyEntry } from '../../src/session/state/apply-entry.ts';
 import { initialSessionState, type SessionState } from '../../src/session/state/session-state.ts';
 import { readStoredState } from '../../src/session/state/stored-state.ts';
+import { depth } from '../depth.ts';
 import {
   bodies,
   changed,
@@ -167,7 +168,7 @@ describe('resuming a session', () => {
         longest = Math.max(longest, Object.keys(live.visits).length);
         for (const id of Object.keys(live.visits)) entered.add(id);
       }),
-      { numRuns: 150 },
+      { numRuns: depth(30, 150) },
     );
     // The walks must reach many states; otherwise this test proves little.
     expect(longest).toBeGreaterThan(2);

@@ -7,6 +7,7 @@ import { SpecError, type SpecProblem } from '../../src/spec/check/spec-problem.t
 import { loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { parseScenario } from '../../src/spec/resolve/parse-scenario.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
+import { depth } from '../depth.ts';
 
 const catalogue = await loadShippedCatalogue();
 const shipped = [
@@ -35,7 +36,7 @@ it('a damaged file loads, or every problem has a file and a message', () => {
       if (parsed.ok) expect(parsed.specs.hash).toHaveLength(64);
       else for (const problem of parsed.problems) expect([problem.file, problem.message]).not.toContain('');
     }),
-    { numRuns: 80 },
+    { numRuns: depth(15, 80) },
   );
 });
 

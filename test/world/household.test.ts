@@ -293,7 +293,7 @@ describe('random games', () => {
           }
         },
       ),
-      { numRuns: depth(12, 20) },
+      { numRuns: depth(4, 20) },
     );
     if (depth(false, true)) console.log(`${steps} random steps`);
   });

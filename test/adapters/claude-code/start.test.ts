@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseClaudeCommand } from '../../../src/cli/claude/claude-command.ts';
 import { commitAll, folder, type Machine, machine, put } from '../../cli/run.ts';
+import { isDeep } from '../../depth.ts';
 
 let on: Machine;
 let bin: string;
@@ -49,7 +50,7 @@ describe('hopgate claude', () => {
     expect(ran.err).toContain(`hopgate verify ${session}`);
   });
 
-  it('is the only client program in its session', async () => {
+  it.runIf(isDeep)('is the only client program in its session', async () => {
     const first = await on.run('claude', '--claude', fakeClaude('exit 0'));
     const [, session = ''] = /session (s-[\w-]+) in/.exec(first.err) ?? [];
     rmSync(join(bin, 'env'));
@@ -107,17 +108,20 @@ describe('hopgate claude', () => {
     expect((await on.run('sessions')).out).not.toContain('s-');
   });
 
-  it('reports what hooks noticed in its conversations, and "hopgate sessions" reports it later', async () => {
-    const event =
-      '{"session_id":"c","cwd":"%s","hook_event_name":"PreToolUse","tool_name":"TodoWrite","tool_use_id":"t","tool_input":{}}';
-    const hook = `"$XDG_STATE_HOME/hopgate/bin/hook" claude-code`;
-    const claude = fakeClaude(`printf '${event}' "$PWD" | HOPGATE_DAEMON=off ${hook} >${bin}/said 2>&1`);
-    const ran = await on.run('claude', '--claude', claude);
-    expect(readFileSync(join(bin, 'said'), 'utf8')).toContain('hopgate allowed it');
-    expect(ran.err).toContain('WARNING: no SessionStart hook was answered');
-    expect(ran.code).toBe(1);
-    expect((await on.run('sessions')).err).toContain('no SessionStart hook was answered');
-  });
+  it.runIf(isDeep)(
+    'reports what hooks noticed in its conversations, and "hopgate sessions" reports it later',
+    async () => {
+      const event =
+        '{"session_id":"c","cwd":"%s","hook_event_name":"PreToolUse","tool_name":"TodoWrite","tool_use_id":"t","tool_input":{}}';
+      const hook = `"$XDG_STATE_HOME/hopgate/bin/hook" claude-code`;
+      const claude = fakeClaude(`printf '${event}' "$PWD" | HOPGATE_DAEMON=off ${hook} >${bin}/said 2>&1`);
+      const ran = await on.run('claude', '--claude', claude);
+      expect(readFileSync(join(bin, 'said'), 'utf8')).toContain('hopgate allowed it');
+      expect(ran.err).toContain('WARNING: no SessionStart hook was answered');
+      expect(ran.code).toBe(1);
+      expect((await on.run('sessions')).err).toContain('no SessionStart hook was answered');
+    },
+  );
 
   it('continues a session', async () => {
     const first = await on.run('claude', '--claude', fakeClaude('exit 0'));

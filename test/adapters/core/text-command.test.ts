@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { quoteWord, readTextCommand } from '../../../src/adapters/core/language/text-command.ts';
+import { depth } from '../../depth.ts';
 
 describe('a line of an agent', () => {
   it.each<readonly [line: string, read: object | null]>([
@@ -69,7 +70,7 @@ describe('a line of an agent', () => {
           expect(line.trim()).toMatch(/^(?:>\s*)?(?:bell|whistle|hop-out)\s*\S.*"$/);
         },
       ),
-      { numRuns: 20_000 },
+      { numRuns: depth(3_000, 20_000) },
     );
   });
 });

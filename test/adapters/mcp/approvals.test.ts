@@ -5,7 +5,7 @@ import { toBody } from '../../../src/evidence/bodies.ts';
 import type { Approver } from '../../../src/ports/approver.ts';
 import type { Session } from '../../../src/session/session.ts';
 import { agentWorld } from '../../contracts/agent-world.ts';
-import { depth } from '../../depth.ts';
+import { depth, isDeep } from '../../depth.ts';
 import { type Answer, call, connected, ERAS, type Era, hostOf } from './client.ts';
 
 const YES: Answer = { action: 'accept', content: { approve: true } };
@@ -79,7 +79,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     expect(shown[0]).toContain('│ -a - b\n│ +a + b\\u{7}');
   });
 
-  it('is requested twice for a hop with a mode change if both need one', async () => {
+  it.runIf(isDeep)('is requested twice for a hop with a mode change if both need one', async () => {
     const world = await agentWorld('test');
     const session = await world.open();
     const shown: string[] = [];
@@ -170,7 +170,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     await world.verify();
   });
 
-  it('begins with the length of the text and its location if a form may cut it off', async () => {
+  it.runIf(isDeep)('begins with the length of the text and its location if a form may cut it off', async () => {
     const world = await agentWorld('test');
     const session = await world.open();
     const [shown, answered]: [string[], string[]] = [[], []];

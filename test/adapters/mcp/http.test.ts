@@ -7,6 +7,7 @@ import type { McpOptions } from '../../../src/adapters/mcp/mcp-options.ts';
 import { type HttpOptions, type HttpServing, serveOverHttp } from '../../../src/adapters/mcp/serve-http.ts';
 import type { OpenOptions } from '../../../src/open-session.ts';
 import { agentWorld } from '../../contracts/agent-world.ts';
+import { isDeep } from '../../depth.ts';
 import { type ClientParts, call, ERAS, hostOf, names, newClient } from './client.ts';
 import { slowGlob } from './slow-glob.ts';
 
@@ -193,7 +194,7 @@ describe('a malformed request', () => {
   });
 });
 
-it('the connection with the longest silence is closed if there are too many', async () => {
+it.runIf(isDeep)('the connection with the longest silence is closed if there are too many', async () => {
   const { serving } = await served();
   const authorization = `Bearer ${serving.token}`;
   const open = async () => String((await post(serving.url, { authorization }, initialize)).headers['mcp-session-id']);

@@ -77,9 +77,10 @@ export const ALL_CASES: readonly Case[] = [
   ...shapes,
 ];
 
-/**
- * One of every `step` attacks, and every harmless case, because some of those continue another one. A step above 50
- * leaves those out.
- */
-export const oneOf = (step: number): readonly Case[] =>
-  ALL_CASES.filter(({ kind }, at) => (kind === 'benign' ? step <= 50 : at % step === 0));
+/** One of every `step` attacks, and one of every `step / 2` harmless cases; above 50 none of those. */
+export function oneOf(step: number): readonly Case[] {
+  const every = Math.ceil(step / 2);
+  const benign = ALL_CASES.filter(({ kind, inSequence }) => kind === 'benign' && (step === 1 || inSequence !== true));
+  const played = new Set(step > 50 ? [] : benign.filter((_, at) => at % every === 0));
+  return ALL_CASES.filter((one, at) => (one.kind === 'benign' ? played.has(one) : at % step === 0));
+}

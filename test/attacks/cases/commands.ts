@@ -340,15 +340,20 @@ const edits: readonly Case[] = [
     'limits',
     'two thousand files removed',
     { command: 'rm -r src/many' },
-    { files: { 'src/many/f1': null } },
+    { files: { 'src/many/f1': null }, inSequence: true },
   ),
   work.attack('R4', 'a root that nobody may read', { command: 'echo x > src/unseen.txt; chmod 000 .' }, 'contained'),
-  work.benign('R3', 'a file removed', { command: 'rm src/made.txt' }, { files: { 'src/made.txt': null } }),
+  work.benign(
+    'R3',
+    'a file removed',
+    { command: 'rm src/made.txt' },
+    { files: { 'src/made.txt': null }, inSequence: true },
+  ),
   work.benign(
     'R3',
     'a file renamed',
     { command: 'mv src/d.txt src/e.txt' },
-    { files: { 'src/d.txt': null, 'src/e.txt': 'd' } },
+    { files: { 'src/d.txt': null, 'src/e.txt': 'd' }, inSequence: true },
   ),
   work.benign(
     'R3',

@@ -284,13 +284,13 @@ export const writeCases: readonly Case[] = [
     'R3',
     'edit a file',
     { path: 'src/a.txt', old: 'beta', new: 'BETA' },
-    { files: { 'src/a.txt': 'alpha\nBETA\ngamma\n' } },
+    { files: { 'src/a.txt': 'alpha\nBETA\ngamma\n' }, inSequence: true },
   ),
   edit.benign(
     'R3',
     'edit it back',
     { path: 'src/a.txt', old: 'BETA', new: 'beta' },
-    { files: { 'src/a.txt': 'alpha\nbeta\ngamma\n' } },
+    { files: { 'src/a.txt': 'alpha\nbeta\ngamma\n' }, inSequence: true },
   ),
   edit.benign(
     'R8',

@@ -234,11 +234,11 @@ export const gitCases: readonly Case[] = [
   git.benign('R13', 'status with git in front', { sub: 'git status --short' }),
   git.benign('R13', 'log', { sub: 'log', args: ['--oneline', '-1'] }, { shows: ['first'] }),
   git.benign('R13', 'log of a path', { sub: 'log --oneline -- src/a.txt' }, { shows: ['first'] }),
-  git.benign('R13', 'diff', { sub: 'diff' }, { shows: ['changed by the operator'] }),
+  git.benign('R13', 'diff', { sub: 'diff' }, { shows: ['changed by the operator'], inSequence: true }),
   git.benign('R13', 'show', { sub: 'show --stat HEAD' }, { shows: ['first'] }),
   git.benign('R13', 'branch', { sub: 'branch -a' }, { shows: ['main'] }),
   git.benign('R13', 'rev-parse', { sub: 'rev-parse', args: ['HEAD'] }),
-  git.benign('R13', 'unstage', { sub: 'restore --staged .' }),
+  git.benign('R13', 'unstage', { sub: 'restore --staged .' }, { inSequence: true }),
   git.benign(
     'R13',
     'add odd names',
@@ -250,11 +250,26 @@ export const gitCases: readonly Case[] = [
       shows: ['src/ünï-cödé-日本.txt', 'src/with space.txt', 'src/-dash.txt'],
     },
   ),
-  git.benign('R13', 'commit as one line', { sub: `commit -m 'fix: "it" works'` }, { shows: ['"committed":true'] }),
+  git.benign(
+    'R13',
+    'commit as one line',
+    { sub: `commit -m 'fix: "it" works'` },
+    { shows: ['"committed":true'], inSequence: true },
+  ),
   ...commits,
   git.benign('R15', 'push', { sub: 'push' }, { shows: ['"pushed":true'] }),
-  git.benign('R15', 'push again, by name', { sub: 'push origin main' }, { shows: ['"upToDate":true'] }),
-  git.benign('R15', 'push again, by HEAD', { sub: 'push origin HEAD' }, { shows: ['"upToDate":true'] }),
+  git.benign(
+    'R15',
+    'push again, by name',
+    { sub: 'push origin main' },
+    { shows: ['"upToDate":true'], inSequence: true },
+  ),
+  git.benign(
+    'R15',
+    'push again, by HEAD',
+    { sub: 'push origin HEAD' },
+    { shows: ['"upToDate":true'], inSequence: true },
+  ),
   git.benign('R13', 'switch to the branch that is checked out', { sub: 'switch main' }),
   git.attack('R15', 'push what is no fast-forward', { sub: 'push' }, 'no-success', {
     before: (world) => {

@@ -5,6 +5,7 @@ import { agentSession } from '../../../src/adapters/core/local-agent-session.ts'
 import { recordTranscript } from '../../../src/adapters/core/transcript/record-transcript.ts';
 import { judgeInhabitation } from '../../../src/audit/inhabitation/judge-inhabitation.ts';
 import { parseTranscript } from '../../../src/evidence/transcript.ts';
+import { depth } from '../../depth.ts';
 import { fixtureSpecs, inTurn, stage, testRun } from '../../session/sessions.ts';
 import { Items } from './inhabited-sessions.ts';
 
@@ -112,6 +113,6 @@ it('an agent that only makes calls fails no demand, whatever the calls and resul
         expect(wrong).toEqual([]);
       },
     ),
-    { numRuns: 150 },
+    { numRuns: depth(25, 150) },
   );
 });

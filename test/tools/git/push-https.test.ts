@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
 import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { formsOf } from '../../attacks/attacked-machine.ts';
-import { sample } from '../../depth.ts';
+import { isDeep, sample } from '../../depth.ts';
 import { companyProxy } from '../proxy/company-proxy.ts';
 import { serveRepositories } from './https-server.ts';
 import { git, noSandbox, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
@@ -93,7 +93,7 @@ describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
     expect(company.asked).toHaveLength(before);
   });
 
-  test('reads the token from a file, or from a helper of the operator', async () => {
+  test.runIf(isDeep)('reads the token from a file, or from a helper of the operator', async () => {
     const folder = temporaryFolder();
     const file = join(folder, 'token');
     writeFileSync(file, `${PASSWORD}\nsecond line\n`);
@@ -182,7 +182,7 @@ describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
     });
   });
 
-  test('says that the remote can be read but not pushed to', async () => {
+  test.runIf(isDeep)('says that the remote can be read but not pushed to', async () => {
     const { push, arrived } = await ahead({ password: PASSWORD, publicToRead: true });
     expect(await push({}, box)).toMatchObject({
       outcome: { status: 'failed', code: 'no-credential' },
@@ -197,7 +197,7 @@ describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
 });
 
 describe('git push over https', () => {
-  test('follows no redirect', async () => {
+  test.runIf(isDeep)('follows no redirect', async () => {
     const elsewhere = await serveRepositories(temporaryFolder(), { password: PASSWORD });
     for (const status of [301, 302, 307]) {
       const { push, server } = await ahead({
@@ -319,7 +319,7 @@ exit 0
     expect(arrived()).toBe(false);
   });
 
-  test('uses a password in the repository’s remote address without showing it', async () => {
+  test.runIf(isDeep)('uses a password in the repository’s remote address without showing it', async () => {
     const { root, server, url, push, arrived } = await ahead();
     const withPassword = (password: string) => url.replace('https://', `https://me:${encodeURIComponent(password)}@`);
     const plain = { remote: 'origin', branch: 'main', ca: server.ca };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { GitConfig, GitCredential } from '../../../src/spec/types.ts';
 import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
-import { sample } from '../../depth.ts';
+import { isDeep, sample } from '../../depth.ts';
 import { agentWith, newKey, noSshd, serveSsh } from './ssh-server.ts';
 import { git, noSandbox, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 
@@ -65,7 +65,7 @@ describe.skipIf(noSshd !== null)('git push over ssh', () => {
     expect(arrived()).toBe(true);
   });
 
-  test('names the remedy for a wrong key, and prompts nobody', async () => {
+  test.runIf(isDeep)('names the remedy for a wrong key, and prompts nobody', async () => {
     const { folder, root, url, server, withKey, push, arrived } = await ahead();
     const expectFailure = async (
       credential: GitCredential | null,

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { gitBackend } from '../../../src/tools/git/git-backend.ts';
 import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
+import { isDeep } from '../../depth.ts';
 import { git, gitCall, noSandbox, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 
 const sandbox = await sandboxOfProcess();
@@ -97,7 +98,7 @@ describe('bash-git', () => {
     expect(resultOf(await run(root)({ sub: 'branch', args: ['--all'] }))['stdout']).toContain(branch);
   });
 
-  test('commits a first line of 300,000 characters', async () => {
+  test.runIf(isDeep)('commits a first line of 300,000 characters', async () => {
     const { root } = repository();
     put(root, 'src/a.txt', 'two\n');
     const long = 'x'.repeat(300_000);
@@ -105,7 +106,7 @@ describe('bash-git', () => {
     expect(git(root, 'log', '-1', '--format=%s')).toBe(long);
   });
 
-  test('commits with the repository’s own user if it names one', async () => {
+  test.runIf(isDeep)('commits with the repository’s own user if it names one', async () => {
     const { root } = repository();
     git(root, 'config', 'user.name', 'Team Bot');
     git(root, 'config', 'user.email', 'bot@example.com');
@@ -243,7 +244,7 @@ describe('bash-git', () => {
     });
   });
 
-  test('works before the first commit and on a detached HEAD', async () => {
+  test.runIf(isDeep)('works before the first commit and on a detached HEAD', async () => {
     const fresh = temporaryFolder();
     git(fresh, 'init', '-q', '-b', 'main');
     put(fresh, 'a', 'a\n');
@@ -366,7 +367,7 @@ describe('bash-git', () => {
   });
 });
 
-test('bash-git names the submodules in which the session changed files', async () => {
+test.runIf(isDeep)('bash-git names the submodules in which the session changed files', async () => {
   const { root, remote } = repository();
   git(root, 'submodule', '--quiet', 'add', remote, 'lib/sub');
   git(root, 'commit', '-q', '-m', 'sub');

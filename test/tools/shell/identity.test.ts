@@ -3,7 +3,7 @@ import { chmodSync, chownSync, closeSync, existsSync, lstatSync, openSync, readd
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { sample } from '../../depth.ts';
+import { isDeep, sample } from '../../depth.ts';
 import { ok, scratch, sleepers } from './support.ts';
 
 const SOMEONE = 12_345;
@@ -118,7 +118,7 @@ describe.runIf(asRoot)('a folder that hopgate cannot list', () => {
   });
 });
 
-test('hopgate’s open descriptors are not inherited by commands', async () => {
+test.runIf(isDeep)('hopgate’s open descriptors are not inherited by commands', async () => {
   const root = scratch();
   const secret = scratch({ secret: 'SECRET' });
   const fd = openSync(join(secret, 'secret'), 'r');

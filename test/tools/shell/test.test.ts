@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
 import { shellBackend } from '../../../src/tools/shell/shell-backend.ts';
-import { sample } from '../../depth.ts';
+import { isDeep, sample } from '../../depth.ts';
 import { type CallChanges, ok, run, sandbox, scratch, toolCall } from './support.ts';
 
 afterEach(() => void vi.unstubAllEnvs());
@@ -391,7 +391,7 @@ describe('a configured test command', () => {
     expect(JSON.stringify(result)).not.toContain('hunter');
   });
 
-  test('has its own minutes, more or fewer than the tool’s', async () => {
+  test.runIf(isDeep)('has its own minutes, more or fewer than the tool’s', async () => {
     expect(await verdict(scratch(), one('sleep 60', { minutes: 0.02 }))).toMatchObject({
       verdict: 'error',
       timedOut: true,

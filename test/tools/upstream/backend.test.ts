@@ -10,7 +10,7 @@ import type { ProjectConfig, ToolEffect, ToolParameter, ToolSpec, UpstreamServer
 import { FixedClock } from '../../../src/testing/doubles/fixed-clock.ts';
 import { upstreamBackend } from '../../../src/tools/upstream/upstream-backend.ts';
 import { ENVELOPE, toolBackendContract } from '../../contracts/tool-backend.ts';
-import { sample } from '../../depth.ts';
+import { isDeep, sample } from '../../depth.ts';
 
 const FIXTURE = join(import.meta.dirname, 'fixture-server.ts');
 const LEAVES = join(import.meta.dirname, 'leaves-a-server.ts');
@@ -215,7 +215,7 @@ describe('the limits of an upstream call', () => {
     expect(await pidOf()).toBe(pid);
   });
 
-  it('end a server that does not answer after the time limit', async () => {
+  it.runIf(isDeep)('end a server that does not answer after the time limit', async () => {
     const pid = await pidOf();
     expect((await call('spin', '', { seconds: 0.05 })).outcome).toMatchObject({ code: 'time-limit' });
     await gone(pid);

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { descriptorAnchors, realPathAnchors } from '../../../src/tools/workspace/anchors.ts';
 import { walkPathBeneath } from '../../../src/tools/workspace/walk-beneath.ts';
+import { depth } from '../../depth.ts';
 import { makeWorld, type World } from './root-with-sentinels.ts';
 
 const withWorld = async (use: (world: World) => Promise<void>) => {
@@ -104,7 +105,7 @@ describe('any path of an agent', () => {
           }
         }),
         {
-          numRuns: 500,
+          numRuns: depth(100, 500),
           examples: [['src/a.ts'], ['src/out/secret.txt'], ['src/up/src/new.ts']],
         },
       );
@@ -173,9 +174,9 @@ describe.each([
             if ('close' in place) place.close();
           }
         }),
-        { numRuns: 300 },
+        { numRuns: depth(60, 300) },
       );
-      expect(run).toBeGreaterThan(299);
+      expect(run).toBeGreaterThan(depth(59, 299));
     });
   });
 });

@@ -137,6 +137,6 @@ it('bells, hops, kills of the world and releases of the session never change the
         }
       },
     ),
-    { numRuns: depth(15, 100) },
+    { numRuns: depth(4, 100) },
   );
 });

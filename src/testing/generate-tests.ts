@@ -136,7 +136,7 @@ export async function prepareTestCaseRuns(
   const coverage = new SpecCoverage(loaded);
   const run = {
     agent: options.agent ?? agentOf(loaded),
-    provoked: new Set<string>(),
+    provoked: new Map<string, Set<string>>(),
     onMove: coverage.add,
     backends: options.backends,
   };

@@ -33,7 +33,7 @@ registerHooks({
 
 function casesOf(specs: SpecSet, agent = 'tester') {
   const pinned = { specs, config: makeModelConfig(specs) };
-  const provoked = new Set<string>();
+  const provoked = new Map<string, Set<string>>();
   return planCases(pinned, agent).cases.map((planned) => ({ pinned, planned, options: { agent, provoked } }));
 }
 

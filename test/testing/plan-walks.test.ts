@@ -68,6 +68,14 @@ it('a large spec set is tested with some refused starts from outside instead of 
   expect(coverage().requests).toBeLessThan(60);
 });
 
+it('a large spec set is tested with calls that rules refuse everywhere in one place of each envelope', async () => {
+  const { tests, coverage } = await generateTests(circle(40, 4));
+  const walk = tests.find(({ group }) => group === 'walks')!;
+  await walk.run();
+  expect(coverage().requests).toBeGreaterThan(walk.planned.moves.length + 200);
+  expect(coverage().requests).toBeLessThan(walk.planned.moves.length + 600);
+});
+
 it('many tools in many peripherals are tried in a number of requests that does not grow as their product', async () => {
   const tools = (count: number) => Array.from({ length: count }, (_, at) => `tool-${at}`);
   const requests = async (count: number) => {

@@ -2,9 +2,9 @@ import type { HopBody } from '../../evidence/bodies.ts';
 import type { FindingsByPath } from '../../evidence/findings/findings.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Mode, PeripheralSpec, ProjectConfig, ScopeRule, SpecSet } from '../../spec/types.ts';
-import type { AuditedVisitObservations } from './audited-observations.ts';
+import { type AuditedVisitObservations, copyObservations } from './audited-observations.ts';
 import type { Fields } from './compare-json.ts';
-import { doTestsPass, noTestRuns, type TestRuns } from './test-runs.ts';
+import { copyTestRuns, doTestsPass, noTestRuns, type TestRuns } from './test-runs.ts';
 
 /** The spec set and the configuration that a session is pinned to. */
 export interface AuditedPin {
@@ -124,8 +124,8 @@ export const initialAuditState = (pinned: AuditedPin, known: Partial<AuditState>
 /** A copy that {@link applyToAuditState} may change without changing the original. */
 export const copyAuditState = (state: AuditState): AuditState => ({
   ...state,
-  visit: state.visit && { ...state.visit, observations: structuredClone(state.visit.observations) },
-  tests: structuredClone(state.tests),
+  visit: state.visit && { ...state.visit, observations: copyObservations(state.visit.observations) },
+  tests: copyTestRuns(state.tests),
   changes: { ...state.changes },
   findings: { ...state.findings },
   files: new Set(state.files),

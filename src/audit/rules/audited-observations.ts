@@ -7,7 +7,7 @@ import { FILE_CHANGE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import type { FruitObservation, Json, PeripheralSpec, ScopeRule, SpecSet } from '../../spec/types.ts';
 import { type Fields, fieldsOf, listOf, textOf } from './compare-json.ts';
-import { addTestRun, allRunsPassed, noTestRuns, type TestRuns, testRunsOfStep } from './test-runs.ts';
+import { addTestRun, allRunsPassed, copyTestRuns, noTestRuns, type TestRuns, testRunsOfStep } from './test-runs.ts';
 
 export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGE_EFFECT_KINDS.includes(op);
 
@@ -61,6 +61,18 @@ export const emptyObservations = (): AuditedVisitObservations => ({
   whistles: 0,
   par: null,
   reported: {},
+});
+
+/** A copy to which steps can be added. */
+export const copyObservations = (original: AuditedVisitObservations): AuditedVisitObservations => ({
+  ...original,
+  read: new Set(original.read),
+  matched: new Set(original.matched),
+  listed: new Set(original.listed),
+  changed: new Set(original.changed),
+  patterns: new Set(original.patterns),
+  runs: copyTestRuns(original.runs),
+  flaky: new Set(original.flaky),
 });
 
 /**

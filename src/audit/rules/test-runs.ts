@@ -61,10 +61,10 @@ export function testCommandsProblem(
 }
 
 interface CommandRuns {
-  last: AuditedRun;
-  lastFull: AuditedRun['verdict'] | null;
-  passed: boolean;
-  failed: boolean;
+  readonly last: AuditedRun;
+  readonly lastFull: AuditedRun['verdict'] | null;
+  readonly passed: boolean;
+  readonly failed: boolean;
 }
 
 /** Test runs by command, with only the facts that later verdicts need. */
@@ -78,19 +78,29 @@ export interface TestRuns {
 
 export const noTestRuns = (): TestRuns => ({ commands: new Map(), required: new Set(), count: 0, failed: 0 });
 
+/** A copy to which runs can be added. */
+export const copyTestRuns = ({ commands, required, ...counts }: TestRuns): TestRuns => ({
+  ...counts,
+  commands: new Map(commands),
+  required: new Set(required),
+});
+
 /** Adds a run. @returns true if another run of its command had the opposite verdict */
 export function addTestRun(runs: TestRuns, run: AuditedRun): boolean {
   const { command, narrowed, verdict, others } = run;
-  const before = runs.commands.get(command) ?? { last: run, lastFull: null, passed: false, failed: false };
-  before.last = run;
-  if (!narrowed) before.lastFull = verdict;
-  before.passed ||= verdict === 'pass';
-  before.failed ||= verdict === 'fail';
-  runs.commands.set(command, before);
+  const before = runs.commands.get(command);
+  const passed = before?.passed || verdict === 'pass';
+  const failed = before?.failed || verdict === 'fail';
+  runs.commands.set(command, {
+    last: run,
+    lastFull: narrowed ? (before?.lastFull ?? null) : verdict,
+    passed,
+    failed,
+  });
   for (const other of others) runs.required.add(other);
   runs.count += 1;
   if (verdict === 'fail') runs.failed += 1;
-  return before.passed && before.failed;
+  return passed && failed;
 }
 
 /** True if every required command has a full run, and the last full run of each command passed. */

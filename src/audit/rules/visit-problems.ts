@@ -133,9 +133,11 @@ function addEdgeProblems(
       kind === 'agent-request' ||
       ('peripheral' in from && from.peripheral === source.id),
   );
-  const opening = source.exits.filter(({ opens }) => admits && opens.some(({ to }) => to === target.id));
-  const exit =
-    name === undefined ? impliedExit(judged, opening, request) : source.exits.find((one) => one.name === name);
+  const isOpening = ({ opens }: Exit): boolean => admits && opens.some(({ to }) => to === target.id);
+  const named = source.exits.find((one) => one.name === name);
+  if (named && isOpening(named)) return named;
+  const opening = source.exits.filter(isOpening);
+  const exit = name === undefined ? impliedExit(judged, opening, request) : named;
   const refused = (code: RuleProblem['code'], message: string) => {
     const opened = source.exits.map((one) => `${one.name} → ${one.opens.map(({ to }) => to).join(', ')}`).join('; ');
     add(code, 'edge', `exits of ${source.id}: ${opened || 'none'}`, message);
@@ -144,7 +146,7 @@ function addEdgeProblems(
   else if (name === undefined && !exit)
     refused('exit-not-met', `the hop to ${target.id} names no exit, and several exits open it`);
   else if (!exit) refused('exit-not-met', `a hop to ${target.id} by ${name}, which is not an exit`);
-  else if (!opening.includes(exit)) refused('hop-not-allowed', `a hop to ${target.id} by ${name}`);
+  else if (exit === named) refused('hop-not-allowed', `a hop to ${target.id} by ${name}`);
   return exit;
 }
 

@@ -9,7 +9,8 @@ import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 interface CannedCall {
   /** The session's state before the call. */
   readonly state: () => AuditState;
-  readonly last: () => Promise<Entry | null>;
+  /** The last entry of the session. */
+  readonly last: () => Entry | null;
   /** The report that the tool returns; null makes it throw. */
   readonly report: () => ToolReport | null;
   /** Called for each rule that a call breaks. */
@@ -22,7 +23,7 @@ export function cannedBackend(tools: readonly string[], session: CannedCall): To
     name: 'canned',
     tools,
     run: async (call) => {
-      const problem = (await intentProblem(call, session)) ?? envelopeProblem(call, session);
+      const problem = intentProblem(call, session) ?? envelopeProblem(call, session);
       if (problem) session.complain(problem);
       const report = session.report();
       if (!report) throw new Error('the canned tool failed on purpose');
@@ -32,9 +33,9 @@ export function cannedBackend(tools: readonly string[], session: CannedCall): To
 }
 
 /** The problem of a tool that runs before its intent is stored; null if the order is right. */
-async function intentProblem({ tool }: ToolCall, { last }: CannedCall): Promise<string | null> {
+function intentProblem({ tool }: ToolCall, { last }: CannedCall): string | null {
   if (!recordsIntent(tool)) return null;
-  const entry = await last();
+  const entry = last();
   const body = entry && toBody(entry.body);
   return body?.event === 'intent' && body.tool === tool.id
     ? null

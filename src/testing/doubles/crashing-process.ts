@@ -1,4 +1,5 @@
 import { replaceMethod } from '../../base/replace-method.ts';
+import type { StoredEntry } from '../../evidence/entry.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 
 /** Thrown by a process that crashes. */
@@ -15,7 +16,8 @@ export class CrashingProcess {
   #hasCrashed = false;
   readonly store: EvidenceStore;
 
-  constructor(store: EvidenceStore) {
+  /** @param onStored called with the entries of each append, as they are stored */
+  constructor(store: EvidenceStore, onStored: (stored: readonly StoredEntry[]) => void) {
     const refuseAfterCrash = () => {
       if (this.#hasCrashed) throw new CrashError('the process has crashed');
     };
@@ -24,6 +26,7 @@ export class CrashingProcess {
       this.#hasCrashed = this.#nextCrash !== null;
       if (this.#nextCrash === 'before') throw new CrashError('the process crashed before the entry was durable');
       const stored = await store.append(lease, after, drafts);
+      onStored(stored);
       if (this.#nextCrash === 'after') throw new CrashError('the process crashed after the entry was durable');
       return stored;
     };

@@ -59,7 +59,8 @@ export class ModelRun {
   #process: CrashingProcess;
   #session: Session | null = null;
   #state: AuditState;
-  #seq = -1;
+  /** The entries of the session that were stored since the state was computed. */
+  readonly #unread: Entry[] = [];
   #last: Entry | null = null;
   #move: Move | null = null;
   #complaint: string | null = null;
@@ -67,7 +68,7 @@ export class ModelRun {
   constructor(options: ModelRunOptions) {
     this.#options = options;
     this.#expectations = new ExpectedAnswers(options);
-    this.#process = new CrashingProcess(options.store);
+    this.#process = this.#newProcess();
     this.#state = initialAuditState(options.pinned);
   }
 
@@ -90,7 +91,7 @@ export class ModelRun {
     const { agent, root } = this.#options;
     const opening = { specs, config, agent, root, unsafeNoSandbox: false, version: '0' };
     this.#session = await createSession(this.#sessionParts(), opening);
-    await this.#read();
+    this.#read();
     return this;
   }
 
@@ -106,7 +107,7 @@ export class ModelRun {
     const before = this.#state;
     const expected = this.#expectations.refusal(move, this.#state);
     const denial = await this.#request(move);
-    await this.#read();
+    this.#read();
     // A closed session is released, so later requests come from a process that opens it again.
     if (this.#state.closed && !before.closed) await this.resume();
     this.#compare(move, expected, denial);
@@ -123,7 +124,7 @@ export class ModelRun {
       this.#expectations.refusal(second, predictStateAfterMove(this.#options.pinned, this.#state, first)),
     ] as const;
     const answers = await Promise.all([this.#request(first), this.#request(second)]);
-    await this.#read();
+    this.#read();
     for (const [index, refusal] of expectations.entries()) {
       const move = [first, second][index]!;
       const denial = answers[index] ?? null;
@@ -146,7 +147,7 @@ export class ModelRun {
   async withSession(name: string, act: (session: Session) => Promise<void>): Promise<void> {
     this.#trace.push(name);
     await act(this.session);
-    await this.#read();
+    this.#read();
     this.#compareState({ name, asked: { kind: 'close' } });
   }
 
@@ -158,7 +159,7 @@ export class ModelRun {
     this.#advanceClock(move);
     if (move.wait) await this.#settle();
     const before = this.#state;
-    const head = this.#seq;
+    const head = this.#last;
     this.#process.crashAt(moment);
     const answered = await this.#request(move).then(
       () => true,
@@ -170,8 +171,9 @@ export class ModelRun {
     this.#trace.push(`${move.name} (crashed ${moment} it was recorded)`);
     await this.resume();
     if (answered) this.#fail(move, 'the process crashes', 'it answered');
-    if (moment === 'before' && this.#seq !== head) this.#fail(move, 'no new entry', `${this.#seq - head} entries`);
-    if (moment === 'after' && this.#seq === head) this.#fail(move, 'the durable entry is kept', 'it is gone');
+    const isSame = this.#last === head;
+    if (moment === 'before' && !isSame) this.#fail(move, 'no new entry', `entry ${this.#last?.seq}`);
+    if (moment === 'after' && isSame) this.#fail(move, 'the durable entry is kept', 'it is gone');
     const steps = this.#state.steps > before.steps;
     const done = moment === 'after' && (move.asked.kind !== 'step' || steps);
     if (!done) await this.make({ ...move, wait: 0 });
@@ -181,7 +183,7 @@ export class ModelRun {
   /** Resumes the session as another process does after a crash of this one: when the lease has expired. */
   async resume(): Promise<void> {
     this.#options.clock.advance(SESSION_LEASE_MS + 1);
-    this.#process = new CrashingProcess(this.#options.store);
+    this.#process = this.#newProcess();
     this.#session = await resumeSession(this.#sessionParts(), this.#state.sessionId);
     await this.#settle();
   }
@@ -190,13 +192,17 @@ export class ModelRun {
   async finish(): Promise<void> {
     const { store, pinned } = this.#options;
     const { id } = this.session;
-    const { chain, audit } = await verifySession(id, pinned, store.entries(id), {
+    const { chain, audit, head } = await verifySession(id, pinned, store.entries(id), {
       getBlob: (hash) => store.getBlob(hash),
     });
     const [damage] = chain;
     if (damage)
       throw new ModelRunFailure(
         `${this.#trace.join(' → ')}\n  the chain is broken at entry ${damage.seq} (${damage.rule}): ${damage.message}`,
+      );
+    if (head.hash !== this.#last?.hash)
+      throw new ModelRunFailure(
+        `${this.#trace.join(' → ')}\n  the store ends with entry ${head.seq}, but entry ${this.#last?.seq} was stored`,
       );
     const { violations } = audit;
     const [first] = violations;
@@ -216,7 +222,7 @@ export class ModelRun {
   /** Lets the session record what happened without the agent, such as a passed deadline, before the next request. */
   async #settle(): Promise<void> {
     if (!this.#state.closed) await this.session.settle();
-    await this.#read();
+    this.#read();
   }
 
   async #request(move: Move): Promise<Denial | null> {
@@ -226,14 +232,19 @@ export class ModelRun {
     return result.ok ? null : result.denial;
   }
 
+  #newProcess(): CrashingProcess {
+    return new CrashingProcess(this.#options.store, (stored) => {
+      const { sessionId } = this.#state;
+      const entries = stored.map(({ entry }) => entry);
+      this.#unread.push(...entries.filter((entry) => sessionId === '' || entry.sessionId === sessionId));
+    });
+  }
+
   /** Applies the entries that were added to the store to the audit's state. */
-  async #read(): Promise<void> {
-    const { store } = this.#options;
-    const id = this.session.id;
+  #read(): void {
     // Copied, because the results of earlier moves refer to their own states.
     const state = copyAuditState(this.#state);
-    for await (const { entry } of store.entries(id, { from: this.#seq + 1 })) {
-      this.#seq = entry.seq;
+    for (const entry of this.#unread.splice(0)) {
       this.#last = entry;
       applyToAuditState(state, entry, toBody(entry.body), Date.parse(entry.at));
     }
@@ -272,14 +283,9 @@ export class ModelRun {
   }
 
   #canned(tools: readonly string[]): ToolBackend {
-    const { store } = this.#options;
     return cannedBackend(tools, {
       state: () => this.#state,
-      last: async () => {
-        let last: Entry | null = null;
-        for await (const { entry } of store.entries(this.session.id, { from: this.#seq + 1 })) last = entry;
-        return last;
-      },
+      last: () => this.#unread.at(-1) ?? null,
       report: () => (this.#move?.breaks ? null : (this.#move?.report ?? DEFAULT_TOOL_REPORT)),
       complain: (problem) => {
         this.#complaint = problem;

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AuditedPin } from '../../audit/rules/audit-state.ts';
 import { findFirstRuleProblem } from '../../audit/rules/find-rule-problems.ts';
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { Session } from '../../session/session.ts';
 import { memoryStore } from '../../stores/memory.ts';
@@ -17,8 +18,8 @@ export interface RunCaseOptions {
   readonly agent: string;
   readonly backends?: readonly ToolBackend[];
   readonly onMove?: (taken: JudgedMove) => void;
-  /** Places and modes whose negative cases were tried; all cases of one run share it. */
-  readonly provoked: Set<string>;
+  /** By envelope: the places whose negative cases were tried. All cases of one run share it. */
+  readonly provoked: Map<string, Set<string>>;
 }
 
 const ROOT = '/repository';
@@ -88,15 +89,18 @@ async function makePlanned(run: ModelRun, move: Move, { group }: PlannedCase): P
   );
 }
 
-async function provokeOnce(pinned: AuditedPin, run: ModelRun, provoked: Set<string>): Promise<void> {
-  const { mode } = run.state;
-  const where = `${peripheralNameOf(run.state)} ${mode}`;
-  if (provoked.has(where)) return;
-  provoked.add(where);
-  await tryNegativeCases(pinned, run, provoked.size <= SAMPLED ? 'sample' : 'edges');
+async function provokeOnce(pinned: AuditedPin, run: ModelRun, provoked: RunCaseOptions['provoked']): Promise<void> {
+  const { mode, visit } = run.state;
+  const { tools, scope, fruit, calls, delegates, agencies, exits } = visit?.spec ?? {};
+  const envelope = JSON.stringify([mode, tools, scope, fruit, calls, delegates, agencies, exits?.[0]?.implies]);
+  const places = getOrInsert(provoked, envelope, () => new Set());
+  const place = peripheralNameOf(run.state);
+  if (places.has(place)) return;
+  places.add(place);
+  await tryNegativeCases(pinned, run, places.size === 1 && provoked.size <= SAMPLED ? 'sample' : 'edges');
 }
 
-/** Number of places of a large spec set in which even the rules that hold everywhere are tried. */
+/** Number of envelopes of a large spec set; in one place of each, even the rules that hold everywhere are tried. */
 const SAMPLED = 12;
 
 /** Tries the negative cases of this state. Of those that turn out to be allowed, only steps are made. */

@@ -45,11 +45,12 @@ function celTypeOf({ type }: Fields): string {
 /** The environment of a rule. Facts of type `int` must be `bigint`; the backpack is an open map. */
 function factEnvironment(text: string, { fruit, peripherals, args }: FactScope): Environment {
   const environment = new Environment({ unlistedVariablesAreDyn: false, limits: { maxAstNodes: MAX_CEL_RULE_NODES } });
+  // Only those that the rule names: otherwise, a rule per peripheral would cost the square of their number.
+  const visited = text.includes('visits') ? peripherals.map(celName).filter((name) => text.includes(name)) : [];
   const all: { [fact: string]: { readonly [member: string]: string } } = {
     ...CEL_FACT_TYPES,
     fruit: Object.fromEntries(Object.entries(fruit).map(([field, type]) => [celName(field), celType(type)])),
-    // Without this test, a rule per peripheral would cost the square of their number.
-    visits: Object.fromEntries((text.includes('visits') ? peripherals : []).map((id) => [celName(id), 'int'])),
+    visits: Object.fromEntries(visited.map((name) => [name, 'int'])),
     ...(args
       ? { args: Object.fromEntries(Object.entries(args).map(([name, schema]) => [celName(name), celTypeOf(schema)])) }
       : {}),

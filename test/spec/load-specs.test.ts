@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SpecError } from '../../src/spec/check/spec-problem.ts';
 import { defaultSpecsFolder, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { readYaml } from '../../src/spec/load/read-yaml.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 
 const hops = ({ edges }: SpecSet, from: string) =>
@@ -63,6 +64,24 @@ it('a path without specs is answered with what can be loaded', async () => {
       suggestion: 'name a folder of spec files, an .edn or .yaml file, or default',
     },
   ]);
+});
+
+describe('a YAML file that is read again', () => {
+  const source = { file: 'a.yaml', text: 'a: { b: [1] }\nc: 2\n__proto__: 3\n' };
+
+  it('gives a value of its own, and the same lines', () => {
+    readYaml(source);
+    for (const file of ['first.yaml', 'second.yaml']) {
+      const { document, problems } = readYaml({ ...source, file });
+      expect(problems).toEqual([]);
+      expect(document.file).toBe(file);
+      expect([['a', 'b', 0], ['c']].map(document.lineOf)).toEqual([1, 2]);
+      const value = document.value as { a: { b: number[] } };
+      expect(Object.entries(value).map(([key]) => key)).toEqual(['a', 'c', '__proto__']);
+      expect(value.a.b).toEqual([1]);
+      value.a.b.push(9);
+    }
+  });
 });
 
 it('a version of Node that is too old is named by the error, with the one to install', async () => {

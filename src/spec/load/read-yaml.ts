@@ -1,10 +1,35 @@
 import { isNode, LineCounter, parseDocument, type YAMLError } from 'yaml';
+import { memoise } from '../../base/lazy.ts';
 import type { SpecPath, SpecProblem } from '../check/spec-problem.ts';
 import { MAX_YAML_NESTING } from '../policy/limits.ts';
 import type { SourceDocument, SpecSource } from './source-document.ts';
 
+interface ReadYaml {
+  readonly document: SourceDocument;
+  readonly problems: SpecProblem[];
+}
+
+/** The values of the latest short files without problems: one process reads the same specs again and again. */
+const latest = new Map<string, unknown>();
+const MAX_LATEST = { files: 32, length: 64 * 1024 };
+
 /** Reads one YAML file. Syntax errors, duplicate keys, several documents, alias bombs and unknown tags are problems. */
-export function readYaml({ file, text }: SpecSource): { document: SourceDocument; problems: SpecProblem[] } {
+export function readYaml(source: SpecSource): ReadYaml {
+  const { file, text } = source;
+  if (latest.has(text)) {
+    const read = memoise(() => parseYaml(source).document);
+    const value = structuredClone(latest.get(text));
+    return { document: { file, value, lineOf: (path) => read().lineOf(path) }, problems: [] };
+  }
+  const read = parseYaml(source);
+  if (read.problems.length === 0 && text.length <= MAX_LATEST.length) {
+    latest.set(text, structuredClone(read.document.value));
+    if (latest.size > MAX_LATEST.files) latest.delete(latest.keys().next().value!);
+  }
+  return read;
+}
+
+function parseYaml({ file, text }: SpecSource): ReadYaml {
   const lines = new LineCounter();
   const parsed = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false, strict: true });
   const problems: SpecProblem[] = reportedProblems([...parsed.errors, ...parsed.warnings]).map((problem) => ({

@@ -1,4 +1,5 @@
-import { compileGlob } from '../../base/glob.ts';
+import { getOrInsert } from '../../base/get-or-insert.ts';
+import { compileGlob, type Glob } from '../../base/glob.ts';
 import { WritePathsSchema } from '../../spec/schema/path-schema.ts';
 import { isTestFile, TEST_FILE_PATTERNS } from '../../spec/test-files.ts';
 import { detectMakefileDeploys } from './makefile.ts';
@@ -188,9 +189,13 @@ const isProposed = (folder: string, { ignored, tracked }: RootFoldersByGit): boo
       !OUTPUT_FOLDERS.test(folder.slice(0, -1)) &&
       ![...ALL_EXCLUDED, ...DEPLOY_NAMES].some((each) => matches(each, folder));
 
+const compiled = new Map<string, Glob>();
+
 /** True if a pattern for folders (`dist/`) or files matches a name of a listing. */
 const matches = (pattern: string, name: string): boolean =>
-  pattern.endsWith('/') ? pattern === name : !name.endsWith('/') && compileGlob(pattern)([name]);
+  pattern.endsWith('/')
+    ? pattern === name
+    : !name.endsWith('/') && getOrInsert(compiled, pattern, () => compileGlob(pattern))([name]);
 
 const excluded = (patterns: readonly string[]): readonly string[] =>
   [...new Set(patterns)].map((each) => `!${each}`).filter(isValid);

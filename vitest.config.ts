@@ -18,11 +18,12 @@ const DEEP = globSync('test/**/*.test.ts').filter((file) => DEPTHS.some((module)
 
 /** The files that take longest, longest first. A worker that gets one of them last would run on alone. */
 const LONGEST = [
-  ...['attacks/attacks', 'testing/gate-mutants', 'audit/same-answer', 'tools/shell/git-in-edit', 'docs/extend'],
-  ...['testing/properties', 'daemon/crash', 'cli/mcp', 'packed', 'tools/shell/read-only', 'testing/spec-sets'],
-  ...['attacks/what-ships', 'cli/acp', 'tools/git/push-https', 'cli/mcp-attach', 'cli/world', 'tools/git/push-ssh'],
-  ...['adapters/claude-code/install', 'tools/git/work', 'daemon/launcher', 'tools/sandbox/probe', 'page/inbox'],
-  ...['adapters/ai-sdk', 'adapters/mcp/approvals', 'adapters/claude-agent-sdk'],
+  ...['docs/extend', 'docs/pages', 'attacks/attacks', 'tools/shell/git-in-edit', 'testing/gate-mutants'],
+  ...['effect/effect', 'attacks/what-ships', 'tools/shell/git-in-shell', 'daemon/crash', 'audit/same-answer'],
+  ...['cli/mcp', 'tools/git/hostile', 'tools/shell/read-only', 'tools/git/work', 'tools/sandbox/probe'],
+  ...['tools/shell/test', 'tools/shell/edit', 'adapters/claude-agent-sdk', 'adapters/ai-sdk', 'world/generate'],
+  ...['tools/git/push-https', 'adapters/langchain', 'page/inbox', 'cli/acp', 'adapters/openai-agents', 'packed'],
+  ...['adapters/claude-code/calls', 'daemon/launcher', 'server/process', 'testing/properties', 'testing/spec-sets'],
 ].map((name) => join(import.meta.dirname, `test/${name}.test.ts`));
 
 class LongestFirst extends BaseSequencer {

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { findProgram } from '../../../src/base/process.ts';
+import { isDeep } from '../../depth.ts';
 import { ok, scratch } from '../shell/support.ts';
 
 afterEach(() => void vi.unstubAllEnvs());
@@ -46,7 +47,7 @@ test('commands have the operator’s language and timezone', async () => {
   expect(await inside('date +%z')).not.toBe('+0900\n');
 });
 
-test.skipIf(!has('java'))('Java starts and resolves its own host name (skipped without Java)', async () => {
+test.skipIf(!isDeep || !has('java'))('Java starts and resolves its own host name (skipped without Java)', async () => {
   const root = scratch({
     'Host.java':
       'class Host { public static void main(String[] a) throws Exception { System.out.println(java.net.InetAddress.getLocalHost().getHostName() + javax.net.ssl.SSLContext.getDefault().getProtocol() + java.security.Security.getProperty("securerandom.source")); } }',
@@ -62,22 +63,25 @@ test.skipIf(!has('php'))('PHP has its usual extensions and settings (skipped wit
 const SANITIZED =
   '#include <stdlib.h>\nint main(int c, char **v) { int *p = malloc(40); p[c * 9] = 1; free(p); return c - 1; }\n';
 
-test.skipIf(!has('gcc'))('programs with sanitizers end as they do outside (skipped without gcc)', async () => {
-  const root = scratch({ 'a.c': SANITIZED });
-  for (const kind of ['address', 'thread', 'undefined', 'leak'])
-    try {
-      execFileSync('/usr/bin/gcc', ['-g', `-fsanitize=${kind}`, 'a.c', '-o', kind], { cwd: root, stdio: 'ignore' });
-    } catch {
-      // this compiler has no such sanitizer
-      writeFileSync(join(root, kind), '#!/bin/sh\nexit $(($# > 0))\n', { mode: 0o755 });
-    }
-  const config = {
-    test: [{ run: ['sh', '-c', './address && ./thread && ./undefined && ./leak'], report: 'none' }],
-  } as const;
-  expect((await ok(root, 'bash-test', {}, { config })).result).toMatchObject({ verdict: 'pass', stderr: '' });
-  const wrong = { test: [{ run: ['./address', 'x'], report: 'none' }] } as const;
-  expect((await ok(root, 'bash-test', {}, { config: wrong })).result).toMatchObject({ verdict: 'fail' });
-});
+test.skipIf(!isDeep || !has('gcc'))(
+  'programs with sanitizers end as they do outside (skipped without gcc)',
+  async () => {
+    const root = scratch({ 'a.c': SANITIZED });
+    for (const kind of ['address', 'thread', 'undefined', 'leak'])
+      try {
+        execFileSync('/usr/bin/gcc', ['-g', `-fsanitize=${kind}`, 'a.c', '-o', kind], { cwd: root, stdio: 'ignore' });
+      } catch {
+        // this compiler has no such sanitizer
+        writeFileSync(join(root, kind), '#!/bin/sh\nexit $(($# > 0))\n', { mode: 0o755 });
+      }
+    const config = {
+      test: [{ run: ['sh', '-c', './address && ./thread && ./undefined && ./leak'], report: 'none' }],
+    } as const;
+    expect((await ok(root, 'bash-test', {}, { config })).result).toMatchObject({ verdict: 'pass', stderr: '' });
+    const wrong = { test: [{ run: ['./address', 'x'], report: 'none' }] } as const;
+    expect((await ok(root, 'bash-test', {}, { config: wrong })).result).toMatchObject({ verdict: 'fail' });
+  },
+);
 
 test('a test command gets the memory that hopgate.yaml states for it', async () => {
   const root = scratch();

@@ -116,11 +116,11 @@ const [plain, ...elsewhere] = Object.entries(PLACES);
 const MASKED = 'with masked objects';
 /** Every place gets one of each `step` cases; the deep run tries all cases in the first place. */
 const KINDS = [
-  { what: plain![0], make: () => repository(), step: depth(12, 1) },
-  { what: `${plain![0]} ${MASKED}`, make: () => repository(copyMasked), step: depth(32, 6) },
+  { what: plain![0], make: () => repository(), step: depth(16, 1) },
+  { what: `${plain![0]} ${MASKED}`, make: () => repository(copyMasked), step: depth(48, 6) },
   ...elsewhere.flatMap(([what, place], at) => {
     const both = [
-      { what, make: () => place(repository()), step: depth(32, 8) },
+      { what, make: () => place(repository()), step: depth(48, 8) },
       { what: `${what} ${MASKED}`, make: () => place(repository(copyMasked)), step: depth(80, 16) },
     ];
     return depth([both[at % 2]!], both);

@@ -15,13 +15,13 @@ import { planCases } from '../../src/testing/plan-cases.ts';
 import { specsOf } from './spec-sets.ts';
 
 /** Peripherals in a circle, each with hops to the next ones; one has no way out. */
-function circle(size: number, hops: number) {
+function circle(size: number, hops: number, rule = (to: string): string => to) {
   const ids = Array.from({ length: size }, (_, at) => `p${at}`);
   const files = ids.map((id, at) => {
     const to = Array.from({ length: hops }, (_, hop) => ids[(at + hop + 1) % size]!);
     const from = Array.from({ length: hops }, (_, hop) => ids[(at - hop - 1 + size) % size]!);
     const entry = [...(at === 0 ? ['default'] : []), ...from.map((each) => `from-${each}`)].join(', ');
-    const exits = [...to.map((each) => `  to-${each}: ${each}`), ...(at === 1 ? ['  end: last'] : [])].join('\n');
+    const exits = [...to.map((each) => `  to-${each}: ${rule(each)}`), ...(at === 1 ? ['  end: last'] : [])].join('\n');
     return `id: ${id}\npurpose: A place.\ntools: [read]\nscope: full-codebase\nentry: [${entry}]\nexit:\n${exits}\n`;
   });
   const last = 'id: last\npurpose: The end.\ntools: [read]\nscope: full-codebase\nentry: [from-p1]\nexit: {}\n';
@@ -66,6 +66,18 @@ it('a large spec set is tested with some refused starts from outside instead of 
   await tests[0]!.run();
   expect(coverage().requests).toBeGreaterThan(20);
   expect(coverage().requests).toBeLessThan(60);
+});
+
+it('rules about the visits of each place do not multiply the states that a search for a new edge visits', () => {
+  const specs = circle(32, 5, (to) => `{ to: ${to}, when: visits.${to} < 9 }`);
+  const judged = vi.spyOn(lawfulness, 'findFirstRuleProblem');
+  const { cases } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
+  const count = judged.mock.calls.length;
+  judged.mockRestore();
+  const taken = new Set(cases.flatMap(({ moves }) => itemsCoveredByMoves(specs, moves)));
+  expect(specs.edges.filter(({ from, exit, to }) => !taken.has(`edge ${from} ${exit} ${to}`))).toEqual([]);
+
+  expect(count).toBeLessThan(20_000);
 });
 
 it('a large spec set is tested with calls that rules refuse everywhere in one place of each envelope', async () => {

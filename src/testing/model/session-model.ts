@@ -5,16 +5,18 @@ import { isMoveAllowed, predictStateAfterMove } from '../plan/predict-state.ts';
 import type { FiniteModel } from './shortest-routes.ts';
 import { makeStateKeyFunction } from './state-key.ts';
 
+export interface HopModel extends FiniteModel<AuditState, Move> {
+  /** As `key`, but it gives fewer keys: the moves of states with equal ones may differ. */
+  readonly roughKey: (state: AuditState) => string;
+}
+
 /** The model of a session's moves, with or without its changes of mode. */
-export function makeHopModel(
-  pinned: AuditedPin,
-  initial: AuditState,
-  withModes: boolean,
-): FiniteModel<AuditState, Move> {
+export function makeHopModel(pinned: AuditedPin, initial: AuditState, withModes: boolean): HopModel {
   const allowed = new WeakMap<AuditState, readonly Move[]>();
   return {
     initial,
     key: makeStateKeyFunction(pinned),
+    roughKey: makeStateKeyFunction(pinned, true),
     next: (state, move) => predictStateAfterMove(pinned, state, move),
     moves: (state) =>
       getOrInsert(allowed, state, () =>

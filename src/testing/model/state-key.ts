@@ -8,8 +8,11 @@ import { CEL_RULE_SEPARATOR, joinCelRules } from './cel-rules-text.ts';
 /** Matches the facts of a rule that are counters. */
 const COUNTED =
   /\b(session\.steps|session\.denials|session\.visits|visit\.steps|visit\.denials|tests\.count|tests\.failed|visits\.[a-z0-9_]+|fruit\.[a-z0-9_]+|backpack\.[a-z0-9_]+|session\.mode)\b/g;
-/** Returns a function that gives two states the same key if no rule of a spec set distinguishes them. */
-export function makeStateKeyFunction({ specs }: AuditedPin): (state: AuditState) => string {
+/**
+ * Returns a function that gives two states the same key if no rule of a spec set distinguishes them.
+ * @param isRough if true, the key omits the visited places and their fruits, which give exponentially many keys
+ */
+export function makeStateKeyFunction({ specs }: AuditedPin, isRough = false): (state: AuditState) => string {
   const rules = joinCelRules(specs);
   const counted = new Set(rules.match(COUNTED) ?? []);
   const counts = (name: string) => counted.has(name);
@@ -17,7 +20,7 @@ export function makeStateKeyFunction({ specs }: AuditedPin): (state: AuditState)
     ...new Set(
       Object.values(specs.peripherals).flatMap(({ context }) =>
         Object.entries(context).flatMap(([field, { source, optional }]) =>
-          source.kind === 'fruit' && !optional ? [JSON.stringify([source.peripheral, field])] : [],
+          source.kind === 'fruit' && !optional && !isRough ? [JSON.stringify([source.peripheral, field])] : [],
         ),
       ),
     ),
@@ -36,7 +39,9 @@ export function makeStateKeyFunction({ specs }: AuditedPin): (state: AuditState)
   const numbers = compared.flatMap((rule) => rule.match(/\d+/g) ?? []).map(Number);
   const far = Math.max(1, ...numbers.filter((count) => count < 1000)) + 1;
   const cap = (count: number) => Math.min(count, far);
-  const countedVisits = Object.keys(specs.peripherals).filter((id) => counts(`visits.${id.replaceAll('-', '_')}`));
+  const countedVisits = Object.keys(specs.peripherals).filter(
+    (id) => !isRough && counts(`visits.${id.replaceAll('-', '_')}`),
+  );
   const readsFruit = [...counted].some((name) => name.startsWith('fruit.'));
   const readsBackpack = [...counted].some((name) => name.startsWith('backpack.'));
   return (state) => {

@@ -1,6 +1,8 @@
 import type { AuditState } from '../../audit/rules/audit-state.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { plural } from '../../base/text.ts';
+import type { SpecSet } from '../../spec/types.ts';
+import type { HopModel } from '../model/session-model.ts';
 import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
 import { itemsCoveredByMove, type PlannedCase, peripheralNameOf } from './planned-case.ts';
@@ -21,16 +23,24 @@ const FAILED_RETURN_COST = 5;
 const MAX_RETURN_STATES = 2000;
 /** Maximum number of states that a search for a new edge visits. */
 const MAX_SEARCH_STATES = 20_000;
+/** The same, times the number of peripherals, for a search that distinguishes the visited places: states are larger. */
+const MAX_EXACT_STATES = 5_000_000;
 
 /**
  * Long walks that take every edge with few steps, for spec sets where shortest routes to each would be too many. After
  * an edge that no walk took before, a walk returns to its source by the shortest route, if there is one.
  */
 export function planWalkCases(
-  model: FiniteModel<AuditState, Move>,
+  model: HopModel,
   prefix: readonly Move[],
-  peripherals: number,
+  { edges, peripherals }: SpecSet,
 ): { cases: PlannedCase[]; reachable: Set<string> } {
+  const places = Object.values(peripherals);
+  const startable = places.filter(({ entry }) => entry.sources.some(({ kind }) => STARTING_SOURCES.includes(kind)));
+  const wanted = [
+    ...edges.map(({ from, exit, to }) => `edge ${from} ${exit} ${to}`),
+    ...startable.map(({ id }) => `start ${id}`),
+  ];
   const covered = new Set<string>();
   const cases: PlannedCase[] = [];
   let returnMovesLeft = MAX_RETURN_MOVES;
@@ -42,16 +52,41 @@ export function planWalkCases(
       [edge, ...more].some((item) => !covered.has(item)) || (returnMovesLeft > 0 && isHop(move) && !tried.has(edge))
     );
   };
-  const graph = graphOf(model);
   // The moves of a state that may still be new: a move that is not new never becomes new again.
-  const candidates = new WeakMap<AuditState, Move[]>();
-  const findNew = (state: AuditState) => {
-    const left = getOrInsert(candidates, state, () => [...graph.moves(state)].reverse());
-    while (left.length > 0 && !isNew(state, left.at(-1)!)) left.pop();
-    return left.at(-1);
+  const newMovesIn = (graph: typeof rough) => {
+    const candidates = new WeakMap<AuditState, Move[]>();
+    return (state: AuditState) => {
+      const left = getOrInsert(candidates, state, () => [...graph.moves(state)].reverse());
+      while (left.length > 0 && !isNew(state, left.at(-1)!)) left.pop();
+      return left.at(-1);
+    };
   };
-  // States from which a search found no new edge. All walks share them, because a covered edge never becomes new again.
-  const spent = { joined: new Set<string>(), exact: new Set<string>() };
+  const rough = graphOf({ ...model, key: model.roughKey });
+  const joined = graphOf(model);
+  // Each search finds routes that the one before it misses, but costs more. The second does not join the states that
+  // have equal rough keys, but follows only one of them. `spent` are states from which a search found no new edge. All
+  // walks share them, because a covered edge never becomes new again.
+  const searches = [rough, { ...joined, key: rough.key }, joined, model].map((graph, nth) => ({
+    graph,
+    findNew: newMovesIn(graph),
+    spent: nth === 1 ? null : new Set<string>(),
+    most: nth < 2 ? MAX_SEARCH_STATES : Math.min(MAX_SEARCH_STATES, MAX_EXACT_STATES / places.length),
+  }));
+  const findRoute = (): ModelRoute<AuditState, Move> | null => {
+    for (const search of searches) {
+      const { graph, findNew, most } = search;
+      if (graph === joined && wanted.every((item) => covered.has(item))) return null;
+      const spent = search.spent ?? new Set<string>();
+      const found = searchRouteToGoal(graph, at, findNew, most, spent);
+      const route = followRoute(model, at, found);
+      if (route) return route;
+      if (found || spent.has(graph.key(at))) continue;
+      // The search reached its limit. The next ones visit more states, so they would, too.
+      search.most /= 2;
+      return null;
+    }
+    return null;
+  };
   let moves: Move[] = [];
   let at = model.initial;
   let trips = 0;
@@ -78,16 +113,8 @@ export function planWalkCases(
     trips = 0;
   };
   for (;;) {
-    if (moves.length >= Math.max(MIN_WALK_MOVES, MIN_WALK_MOVES_PER_PERIPHERAL * peripherals, 4 * approach)) finish();
-    const route =
-      followRoute(model, at, searchRouteToGoal(graph, at, findNew, MAX_SEARCH_STATES, spent.joined)) ??
-      searchRouteToGoal(
-        model,
-        at,
-        (state) => model.moves(state).find((move) => isNew(state, move)),
-        MAX_SEARCH_STATES,
-        spent.exact,
-      );
+    if (moves.length >= Math.max(MIN_WALK_MOVES, MIN_WALK_MOVES_PER_PERIPHERAL * places.length, 4 * approach)) finish();
+    const route = findRoute();
     if (!route && moves.length === 0) break;
     if (!route) {
       finish();
@@ -99,7 +126,9 @@ export function planWalkCases(
     if (!isHop(last) || returnMovesLeft <= 0) continue;
     tried.add(itemsCoveredByMove(source, last)[0]!);
     const isBack = (_: AuditState, { asked }: Move) => asked.kind === 'hop' && asked.to === peripheralNameOf(source);
-    const back = followRoute(model, at, searchModelRoute(graph, at, isBack, MAX_RETURN_STATES));
+    let back: ModelRoute<AuditState, Move> | null = null;
+    for (const { graph } of searches.slice(0, -1))
+      back ??= followRoute(model, at, searchModelRoute(graph, at, isBack, MAX_RETURN_STATES));
     returnMovesLeft -= back?.moves.length ?? FAILED_RETURN_COST;
     if (!back) continue;
     trips += 1;
@@ -108,6 +137,8 @@ export function planWalkCases(
   finish();
   return { cases, reachable: covered };
 }
+
+const STARTING_SOURCES: readonly string[] = ['default', 'session-close', 'user-request'];
 
 const isHop = ({ asked }: Move): boolean => asked.kind === 'hop';
 

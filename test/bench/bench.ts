@@ -26,6 +26,8 @@ interface Row {
 
 const ROUNDS = 3;
 const COMMAND_PAIRS = 80;
+/** Tells on stderr what is measured now, because the whole run takes minutes. */
+const progress = (what: string) => console.error(`measuring ${what}`);
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
@@ -35,6 +37,7 @@ async function measure(
   rate: () => Promise<Pace>,
   base: () => Promise<Pace>,
 ): Promise<Row> {
+  progress(`${what}, against ${against}`);
   await base();
   await rate();
   const rounds = [];
@@ -109,16 +112,19 @@ if (wants('decide'))
   );
 const sandbox = wants('commands') ? await sandboxBench() : null;
 if (sandbox) {
-  for (const way of sandbox.ways)
+  for (const way of sandbox.ways) {
+    progress(way.what);
     rows.push({
       what: way.what,
       against: 'the same bwrap command line by hand',
       rounds: await pairsOf(way, COMMAND_PAIRS),
     });
+  }
   await sandbox.close();
 }
 
 if (wants('hooks')) {
+  progress('hook processes');
   const hooks = await hooksBench();
   const hookRounds = await hooks.rounds(ROUNDS);
   for (const way of hooks.ways)

@@ -11,7 +11,7 @@ import { ModelRun } from '../../src/testing/model/model-run.ts';
 import { makeStateKeyFunction } from '../../src/testing/model/state-key.ts';
 import { type Move, movesToTryIn } from '../../src/testing/plan/moves.ts';
 import { isMoveAllowed, predictStateAfterMove } from '../../src/testing/plan/predict-state.ts';
-import { sampleOfType } from '../../src/testing/plan/stated-fruit.ts';
+import { sampleOfType } from '../../src/testing/plan/rule-values.ts';
 import { depth } from '../depth.ts';
 import { GATE, specsOf } from '../testing/spec-sets.ts';
 

@@ -22,6 +22,50 @@ it.runIf(isDeep)('long walks cover 60 peripherals and 900 edges', async () => {
   expect(moves).toBeLessThan(900 * 1.6 + 1500);
 });
 
+describe('the generated tests take an exit whose rule needs', () => {
+  const OBSERVED = 'labels: list, note: string, rate: number, info: object, drop: integer';
+  const TILL = `tools:
+  till:
+    purpose: Reads the till.
+    effect: observe
+    parameters:
+      - { name: shop, role: text, description: The shop. }
+      - { name: amount, role: text, description: The amount., schema: { type: integer, minimum: 0 } }
+    limits: { seconds: 5, output-bytes: 65536 }
+    gates: [{ when: 'args.shop.startsWith("berlin") && args.amount >= 500 && args.amount != 501' }]
+    observes: { ${OBSERVED} }
+    state: { cart: object, level: integer }
+`;
+  const observed = OBSERVED.split(', ').map((field) => field.replace(/: (.*)/, ': { observed: $1 }'));
+  const setWith = (exit: string, more = '') =>
+    specsOf({
+      'tools.yaml': TILL,
+      'peripherals/a.yaml': `id: a\npurpose: A place.\ntools: [till]\nscope: conversation\nentry: [default]\nexit: { go: ${exit} }\nfruit: { ${observed}, risk: { stated: string }, sum: { stated: integer }, sure: { stated: boolean } }\n`,
+      'peripherals/b.yaml': `id: b\npurpose: A place.\ntools: []\nscope: conversation\nentry: [from-a]\n${more}exit: {}\n`,
+    });
+  it.each([
+    ['a text in an observed list', '"gold" in fruit.labels'],
+    ['several texts in an observed list', 'size(fruit.labels) > 2'],
+    ['an observed text of some length', 'size(fruit.note) >= 10'],
+    ['any observed text', 'fruit.note != ""'],
+    ['an observed number between two fractions', 'fruit.rate > 0.5 && fruit.rate < 0.75'],
+    ['an observed number below zero', 'fruit.drop < -20'],
+    ['a member of an observed object', 'fruit.info.kind == "x"'],
+    ['a member of the state of a tool', 'backpack.cart.total > 300'],
+    ['a value in the state of a tool', 'backpack.level == 7'],
+    ['several stated fields at once', 'fruit.risk == "low" && fruit.sum > 40 && fruit.sure == false'],
+  ])('%s, reported by a call whose arguments meet rules', async (_, rule) => {
+    const { coverage } = await generateTests(setWith(`{ to: b, when: ${JSON.stringify(rule)} }`), { crashes: false });
+    expect(coverage().rows.flatMap(({ unreachable }) => unreachable)).toEqual([]);
+  });
+
+  it('nothing, if the target demands an observed text that no rule reads', async () => {
+    const specs = setWith('b', 'context: { note: from-a }\n');
+    const { coverage } = await generateTests(specs, { crashes: false });
+    expect(coverage().rows.flatMap(({ unreachable }) => unreachable)).toEqual([]);
+  });
+});
+
 it('the generated tests start with contexts that the rules of the exits distinguish, and with those of a first visit', async () => {
   const place = (id: string, rest: string) => ({
     [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A place.\ntools: []\nscope: conversation\n${rest}\n`,

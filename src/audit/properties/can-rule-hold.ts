@@ -61,10 +61,11 @@ const isNode = (part: unknown): part is ASTNode => typeof part === 'object' && p
 
 const partsOf = ({ args }: ASTNode): readonly ASTNode[] => [args].flat(3).filter(isNode);
 
-const nodesOf = (node: ASTNode): readonly ASTNode[] => [node, ...partsOf(node).flatMap(nodesOf)];
+/** A node of a rule and all nodes in it. */
+export const nodesOf = (node: ASTNode): readonly ASTNode[] => [node, ...partsOf(node).flatMap(nodesOf)];
 
 /** The parts of a fact such as `fruit.result`, also if it is written `fruit["result"]`; null for anything else. */
-function factOf(node: ASTNode): { readonly root: string; readonly name: string } | null {
+export function factOf(node: ASTNode): { readonly root: string; readonly name: string } | null {
   if (node.op !== '.' && node.op !== '[]') return null;
   const [of, member] = node.args;
   const name = typeof member === 'string' ? member : member.op === 'value' ? member.args : null;
@@ -215,6 +216,14 @@ class Rule {
 const celName = (id: string): string => id.replaceAll('-', '_');
 
 const JOINS: readonly string[] = ['&&', '||', '!_', '?:'];
+
+/** The parts of a rule that `&&`, `||`, `!` and `?:` join; none if it cannot be parsed. */
+export function partsOfRule(cel: string): readonly ASTNode[] {
+  const split = (node: ASTNode): readonly ASTNode[] =>
+    JOINS.includes(node.op) ? partsOf(node).flatMap(split) : [node];
+  const rule = celSyntaxTree(cel);
+  return rule ? split(rule) : [];
+}
 
 function fruitDomain(
   spec: PeripheralSpec | undefined,

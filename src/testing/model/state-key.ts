@@ -1,13 +1,57 @@
+import { factOf, nodesOf, partsOfRule } from '../../audit/properties/can-rule-hold.ts';
 import { type AuditedPin, type AuditState, testFactsOf } from '../../audit/rules/audit-state.ts';
+import { evaluateCel, printCelNode } from '../../audit/rules/audited-cel.ts';
 import { observedValue } from '../../audit/rules/audited-observations.ts';
 import type { TestRuns } from '../../audit/rules/test-runs.ts';
 import { computeVisitFruit } from '../../audit/rules/visit-problems.ts';
-import type { PeripheralSpec } from '../../spec/types.ts';
+import { getOrInsert } from '../../base/get-or-insert.ts';
+import { isBlank } from '../../base/text.ts';
+import type { Fields, Json, PeripheralSpec } from '../../spec/types.ts';
 import { CEL_RULE_SEPARATOR, joinCelRules } from './cel-rules-text.ts';
 
 /** Matches the facts of a rule that are counters. */
 const COUNTED =
-  /\b(session\.steps|session\.denials|session\.visits|visit\.steps|visit\.denials|tests\.count|tests\.failed|visits\.[a-z0-9_]+|fruit\.[a-z0-9_]+|backpack\.[a-z0-9_]+|session\.mode)\b/g;
+  /\b(session\.steps|session\.denials|session\.visits|visit\.steps|visit\.denials|tests\.count|tests\.failed|visits\.[a-z0-9_]+)\b/g;
+
+type ValueKeyFunction = (field: string, value: Json) => string | null;
+
+/**
+ * Returns a function that gives two values of a field the same key if no rule distinguishes them; null if no rule
+ * reads the field. A part of a rule that reads only this field distinguishes values by its result, any other part all
+ * values.
+ */
+function makeValueKeyFunction(rules: string, root: 'fruit' | 'backpack'): ValueKeyFunction {
+  const partsByField = new Map<string, Set<string> | 'all values'>();
+  for (const part of rules.split(CEL_RULE_SEPARATOR).flatMap(partsOfRule)) {
+    const facts = nodesOf(part).flatMap((node) => factOf(node) ?? []);
+    const isAlone = facts.every((fact) => fact.root === root && fact.name === facts[0]!.name);
+    for (const { name } of facts.filter((fact) => fact.root === root)) {
+      const parts = getOrInsert(partsByField, name, () => new Set<string>());
+      if (!isAlone) partsByField.set(name, 'all values');
+      else if (parts !== 'all values') parts.add(printCelNode(part));
+    }
+  }
+  const results = new Map<string, string>();
+  return (field, value) => {
+    const name = field.replaceAll('-', '_');
+    const parts = partsByField.get(name);
+    if (parts === undefined) return null;
+    const text = JSON.stringify(value);
+    if (parts === 'all values') return text;
+    return getOrInsert(results, `${name} ${text}`, () => {
+      const none = { session: {}, visit: {}, visits: {}, tests: {}, args: {}, fruit: {}, backpack: {} };
+      return [...parts].map((part) => String(evaluateCel(part, { ...none, [root]: { [name]: value } }))).join(' ');
+    });
+  };
+}
+
+/** The fields that rules read, each with the key of its value. */
+const keysOf = (fields: Fields, keyOf: ValueKeyFunction) =>
+  Object.entries(fields).flatMap(([field, value]) => {
+    const key = keyOf(field, value);
+    return key === null ? [] : [[field, key]];
+  });
+
 /**
  * Returns a function that gives two states the same key if no rule of a spec set distinguishes them.
  * @param isRough if true, the key omits the visited places and their fruits, which give exponentially many keys
@@ -42,8 +86,10 @@ export function makeStateKeyFunction({ specs }: AuditedPin, isRough = false): (s
   const countedVisits = Object.keys(specs.peripherals).filter(
     (id) => !isRough && counts(`visits.${id.replaceAll('-', '_')}`),
   );
-  const readsFruit = [...counted].some((name) => name.startsWith('fruit.'));
-  const readsBackpack = [...counted].some((name) => name.startsWith('backpack.'));
+  const fruitKey = makeValueKeyFunction(rules, 'fruit');
+  const backpackKey = makeValueKeyFunction(rules, 'backpack');
+  const readsFields = sources.length + inherited.length > 0 || /\b(fruit|backpack)\b/.test(rules);
+  const isGiven = (value: unknown) => (value ?? null) !== null && !isBlank(value);
   return (state) => {
     const { visit, mode, closed, visits, fruits, backpack, patterns } = state;
     const tests = testFactsOf(state);
@@ -54,6 +100,7 @@ export function makeStateKeyFunction({ specs }: AuditedPin, isRough = false): (s
       implied && observed
         ? [observedValue(observed, 'result'), ...[state.tests, observed.runs].map(testVerdictsOf)]
         : [];
+    const fruit = spec && (readsFields || implied) ? computeVisitFruit(state, {}) : {};
     return JSON.stringify([
       closed,
       mode,
@@ -65,10 +112,10 @@ export function makeStateKeyFunction({ specs }: AuditedPin, isRough = false): (s
       tests.failed > 0,
       verdicts,
       [...state.checks].sort(),
-      spec && observed ? impliedFields(spec).map((field) => computeVisitFruit(state, {})[field] ?? null) : [],
+      spec && observed ? impliedFields(spec).map((field) => fruit[field] ?? null) : [],
       patterns,
-      sources.map(([peripheral, field]) => (fruits[peripheral]?.[field] ?? null) !== null),
-      inherited.map((field) => (backpack[field] ?? null) !== null),
+      sources.map(([from, field]) => isGiven((from === visit?.peripheral ? fruit : fruits[from])?.[field])),
+      inherited.map((field) => isGiven(fruit[field]) || isGiven(backpack[field])),
       counts('session.steps') ? cap(state.steps) : 0,
       counts('session.denials') ? cap(state.denials) : 0,
       counts('session.visits') ? cap(Object.values(visits).reduce((sum, count) => sum + count, 0)) : 0,
@@ -76,14 +123,10 @@ export function makeStateKeyFunction({ specs }: AuditedPin, isRough = false): (s
       counts('visit.denials') ? cap(visit?.denials ?? 0) : 0,
       counts('tests.count') ? cap(tests.count) : 0,
       countedVisits.map((id) => cap(visits[id] ?? 0)),
-      readsFruit && spec
-        ? Object.entries(computeVisitFruit(state, {})).filter(([field]) =>
-            counts(`fruit.${field.replaceAll('-', '_')}`),
-          )
-        : 0,
-      readsBackpack
-        ? Object.entries(backpack).filter(([field]) => counts(`backpack.${field.replaceAll('-', '_')}`))
-        : 0,
+      keysOf(fruit, fruitKey),
+      // The fruit of a visit joins the backpack at its end.
+      keysOf({ ...backpack, ...fruit }, backpackKey),
+      keysOf(backpack, backpackKey),
     ]);
   };
 }

@@ -1,16 +1,28 @@
-import type { AuditRequest } from '../../audit/rules/audit-request.ts';
+import type { AuditRequest, RequestOfKind } from '../../audit/rules/audit-request.ts';
 import { type AuditedPin, type AuditState, visitScope } from '../../audit/rules/audit-state.ts';
+import { findFirstRuleProblem } from '../../audit/rules/find-rule-problems.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { gatesOfCall } from '../../spec/call-gates.ts';
 import { listModesOfGate } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
-import type { Fields, Json, PeripheralSpec, ProjectConfig, SpecSet, TestCommand, ToolSpec } from '../../spec/types.ts';
-import { joinCelRules } from '../model/cel-rules-text.ts';
+import type {
+  Fields,
+  FruitType,
+  Json,
+  PeripheralSpec,
+  ProjectConfig,
+  SpecSet,
+  TestCommand,
+  ToolGate,
+  ToolSpec,
+} from '../../spec/types.ts';
+import { CEL_RULE_SEPARATOR, joinCelRules } from '../model/cel-rules-text.ts';
+import { isReadIn, sampleValuesForRules } from './rule-values.ts';
 import { chooseWritableFile, makeSampleArguments } from './sample-arguments.ts';
 import { sampleStartContexts } from './start-contexts.ts';
-import { sampleOfType, sampleStatedFruit, sampleStatedFruits, sampleValuesForRules } from './stated-fruit.ts';
+import { type StatedFruit, sampleStatedFruit, sampleStatedFruits } from './stated-fruit.ts';
 
 /** One move of a generated test: a request and, for a step, the backend's answer. */
 export interface Move {
@@ -65,22 +77,22 @@ const starts = ({ specs }: AuditedPin): Move[] =>
 
 /** A hop for each exit, target and fruit that rules can distinguish; also by the operator if that matters. */
 const hops = ({ specs }: AuditedPin, from: PeripheralSpec): Move[] =>
-  sampleStatedFruits(specs, from).flatMap(({ note, fruit }) => hopsWith(specs, from, fruit, note));
-
-function hopsWith(specs: SpecSet, from: PeripheralSpec, fruit: Fields, note: string): Move[] {
-  return from.exits.flatMap(({ name: exit, opens }) =>
+  from.exits.flatMap(({ name: exit, opens }) =>
     opens.flatMap(({ to }) => {
       const target = getOwn(specs.peripherals, to);
-      if (!target) return [];
-      const request = { kind: 'hop', to, exit, reason: 'because', fruit, approves: true } as const;
-      const agent: Move = { name: `${exit}.${to}${note}`, asked: { ...request, by: 'agent' } };
-      const operator: Move = { name: `${exit}.${to}${note} (operator)`, asked: { ...request, by: 'operator' } };
-      const matters =
-        exit === 'user-request' ||
-        target.entry.sources.some(({ kind }) => kind === 'user-request' || kind === 'agent-request');
-      return matters ? [agent, operator] : [agent];
+      return target
+        ? sampleStatedFruits(specs, from, exit, to).flatMap((stated) => hopsWith(stated, exit, target))
+        : [];
     }),
   );
+
+function hopsWith({ note, fruit }: StatedFruit, exit: string, { id: to, entry }: PeripheralSpec): Move[] {
+  const request = { kind: 'hop', to, exit, reason: 'because', fruit, approves: true } as const;
+  const agent: Move = { name: `${exit}.${to}${note}`, asked: { ...request, by: 'agent' } };
+  const operator: Move = { name: `${exit}.${to}${note} (operator)`, asked: { ...request, by: 'operator' } };
+  const matters =
+    exit === 'user-request' || entry.sources.some(({ kind }) => kind === 'user-request' || kind === 'agent-request');
+  return matters ? [agent, operator] : [agent];
 }
 
 /** The starts of sub-agents that a peripheral names, by the agent and by the operator. */
@@ -135,48 +147,84 @@ const okReport = (result: Json, effects: ToolReport['effects'] = []): ToolReport
   effects,
 });
 
-/** A step of a tool with a canned result; null if the scope leaves it no arguments. */
-function stepMove(
-  pinned: AuditedPin,
-  state: AuditState,
-  name: string,
-  tool: ToolSpec,
-  report: ToolReport,
-): Move | null {
+/** A call of a tool that its rules allow, or else with any arguments; null if the scope leaves it no arguments. */
+function sampleCall(pinned: AuditedPin, state: AuditState, tool: ToolSpec): RequestOfKind<'step'> | null {
   const reach = { scope: visitScope(state), config: pinned.config, files: [...state.files] };
   const args = makeSampleArguments(tool, reach);
-  const needsApproval = gatesOfCall(tool, state.visit?.spec).some(({ kind }) => kind === 'approval');
-  const request = {
+  if (!args) return null;
+  const gates = gatesOfCall(tool, state.visit?.spec);
+  const approval = gates.some(({ kind }) => kind === 'approval') ? { approves: true } : {};
+  const requests = varyArguments(tool, gates, args).map((each) => ({
     kind: 'step' as const,
     tool: tool.id,
-    args: { ...args },
-    ...(needsApproval ? { approves: true } : {}),
-  };
-  return args && { name, asked: request, report };
+    args: { ...each },
+    ...approval,
+  }));
+  const met = requests.length > 1 ? requests.find((asked) => findFirstRuleProblem(state, asked) === null) : undefined;
+  return met ?? requests[0]!;
 }
 
-/** Simulated reports of a tool: one for each value of an observed field that a rule or an exit distinguishes. */
-function reportsOf(
-  { specs }: AuditedPin,
-  { observes = {}, state }: ToolSpec,
-): readonly (readonly [string, ToolReport])[] {
-  const extra = state
-    ? { state: Object.fromEntries(Object.keys(state).map((field) => [field, sampleOfType(state[field]!)])) }
-    : {};
-  return Object.entries(observes).flatMap(([field, type]) =>
-    sampleValuesForRules(type, joinCelRules(specs))
-      .slice(0, MAX_REPORTS)
-      .map(
-        (value) =>
-          [
-            `${field}=${JSON.stringify(value)}`,
-            { ...DEFAULT_TOOL_REPORT, observed: { [field]: value }, ...extra },
-          ] as const,
-      ),
+/** Arguments that the rules of a call may distinguish; the sample itself is the first. */
+function varyArguments(tool: ToolSpec, gates: readonly ToolGate[], sample: Fields): readonly Fields[] {
+  const rules = gates.flatMap((gate) => (gate.kind === 'when' ? [gate.cel] : [])).join(CEL_RULE_SEPARATOR);
+  if (rules === '') return [sample];
+  let all: readonly Fields[] = [sample];
+  for (const { name, schema } of tool.parameters) {
+    if (!isReadIn(rules, name)) continue;
+    const values = valuesOfSchema(rules, name, schema);
+    all = all
+      .concat(values.flatMap((value) => all.map((args) => ({ ...args, [name]: value }))))
+      .slice(0, MAX_ARGUMENTS);
+  }
+  return all;
+}
+const MAX_ARGUMENTS = 200;
+
+const SCHEMA_TYPES: { readonly [type: string]: FruitType } = {
+  array: 'list',
+  integer: 'integer',
+  number: 'number',
+  boolean: 'boolean',
+  object: 'object',
+};
+
+function valuesOfSchema(rules: string, name: string, { enum: values, type }: Fields): readonly Json[] {
+  if (Array.isArray(values)) return values;
+  return sampleValuesForRules(rules, name, SCHEMA_TYPES[String(type)] ?? 'string');
+}
+
+type NamedReports = readonly (readonly [name: string, report: ToolReport])[];
+
+/** Simulated reports of a tool: one for each value of an observed field, and of a field of its state, that rules read. */
+const reportsOf = ({ specs }: AuditedPin, tool: ToolSpec): NamedReports =>
+  getOrInsert(
+    getOrInsert(reports, specs, () => new Map<string, NamedReports>()),
+    tool.id,
+    () => makeReports(joinCelRules(specs), tool),
   );
+const reports = new WeakMap<SpecSet, Map<string, NamedReports>>();
+
+function makeReports(rules: string, { observes = {}, state = {} }: ToolSpec): NamedReports {
+  const valuesOf = (field: string, type: FruitType) => sampleValuesForRules(rules, field, type).slice(0, MAX_REPORTS);
+  const held = Object.fromEntries(Object.entries(state).map(([field, type]) => [field, valuesOf(field, type)[0]!]));
+  const report = (name: string, fields: Pick<ToolReport, 'observed' | 'state'>) =>
+    [name, { ...DEFAULT_TOOL_REPORT, ...(Object.keys(state).length > 0 ? { state: held } : {}), ...fields }] as const;
+  return [
+    ...Object.entries(observes).flatMap(([field, type]) =>
+      valuesOf(field, type).map((value) =>
+        report(`${field}=${JSON.stringify(value)}`, { observed: { [field]: value } }),
+      ),
+    ),
+    ...Object.entries(state).flatMap(([field, type]) =>
+      // The reports of observed fields have an ordinary value of each field of the state.
+      valuesOf(field, type)
+        .slice(Object.keys(observes).length > 0 ? 1 : 0)
+        .map((value) => report(`${field}:=${JSON.stringify(value)}`, { state: { ...held, [field]: value } })),
+    ),
+  ];
 }
 
-const MAX_REPORTS = 6;
+const MAX_REPORTS = 16;
 
 /** The steps of canned tools to try: observe, run tests that pass or fail, change a file, ship, use a pattern. */
 function stepMoves(pinned: AuditedPin, state: AuditState, from: PeripheralSpec): Move[] {
@@ -184,8 +232,13 @@ function stepMoves(pinned: AuditedPin, state: AuditState, from: PeripheralSpec):
   const tools = from.tools.flatMap((id) => getOwn(pinned.specs.tools, id) ?? []);
   const toolNamed = (name: string) => tools.find(({ id }) => id === name);
   const moves: (Move | null)[] = [];
+  const calls = new Map<ToolSpec, RequestOfKind<'step'> | 'none'>();
+  const moveOf = (name: string, tool: ToolSpec, report: ToolReport): Move | null => {
+    const asked = getOrInsert(calls, tool, () => sampleCall(pinned, state, tool) ?? 'none');
+    return asked === 'none' ? null : { name, asked, report };
+  };
   const take = (name: string, tool: ToolSpec | undefined, report: ToolReport) => {
-    if (tool) moves.push(stepMove(pinned, state, name, tool, report));
+    if (tool) moves.push(moveOf(name, tool, report));
   };
   const runs = tools.find(takesCommandArgument);
   if (scope.command === 'test') {
@@ -195,30 +248,32 @@ function stepMoves(pinned: AuditedPin, state: AuditState, from: PeripheralSpec):
     take('run.fail', runs, okReport(testRun(config, first, 'fail')));
     take('run.part', runs, okReport(testRun(config, first, 'pass', true)));
     for (const [index, other] of runs ? others.entries() : []) {
-      const only = { ...pinned, config: { ...config, test: [other] } };
-      moves.push(stepMove(only, state, `run.pass ${index + 2}`, runs!, okReport(testRun(config, other, 'pass'))));
+      const asked = sampleCall({ ...pinned, config: { ...config, test: [other] } }, state, runs!);
+      if (asked) moves.push({ name: `run.pass ${index + 2}`, asked, report: okReport(testRun(config, other, 'pass')) });
     }
   }
-  const looks = tools.filter(({ effect }) => effect !== 'act');
-  for (const tool of looks) {
-    if (scope.command === 'test' && tool === runs) continue;
-    const looked = stepMove(pinned, state, 'look', tool, okReport(lookedAt(tool)));
-    if (!looked) continue;
-    moves.push(looked);
-    break;
-  }
+  /** Takes the first of these tools, and those after it until the rules about their calls allow one. */
+  const takeFirst = (name: string, of: readonly ToolSpec[], reportOf: (tool: ToolSpec) => ToolReport) => {
+    for (const tool of of) {
+      const isFirst = tool === of[0];
+      const move = moveOf(isFirst ? name : `${name} by ${tool.id}`, tool, reportOf(tool));
+      moves.push(move);
+      if (move && (gatesOfCall(tool, from).length === 0 || findFirstRuleProblem(state, move.asked) === null)) return;
+    }
+  };
+  takeFirst(
+    'look',
+    tools.filter((tool) => tool.effect !== 'act' && !(scope.command === 'test' && tool === runs)),
+    (tool) => okReport(lookedAt(tool)),
+  );
   for (const tool of tools)
     for (const [name, report] of reportsOf(pinned, tool)) take(`${tool.id} ${name}`, tool, report);
-  const changes = tools.find(
-    ({ effect, parameters }) => effect === 'act' && parameters.some(({ role }) => role === 'path:write'),
-  );
+  const acts = tools.filter(({ effect }) => effect === 'act');
+  const changes = acts.filter(({ parameters }) => parameters.some(({ role }) => role === 'path:write'));
   const path = chooseWritableFile(scope);
-  if (changes && path !== null) {
-    take('change', changes, okReport({ path }, [{ path, op: 'modify', after: 'f'.repeat(64) }]));
-  } else if (!changes) {
-    const ships = tools.find(({ effect }) => effect === 'act');
-    take('ship', ships, okReport({ exit: 0 }));
-  }
+  if (changes.length === 0) takeFirst('ship', acts, () => okReport({ exit: 0 }));
+  else if (path !== null)
+    takeFirst('change', changes, () => okReport({ path }, [{ path, op: 'modify', after: 'f'.repeat(64) }]));
   for (const pattern of patternsOf(pinned)) {
     take(`select ${pattern}`, toolNamed('psr-select'), okReport({ pattern }));
     take(`hold ${pattern}`, toolNamed('pur-update'), okReport({ pattern, held: true }));

@@ -1,7 +1,7 @@
 import type { AuditState } from '../../audit/rules/audit-state.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { plural } from '../../base/text.ts';
-import type { SpecSet } from '../../spec/types.ts';
+import type { Edge, SpecSet } from '../../spec/types.ts';
 import type { HopModel } from '../model/session-model.ts';
 import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
@@ -37,10 +37,8 @@ export function planWalkCases(
 ): { cases: PlannedCase[]; reachable: Set<string> } {
   const places = Object.values(peripherals);
   const startable = places.filter(({ entry }) => entry.sources.some(({ kind }) => STARTING_SOURCES.includes(kind)));
-  const wanted = [
-    ...edges.map(({ from, exit, to }) => `edge ${from} ${exit} ${to}`),
-    ...startable.map(({ id }) => `start ${id}`),
-  ];
+  const changesModes = model.moves(model.initial).some(({ asked }) => asked.kind === 'mode');
+  const wanted = [...edges.map(edgeItem), ...startable.map(({ id }) => `start ${id}`)];
   const covered = new Set<string>();
   const cases: PlannedCase[] = [];
   let returnMovesLeft = MAX_RETURN_MOVES;
@@ -72,10 +70,14 @@ export function planWalkCases(
     spent: nth === 1 ? null : new Set<string>(),
     most: nth < 2 ? MAX_SEARCH_STATES : Math.min(MAX_SEARCH_STATES, MAX_EXACT_STATES / places.length),
   }));
+  const edgesLeft = () => returnMovesLeft > 0 && tried.size < new Set(edges.map(edgeItem)).size;
   const findRoute = (): ModelRoute<AuditState, Move> | null => {
+    const isCovered = wanted.every((item) => covered.has(item));
+    // A set of many states would be searched to the limit at the end. Its changes of mode may be new until then.
+    if (isCovered && !edgesLeft() && !changesModes) return null;
     for (const search of searches) {
       const { graph, findNew, most } = search;
-      if (graph === joined && wanted.every((item) => covered.has(item))) return null;
+      if (graph === joined && isCovered) return null;
       const spent = search.spent ?? new Set<string>();
       const found = searchRouteToGoal(graph, at, findNew, most, spent);
       const route = followRoute(model, at, found);
@@ -138,6 +140,7 @@ export function planWalkCases(
   return { cases, reachable: covered };
 }
 
+const edgeItem = ({ from, exit, to }: Edge): string => `edge ${from} ${exit} ${to}`;
 const STARTING_SOURCES: readonly string[] = ['default', 'session-close', 'user-request'];
 
 const isHop = ({ asked }: Move): boolean => asked.kind === 'hop';

@@ -13,8 +13,11 @@ export function searchModelRoute<State, Move extends { readonly name: string }>(
   return searchRouteToGoal(model, from, (state) => model.moves(state).find((move) => isGoal(state, move)), limit);
 }
 
+const MOVES_PER_STATE = 8;
+
 /**
  * Does the same as {@link searchModelRoute}, where `goalIn` returns the first accepted move of a state.
+ * @param limit maximum number of states; the search also ends after {@link MOVES_PER_STATE} times as many moves
  * @param spent keys of states from which no such move can be reached; a complete search without a result adds the
  *   states that it visited. Only for a `goalIn` that never accepts a move that it refused before.
  */
@@ -33,12 +36,15 @@ export function searchRouteToGoal<State, Move extends { readonly name: string }>
   const start = model.key(from);
   if (spent.has(start)) return null;
   const seen = new Set([start]);
+  let movesLeft = limit * MOVES_PER_STATE;
   let cut = false;
   let frontier: Node[] = [{ state: from, before: null, move: null }];
   while (frontier.length > 0) {
     const next: Node[] = [];
     for (const node of frontier) {
+      if (movesLeft < 0) return null;
       const goal = goalIn(node.state);
+      movesLeft -= model.moves(node.state).length;
       if (goal) return unwind({ state: model.next(node.state, goal), before: node, move: goal });
       for (const move of model.moves(node.state)) {
         const state = model.next(node.state, move);

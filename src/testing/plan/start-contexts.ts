@@ -1,9 +1,9 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { RESERVED_STATE_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { fieldsReportedByTools } from '../../spec/reported-fields.ts';
-import type { Fields, Json, SpecSet } from '../../spec/types.ts';
+import type { Fields, FruitType, Json, SpecSet } from '../../spec/types.ts';
 import { CEL_RULE_SEPARATOR, joinCelRules } from '../model/cel-rules-text.ts';
-import { sampleValuesForRules } from './stated-fruit.ts';
+import { sampleValuesForRules } from './rule-values.ts';
 
 interface StartContext {
   readonly note: string;
@@ -57,12 +57,9 @@ export const sampleStartContexts = (specs: SpecSet): readonly StartContext[] =>
   });
 
 /** The values that a rule compares a field with, and those next to them; any value if it compares it with none. */
-function valuesIn(rule: string, name: string): readonly Json[] {
-  const compared = rule.matchAll(
-    new RegExp(`\\bbackpack\\.${name}\\s*(?:[=!<>]=?|in)\\s*(\\[[^\\]]*\\]|"[^"]*"|'[^']*'|[\\w.]+)`, 'g'),
-  );
-  const literals = [...compared].map(([, literal]) => literal!).join(' ');
-  const texts = sampleValuesForRules('string', literals).filter((text) => text !== '');
-  const numbers = /\d/.test(literals) ? sampleValuesForRules('integer', literals.replace(/"[^"]*"|'[^']*'/g, '')) : [];
+function valuesIn(rule: string, field: string): readonly Json[] {
+  const compares = (type: FruitType) => sampleValuesForRules(rule, field, type).slice(1);
+  const texts = compares('string').filter((text) => text !== '');
+  const numbers = compares('number').filter((number) => number !== 0);
   return [...texts, ...numbers, ...(texts.length + numbers.length === 0 ? [true, 'given'] : [])];
 }

@@ -126,7 +126,7 @@ function printCoverage(io: Io, rows: readonly CoverageRow[]): void {
     rows.flatMap(({ what, missing }) => (what === 'gates' ? missing : [])),
   );
   list(
-    'Not reachable in any session:',
+    'No path found ("hopgate check" tells what can never be reached):',
     rows.flatMap(({ unreachable }) => unreachable),
   );
   print(io);

@@ -26,7 +26,7 @@ interface Row {
 
 const ROUNDS = 3;
 const COMMAND_PAIRS = 80;
-/** Tells on stderr what is measured now, because the whole run takes minutes. */
+/** Prints on stderr the part that is measured now, because the whole run takes minutes. */
 const progress = (what: string) => console.error(`measuring ${what}`);
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

@@ -195,7 +195,7 @@ function valuesOfSchema(rules: string, name: string, { enum: values, type }: Fie
 
 type NamedReports = readonly (readonly [name: string, report: ToolReport])[];
 
-/** Simulated reports of a tool: one for each value of an observed field, and of a field of its state, that rules read. */
+/** Simulated reports of a tool: one for each value that rules distinguish, of observed fields and of its state. */
 const reportsOf = ({ specs }: AuditedPin, tool: ToolSpec): NamedReports =>
   getOrInsert(
     getOrInsert(reports, specs, () => new Map<string, NamedReports>()),

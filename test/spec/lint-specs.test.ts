@@ -39,6 +39,31 @@ it('a destination that does not admit the source of its bound exit causes a warn
   ]);
 });
 
+it('a rule of a hop that reads in the backpack what only the visit before it yields causes a warning', () => {
+  const place = (id: string, rest: string) => ({
+    file: `peripherals/${id}.yaml`,
+    text: `id: ${id}\npurpose: A place.\ntools: []\nscope: conversation\n${rest}\n`,
+  });
+  const parsed = parseSpecSet(
+    [
+      { file: 'conditions.yaml', text: 'conditions: { weighed: backpack.net_weight > 0.0 }' },
+      place(
+        'a',
+        'entry: [default]\nfruit: { net-weight: { stated: number }, both: { stated: string } }\nexit: { on: [b, { to: c, when: size(backpack.both) > 0 }] }',
+      ),
+      place('b', 'entry: [from-a, weighed]\nfruit: { both: { stated: string } }\nexit: { on: c }'),
+      place('c', 'entry: [from-a, from-b, weighed]\nexit: {}'),
+    ],
+    catalogue,
+  );
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  const late = lintSpecs(parsed.specs).filter(({ code }) => code === 'late-fruit');
+  expect(late.map(({ message, suggestion }) => [message.slice(0, 43), suggestion])).toEqual([
+    ['the hop to b reads backpack.net_weight, whi', 'read fruit.net_weight for the visit that the hop ends'],
+    ['the hop to c reads backpack.net_weight, whi', 'read fruit.net_weight for the visit that the hop ends'],
+  ]);
+});
+
 it('the edges of a chain are derived and checked by reads that grow with its length, not with the square', () => {
   const size = 200;
   const places = Array.from({ length: size }, (_, at) => {

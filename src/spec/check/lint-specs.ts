@@ -1,5 +1,7 @@
 import { edgesFromPeripheral } from '../edges-from.ts';
 import { getOwn } from '../names.ts';
+import { RESERVED_STATE_FIELDS } from '../policy/closed-lists.ts';
+import { fieldsReportedByTools } from '../reported-fields.ts';
 import { findDelegationEdge, targetOfHopExit } from '../resolve/derive-edges.ts';
 import type { PeripheralSpec, SpecSet } from '../types.ts';
 import type { SpecWarning } from './spec-problem.ts';
@@ -7,12 +9,48 @@ import type { SpecWarning } from './spec-problem.ts';
 /** Returns warnings for the author of a spec set that loads. Pure. */
 export function lintSpecs(specs: SpecSet): SpecWarning[] {
   const edgesTo = Map.groupBy(specs.edges, ({ to }) => to);
+  const yieldsOf = Map.groupBy(
+    Object.values(specs.peripherals).flatMap(({ fruit }) => Object.keys(fruit)),
+    (field) => field,
+  );
+  const state = new Set([...RESERVED_STATE_FIELDS, ...Object.keys(fieldsReportedByTools(specs).state)]);
+  const isOwn = (field: string) => yieldsOf.get(field)?.length === 1 && !state.has(field);
   const cameFrom = (id: string) => new Set((edgesTo.get(id) ?? []).map(({ from }) => from));
   return Object.values(specs.peripherals).flatMap((peripheral) => [
     ...lintExits(peripheral, specs),
     ...lintEntry(peripheral, specs, cameFrom(peripheral.id)),
     ...lintDelegates(peripheral, specs),
+    ...lintBackpackRules(peripheral, specs, isOwn),
   ]);
+}
+
+/**
+ * Warns about rules of a hop that read a field in the backpack which only the visit that the hop ends supplies: there
+ * they find the field of an earlier visit, or none.
+ */
+function lintBackpackRules(
+  { id, fruit }: PeripheralSpec,
+  specs: SpecSet,
+  isOwn: (field: string) => boolean,
+): SpecWarning[] {
+  const own = Object.keys(fruit).filter(isOwn);
+  if (own.length === 0) return [];
+  return edgesFromPeripheral(specs, id).flatMap(({ exit, to, when, conditions, gates }) => {
+    const rules = [
+      ...(when === null ? [] : [when]),
+      ...conditions.flatMap((name) => getOwn(specs.conditions, name) ?? []),
+      ...gates.flatMap((gate) => (gate.kind === 'when' ? [gate.cel] : [])),
+    ];
+    return own
+      .map((field) => field.replaceAll('-', '_'))
+      .filter((name) => rules.some((rule) => new RegExp(`\\bbackpack\\.${name}\\b`).test(rule)))
+      .map((name) => ({
+        code: 'late-fruit',
+        path: `peripherals.${id}.exit.${exit}`,
+        message: `the hop to ${to} reads backpack.${name}, which only ${id} yields: it joins the backpack at the end of the visit, after this hop was judged`,
+        suggestion: `read fruit.${name} for the visit that the hop ends`,
+      }));
+  });
 }
 
 function lintExits({ id, exits }: PeripheralSpec, specs: SpecSet): SpecWarning[] {

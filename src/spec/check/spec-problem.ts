@@ -24,6 +24,7 @@ export interface SpecWarning {
     | 'unused-source'
     | 'unreachable'
     | 'useless-delegate'
+    | 'late-fruit'
     | 'never-in-mode'
     | 'never-in-scope'
     | 'beside-its-scope'

@@ -12,7 +12,7 @@ import { bindCallArguments, type CallArguments } from './bind-arguments.ts';
 import type { Denial } from './denial.ts';
 import { makeDenial } from './make-denial.ts';
 import type { Decision, GateContext, StepRequest } from './request.ts';
-import { evaluateRule } from './requirements/evaluate-rule.ts';
+import { evaluateRule, explainRule } from './requirements/evaluate-rule.ts';
 import { collectCelFacts } from './requirements/requirement-facts.ts';
 import { isObserveOnly, observeOnlyContext } from './scope/observe-only.ts';
 import { scopeProblem } from './scope/scope-problem.ts';
@@ -141,8 +141,8 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
   if (rule !== null)
     return makeDenial(context, 'condition-failed', {
       tool: tool.id,
-      rule,
-      why: `the rule ${rule} does not hold`,
+      rule: rule.cel,
+      why: `the rule ${rule.cel} does not hold${rule.why}`,
       remedy: 'Call it with arguments for which the rule holds, or ask the operator.',
     });
   const toApprove = partsToApprove(context, tool.id, gates, bound.args, request.files);
@@ -168,14 +168,12 @@ const startsAgentWithTools = ({ parameters }: ToolSpec, args: CallArguments, { a
   );
 
 /** The first CEL rule that does not hold for a call; null if all do. */
-function failedRule({ view }: GateContext, gates: readonly ToolGate[], args: CallArguments): string | null {
-  for (const gate of gates)
-    if (
-      gate.kind === 'when' &&
-      !evaluateRule(gate.cel, collectCelFacts(view, valueOfLazy(view.visit?.observedFruit ?? {}), args))
-    )
-      return gate.cel;
-  return null;
+function failedRule({ view }: GateContext, gates: readonly ToolGate[], args: CallArguments) {
+  const rules = gates.flatMap((gate) => (gate.kind === 'when' ? [gate.cel] : []));
+  if (rules.length === 0) return null;
+  const facts = collectCelFacts(view, valueOfLazy(view.visit?.observedFruit ?? {}), args);
+  const cel = rules.find((rule) => !evaluateRule(rule, facts));
+  return cel === undefined ? null : { cel, why: explainRule(cel, facts) };
 }
 
 /** The titled parts of a call that a person must approve; null if the call needs no approval. */

@@ -137,11 +137,12 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
 
   const [unmetExit] = unmetRequirements(exit, factsBefore);
   if (unmetExit)
-    return refuseExit(context, edge, exitProblem(unmetExit, fruit), exitRemedy(context, unmetExit, options));
-  const refused = refuseByMode(context, target) ?? refuseEntry(context, target, unmetRequirements(entry, factsBefore));
+    return refuseExit(context, edge, exitProblem(context, unmetExit, fruit), exitRemedy(context, unmetExit, options));
+  const refused =
+    refuseByMode(context, target) ?? refuseEntry(context, target, unmetRequirements(entry, factsBefore), fruit);
   if (refused) return refused;
   const [failedGate] = unmetRequirements(gates, factsBefore).filter(({ kind }) => kind !== 'approval');
-  if (failedGate) return refuseCondition(context, target, failedGate);
+  if (failedGate) return refuseCondition(context, target, failedGate, fruit);
 
   const backpack = { ...view.backpack, ...backpackFieldsOf(fruit) };
   const carried = transferContext(target, { ...view, backpack }, {}, { [from]: fruit });

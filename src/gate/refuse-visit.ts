@@ -7,8 +7,9 @@ import type { Fruit } from './fruit.ts';
 import { makeDenial } from './make-denial.ts';
 import type { GateContext, Refusal } from './request.ts';
 import { requirementsOfEdge } from './requirements/edge-requirements.ts';
+import { explainRule } from './requirements/evaluate-rule.ts';
 import { describeRequirement, type Requirement, unmetRequirements } from './requirements/requirement.ts';
-import { collectRequirementFacts } from './requirements/requirement-facts.ts';
+import { collectCelFacts, collectRequirementFacts } from './requirements/requirement-facts.ts';
 import { shortestWay } from './ways/shortest-way.ts';
 import { modeStepsToGoal } from './ways/way-modes.ts';
 
@@ -39,13 +40,24 @@ export function refuseExit(context: GateContext, edge: Edge, why: string, remedy
   });
 }
 
-export function exitProblem(requirement: Requirement, fruit: Fruit): string {
+export function exitProblem(context: GateContext, requirement: Requirement, fruit: Fruit): string {
   if (requirement.kind === 'fruit') {
     const value = fruit[requirement.field] ?? null;
     return `the exit implies that ${describeRequirement(requirement)}, but it is ${value === null ? 'unknown, because nothing that counts was observed' : JSON.stringify(value)}`;
   }
   if (requirement.kind === 'principal') return `only the ${requirement.is} can use this exit`;
-  return `${describeSubject(requirement)} does not hold`;
+  return `${describeSubject(requirement)} does not hold${explainRequirement(context, requirement, fruit)}`;
+}
+
+/** Explains why the rule of a requirement cannot be evaluated; empty if it can, or if there is no rule. */
+function explainRequirement({ specs, view }: GateContext, requirement: Requirement, fruit: Fruit): string {
+  const rule =
+    requirement.kind === 'when'
+      ? requirement.cel
+      : requirement.kind === 'condition'
+        ? getOwn(specs.conditions, requirement.name)
+        : undefined;
+  return rule === undefined ? '' : explainRule(rule, collectCelFacts(view, fruit));
 }
 
 /** A requirement as the subject of a sentence: `the rule fruit.count > 2`. */
@@ -83,6 +95,7 @@ export function refuseEntry(
   context: GateContext,
   target: PeripheralSpec,
   [requirement]: readonly Requirement[],
+  fruit: Fruit = {},
 ): Refusal | null {
   if (!requirement) return null;
   const { view } = context;
@@ -109,11 +122,16 @@ export function refuseEntry(
           : 'do some work first, or ask the operator to request the hop',
       });
     default:
-      return refuseCondition(context, target, requirement);
+      return refuseCondition(context, target, requirement, fruit);
   }
 }
 
-export function refuseCondition(context: GateContext, target: PeripheralSpec, requirement: Requirement): Refusal {
+export function refuseCondition(
+  context: GateContext,
+  target: PeripheralSpec,
+  requirement: Requirement,
+  fruit: Fruit,
+): Refusal {
   const { tests } = context.view;
   const isTests = requirement.kind === 'condition' && requirement.name === TESTS_PASSED_CONDITION;
   const why =
@@ -123,7 +141,7 @@ export function refuseCondition(context: GateContext, target: PeripheralSpec, re
         ? `the condition tests-passed does not hold (each configured test command must pass in full after the last change; runs: ${tests.count}, failed: ${tests.failed})`
         : requirement.kind === 'pattern'
           ? `the pattern ${requirement.pattern} ${requirement.is === 'selected' ? 'is not selected' : 'has no successful outcome'}`
-          : `${requirement.kind === 'when' ? describeSubject(requirement) : `the condition ${describeNeed(context.specs, requirement)}`} does not hold`;
+          : `${requirement.kind === 'when' ? describeSubject(requirement) : `the condition ${describeNeed(context.specs, requirement)}`} does not hold${explainRequirement(context, requirement, fruit)}`;
   return makeDenial(context, 'condition-failed', {
     to: target.id,
     condition: describeRequirement(requirement),

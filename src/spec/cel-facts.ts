@@ -1,5 +1,5 @@
 import { Environment } from '@marcbachmann/cel-js';
-import { constantRegexProblem } from './linear-regex.ts';
+import { addMixedArithmetic, constantRegexProblem } from './cel-environment.ts';
 import { describeSimilarName } from './names.ts';
 import { MAX_CEL_RULE_NODES } from './policy/limits.ts';
 import type { Fields, FruitType } from './types.ts';
@@ -44,7 +44,8 @@ function celTypeOf({ type }: Fields): string {
 
 /** The environment of a rule. Facts of type `int` must be `bigint`; the backpack is an open map. */
 function factEnvironment(text: string, { fruit, peripherals, args }: FactScope): Environment {
-  const environment = new Environment({ unlistedVariablesAreDyn: false, limits: { maxAstNodes: MAX_CEL_RULE_NODES } });
+  const limits = { maxAstNodes: MAX_CEL_RULE_NODES };
+  const environment = addMixedArithmetic(new Environment({ unlistedVariablesAreDyn: false, limits }));
   // Only those that the rule names: otherwise, a rule per peripheral would cost the square of their number.
   const visited = text.includes('visits') ? peripherals.map(celName).filter((name) => text.includes(name)) : [];
   const all: { [fact: string]: { readonly [member: string]: string } } = {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { isCelRuleTrue } from '../../src/audit/rules/audited-cel.ts';
 import { predictVisitFruit } from '../../src/gate/fruit.ts';
-import { evaluateRule } from '../../src/gate/requirements/evaluate-rule.ts';
+import { evaluateRule, explainRule } from '../../src/gate/requirements/evaluate-rule.ts';
 import { collectCelFacts } from '../../src/gate/requirements/requirement-facts.ts';
+import { checkCelRule } from '../../src/spec/cel-facts.ts';
 import type { FruitType, Json, PeripheralSpec } from '../../src/spec/types.ts';
 import { fixtureSpecs, viewOf, visitTo } from './views.ts';
 
@@ -109,11 +110,38 @@ describe('a CEL condition', () => {
     ).toBe(true);
   });
   it.each([
+    ['args.amount * 1.5 <= 12', 8],
+    ['10 * args.amount == 75', 7.5],
+    ['args.amount - 0.5 > 6 && 1 + args.amount < 9', 7],
+    ['args.amount / 2.0 == 3.5', 7],
+    ['7 / 2 == 3 && args.amount > 0', 1],
+  ])('calculates with whole numbers and fractions: %s', (rule, amount) => {
+    const facts = collectCelFacts(view, {}, { amount });
+    expect(evaluateRule(rule, facts)).toBe(true);
+    expect(isCelRuleTrue(rule, facts)).toBe(true);
+    expect(checkCelRule(rule, { fruit: {}, peripherals: [], args: { amount: { type: 'integer' } } })).toBeNull();
+  });
+  it.each([
     { 'max-amount': 10, max_amount: 5000 },
     { max_amount: 10, 'max-amount': 5000 },
   ])('does not hold for %j, whose names are the same with _', (limits) => {
     const facts = collectCelFacts(view, {}, { limits });
     expect(evaluateRule('args.limits.max_amount <= 500', facts)).toBe(false);
     expect(isCelRuleTrue('args.limits.max_amount <= 500', facts)).toBe(false);
+  });
+});
+
+describe('explainRule', () => {
+  const late = ', because the fruit of this visit joins the backpack only at its end';
+  it.each([
+    ['fruit.order_id == "x"', ''],
+    ['fruit.order_id == "backpack.weight"', ''],
+    ['size(fruit.note) > 0', ': fruit.note has no value'],
+    ['backpack.weight > 2 && args.dose < 9', ': backpack.weight and args.dose have no value'],
+    ['backpack.order_id == "x"', `: backpack.order_id has no value${late}`],
+    ['fruit.order_id > 3', ': it cannot be evaluated (no such overload: dyn<string> > int)'],
+  ])('explains %j with %j', (rule, expected) => {
+    const facts = collectCelFacts(viewOf({}), { 'order-id': 'a', note: null });
+    expect(explainRule(rule, facts)).toBe(expected);
   });
 });

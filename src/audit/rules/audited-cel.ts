@@ -2,7 +2,7 @@ import { type ASTNode, Environment, serialize } from '@marcbachmann/cel-js';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { asJson } from '../../base/json.ts';
 import { valueOr } from '../../base/value-or.ts';
-import { addLinearMatchesToCel, parseCelRule } from '../../spec/linear-regex.ts';
+import { addRuleFunctions, parseCelRule } from '../../spec/cel-environment.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Fields } from './compare-json.ts';
 
@@ -19,7 +19,7 @@ interface CelVariables {
 
 const environment = ['fruit', 'session', 'visit', 'tests', 'backpack', 'visits', 'args'].reduce(
   (built, name) => built.registerVariable(name, 'map'),
-  addLinearMatchesToCel(new Environment()),
+  addRuleFunctions(new Environment()),
 );
 const parsed = new Map<string, ReturnType<typeof environment.parse>>();
 

@@ -1,10 +1,16 @@
 import type { OpenedProject } from '../project/open-project.ts';
 import { type Io, printRemark } from './io.ts';
 
-/** Warns if hopgate.yaml is missing, has untrusted parts, or switches enforcement off. */
-export function printConfigWarnings(io: Io, { config, narrowed, ignored, configFile }: OpenedProject): void {
+/** Warns if parts of hopgate.yaml, such as its spec set, are left out because it is not trusted. */
+export function printTrustWarning(io: Io, { narrowed, ignored }: OpenedProject): void {
   if (narrowed)
     printRemark(io, `hopgate.yaml is not trusted; left out: ${ignored.join(', ')}. Read it, then run "hopgate trust".`);
+}
+
+/** Warns if hopgate.yaml is missing, has untrusted parts, or switches enforcement off. */
+export function printConfigWarnings(io: Io, project: OpenedProject): void {
+  const { config, configFile } = project;
+  printTrustWarning(io, project);
   if (config.enforce === false)
     printRemark(
       io,

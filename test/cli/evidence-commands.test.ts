@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { escapeInvisible, excerpt } from '../../src/base/text.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
+import { loadSpecs, openSession } from '../../src/index.ts';
 import { ensureStateDir, evidenceFile } from '../../src/project/state-dir.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
@@ -193,3 +194,20 @@ it.runIf(isDeep)(
     });
   },
 );
+
+it('infer names the untrusted configuration instead of proposing specs that no session used', async () => {
+  const talk = 'id: talk\npurpose: Talk.\ntools: [bell]\nscope: conversation\nentry: [default]\nexit: {}\n';
+  const here = machine({ 'specs/peripherals/talk.yaml': talk, 'hopgate.yaml': 'specs: specs\n' });
+  const session = await openSession({
+    root: here.root,
+    agent: 'ann',
+    specs: await loadSpecs(join(here.root, 'specs')),
+  });
+  await session.start('talk');
+  await session.detach();
+  const { code, err } = await here.run('infer');
+  expect(code).toBe(1);
+  expect(err).toMatch(/hopgate\.yaml is not trusted; left out: specs[\s\S]*no session visited a peripheral of /);
+  await here.run('trust', '--yes');
+  expect(await here.run('infer')).toMatchObject({ code: 0, out: expect.stringContaining('id: talk') });
+});

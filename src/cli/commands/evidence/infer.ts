@@ -10,6 +10,7 @@ import { chooseSessions, noSessionsError, readPinOrThrow, withExistingSessions }
 import type { CliCommand } from '../../cli-command.ts';
 import { CliError, formatHeading, type Io, paintDiff, print, printJson, printRemark } from '../../io.ts';
 import { diffLines } from '../../line-diff.ts';
+import { printTrustWarning } from '../../print-config-warnings.ts';
 import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
@@ -37,7 +38,9 @@ export function configureCommand(command: CliCommand, io: Io): void {
 
 async function infer(io: Io, ids: readonly string[], options: Options): Promise<void> {
   const root = resolveRootOption(io, options);
-  const { specs } = await openProject(root, io.env);
+  const project = await openProject(root, io.env);
+  printTrustWarning(io, project);
+  const { specs } = project;
   const usage = await withExistingSessions(io, root, async (store) => {
     const found = new RecordedUsages();
     for (const session of await chooseSessions(store, ids)) {
@@ -48,6 +51,12 @@ async function infer(io: Io, ids: readonly string[], options: Options): Promise<
   });
   if (usage.sessions === 0) throw noSessionsError(root);
   const inferred = inferSpecs(specs, usage);
+  if (Object.keys(inferred.seen).length === 0)
+    throw new CliError(
+      'unused-specs',
+      `no session visited a peripheral of ${project.specsFolder}`,
+      'Write the specs of the sessions to hopgate.yaml (specs: DIR), then run "hopgate trust".',
+    );
   const files = printSpecs(inferred.specs);
   if (options.out !== undefined) writeFiles(resolve(io.cwd, options.out), files);
   if (io.json) printJson(io, { files: Object.fromEntries(files), slack: inferred.slack, seen: inferred.seen });

@@ -7,6 +7,7 @@ import { openProject } from '../../../project/open-project.ts';
 import { replayDecisions, type SessionReplay } from '../../../session/replay-decisions.ts';
 import { readPinOrThrow } from '../../choose-sessions.ts';
 import { formatHeading, type Io, print, printJson } from '../../io.ts';
+import { printTrustWarning } from '../../print-config-warnings.ts';
 import { printTable } from '../../table.ts';
 
 /** Prints the changes that reviews suggest, with the proof of each property and the replay of the sessions. */
@@ -21,7 +22,9 @@ export async function printProposals(
     refusedIn,
   }: { store: EvidenceStore; sessions: readonly SessionSummary[]; least: number; refusedIn: RefusalsByTool },
 ): Promise<void> {
-  const { specs } = await openProject(root, io.env);
+  const project = await openProject(root, io.env);
+  printTrustWarning(io, project);
+  const { specs } = project;
   const proposal = proposeSpecChanges(specs, pars, least, refusedIn);
   const isChanged = proposal.changes.length > 0;
   const proofs = isChanged ? proveProperties(proposal.specs) : [];

@@ -5,6 +5,7 @@ import { openProject } from '../../../project/open-project.ts';
 import { chooseSessions, readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { CliError, formatHeading, type Io, paint, print, printJson } from '../../io.ts';
+import { printTrustWarning } from '../../print-config-warnings.ts';
 import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
@@ -21,7 +22,8 @@ export function configureCommand(command: CliCommand, io: Io): void {
 
 async function report(io: Io, ids: readonly string[], options: RootOption): Promise<void> {
   const root = resolveRootOption(io, options);
-  const { specs, config } = await openProject(root, io.env);
+  const project = await openProject(root, io.env);
+  printTrustWarning(io, project);
   const found = await withExistingSessions(io, root, async (store) => {
     const summed = new WouldRefuseReport();
     for (const session of await chooseSessions(store, ids)) {
@@ -37,7 +39,7 @@ async function report(io: Io, ids: readonly string[], options: RootOption): Prom
       'Open one with --observe, or write "enforce: false" in hopgate.yaml and run "hopgate trust".',
     );
   const { observed, calls, groups } = found;
-  const settings = found.settings(specs, config);
+  const settings = found.settings(project.specs, project.config);
   if (io.json) return printJson(io, { sessions: observed, calls, wouldRefuse: groups, settings });
   const refused = groups.reduce((sum, group) => sum + group.calls, 0);
   print(io, `${plural(observed, 'session')} that only observed: ${plural(calls, 'call')}, ${refused} would be refused`);

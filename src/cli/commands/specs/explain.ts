@@ -15,6 +15,7 @@ import { checkPeripheralOption, resolveSpecsOption } from '../../choose-specs.ts
 import type { CliCommand } from '../../cli-command.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
+import { printTrustWarning } from '../../print-config-warnings.ts';
 import { formatDenial } from '../../run/show-result.ts';
 import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { parseArguments } from '../../shell/parse-line.ts';
@@ -104,6 +105,7 @@ async function decidingPin(io: Io, root: string, { session, specs }: Options): P
       readPinOrThrow(store, findSession(await store.sessions(), session)),
     );
   const project = await openProject(root, io.env);
+  printTrustWarning(io, project);
   return {
     config: project.config,
     specs: specs === undefined ? project.specs : await loadSpecs(resolveSpecsOption(io, specs)),

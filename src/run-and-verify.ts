@@ -18,7 +18,7 @@ import { countingIds } from './testing/doubles/counting-ids.ts';
 import { MADE_UP_CONFIG } from './testing/model/model-config.ts';
 import { sendRequest } from './testing/model/send-request.ts';
 import { makeHopModel, makeModeModel } from './testing/model/session-model.ts';
-import type { Move } from './testing/plan/moves.ts';
+import type { Move } from './testing/plan/move.ts';
 import { searchModelRoute } from './testing/plan/search-route.ts';
 import { withTimeLimit } from './tools/time-limit.ts';
 

@@ -1,5 +1,5 @@
 import type { Json } from '../spec/types.ts';
-import type { Move } from './plan/moves.ts';
+import type { Move } from './plan/move.ts';
 import { type PlannedCase, TEST_TIMEOUT_MS } from './plan/planned-case.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { getOrInsert } from '../base/get-or-insert.ts';
 import { type CaseRunSetup, prepareTestCaseRuns } from './generate-tests.ts';
 import { runPlannedCase } from './model/run-case.ts';
-import type { Move } from './plan/moves.ts';
+import type { Move } from './plan/move.ts';
 import type { PlannedCase } from './plan/planned-case.ts';
 
 export type EmittedMoves = { readonly [name: string]: Omit<Move, 'name'> };

@@ -5,5 +5,5 @@ export { type ScriptedBackend, type ScriptedResult, scriptedBackend } from './do
 export { type EmittedMoves, type EmittedPath, emittedTest } from './emitted-test.ts';
 export { type GeneratedTest, type GeneratedTests, generateTests, type TestSpecsOptions } from './generate-tests.ts';
 export type { CoverageRow } from './plan/coverage.ts';
-export type { Move } from './plan/moves.ts';
+export type { Move } from './plan/move.ts';
 export type { PlannedCase } from './plan/planned-case.ts';

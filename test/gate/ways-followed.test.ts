@@ -9,9 +9,10 @@ import { SettableTestClock } from '../../src/testing/model/model-clock.ts';
 import { makeModelConfig } from '../../src/testing/model/model-config.ts';
 import { ModelRun } from '../../src/testing/model/model-run.ts';
 import { makeStateKeyFunction } from '../../src/testing/model/state-key.ts';
-import { type Move, movesToTryIn } from '../../src/testing/plan/moves.ts';
+import type { Move } from '../../src/testing/plan/move.ts';
+import { movesToTryIn } from '../../src/testing/plan/moves.ts';
 import { isMoveAllowed, predictStateAfterMove } from '../../src/testing/plan/predict-state.ts';
-import { sampleOfType } from '../../src/testing/plan/rule-values.ts';
+import { sampleOfType } from '../../src/testing/samples/rule-values.ts';
 import { depth } from '../depth.ts';
 import { GATE, specsOf } from '../testing/spec-sets.ts';
 

@@ -8,7 +8,7 @@ import type { SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { generateTests } from '../../src/testing/generate-tests.ts';
 import { MADE_UP_CONFIG, makeModelConfig } from '../../src/testing/model/model-config.ts';
-import type { Move } from '../../src/testing/plan/moves.ts';
+import type { Move } from '../../src/testing/plan/move.ts';
 import { itemsCoveredByMoves } from '../../src/testing/plan/planned-case.ts';
 import { predictStateAfterMove } from '../../src/testing/plan/predict-state.ts';
 import { planCases } from '../../src/testing/plan-cases.ts';

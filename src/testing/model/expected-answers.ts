@@ -8,7 +8,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { Session } from '../../session/session.ts';
 import { findAvailableProblem } from '../plan/available-problem.ts';
-import type { Move } from '../plan/moves.ts';
+import type { Move } from '../plan/move.ts';
 import type { StateDifference } from './compare-state.ts';
 import { dryRunRequest } from './send-request.ts';
 

@@ -3,7 +3,7 @@ import { computeObservedFruit } from '../../audit/rules/audited-observations.ts'
 import type { Approval } from '../../gate/approvals/approval.ts';
 import { decide } from '../../gate/decide.ts';
 import type { GateContext, HopRequest, ModeRequest } from '../../gate/request.ts';
-import type { Move } from '../plan/moves.ts';
+import type { Move } from '../plan/move.ts';
 
 /** A nonce that an earlier approval of the session had. */
 const USED_NONCE = 'approval-used';

@@ -14,7 +14,7 @@ import { SESSION_LEASE_MS } from '../../session/session-writer.ts';
 import { cannedBackend } from '../doubles/canned-backend.ts';
 import { countingIds } from '../doubles/counting-ids.ts';
 import { CrashError, CrashingProcess, type CrashMoment } from '../doubles/crashing-process.ts';
-import { DEFAULT_TOOL_REPORT, type Move } from '../plan/moves.ts';
+import { DEFAULT_TOOL_REPORT, type Move } from '../plan/move.ts';
 import { predictStateAfterMove } from '../plan/predict-state.ts';
 import { compareStatusWithState } from './compare-state.ts';
 import { ExpectedAnswers, type ExpectedRefusal } from './expected-answers.ts';

@@ -8,7 +8,7 @@ import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { Session } from '../../session/session.ts';
 import { memoryStore } from '../../stores/memory.ts';
 import { sqliteStore } from '../../stores/sqlite.ts';
-import type { Move } from '../plan/moves.ts';
+import type { Move } from '../plan/move.ts';
 import { requestsLikelyRefused } from '../plan/negative-cases.ts';
 import { type PlannedCase, peripheralNameOf } from '../plan/planned-case.ts';
 import { SettableTestClock } from './model-clock.ts';

@@ -1,6 +1,7 @@
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
-import { type Move, movesToTryIn } from '../plan/moves.ts';
+import type { Move } from '../plan/move.ts';
+import { movesToTryIn } from '../plan/moves.ts';
 import { isMoveAllowed, predictStateAfterMove } from '../plan/predict-state.ts';
 import type { FiniteModel } from './shortest-routes.ts';
 import { makeStateKeyFunction } from './state-key.ts';

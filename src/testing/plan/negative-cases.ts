@@ -3,11 +3,12 @@ import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { edgesFromPeripheral } from '../../spec/edges-from.ts';
 import type { Fields, Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import { type Move, moveOfRequest, movesToTryIn } from './moves.ts';
+import { sampleStatedFruit } from '../samples/stated-fruit.ts';
+import type { Move } from './move.ts';
+import { moveOfRequest, movesToTryIn } from './moves.ts';
 import { modeChangesLikelyRefused } from './negative-modes.ts';
 import { INHERITED_MEMBER_NAMES, stepOutsideEnvelope, stepsLikelyRefused } from './negative-steps.ts';
 import { rotateList } from './rotate-list.ts';
-import { sampleStatedFruit } from './stated-fruit.ts';
 
 /** Number of targets without an edge, and of tools outside of the envelope, to try in one place of a large spec set. */
 const SAMPLE = 1;

@@ -1,7 +1,8 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { listModesOfGate } from '../../spec/mode-way.ts';
-import { type Move, moveOfRequest } from './moves.ts';
+import type { Move } from './move.ts';
+import { moveOfRequest } from './moves.ts';
 
 /** Mode changes that the gate lacks, or does not allow to this principal; without a gate, any mode change. */
 export function modeChangesLikelyRefused({ specs }: AuditedPin, { mode }: AuditState): readonly Move[] {

@@ -2,10 +2,10 @@ import { type AuditedPin, type AuditState, visitScope } from '../../audit/rules/
 import { isObject } from '../../base/json.ts';
 import { gatesOfCall } from '../../spec/call-gates.ts';
 import type { Fields, Json, PeripheralSpec, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
-import type { Move } from './moves.ts';
+import { makeSampleArguments, sampleOfSchema } from '../samples/sample-arguments.ts';
+import type { Move } from './move.ts';
 import { pathsLikelyRefused } from './odd-paths.ts';
 import { rotateList } from './rotate-list.ts';
-import { makeSampleArguments, sampleOfSchema } from './sample-arguments.ts';
 
 /** A scope that grants something of each kind. It provides arguments for a call whose own scope allows none. */
 const ANY_SCOPE = {

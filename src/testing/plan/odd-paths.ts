@@ -6,7 +6,7 @@ import {
   PROTECTED_FILE_NAMES,
 } from '../../spec/policy/protected-names.ts';
 import type { ProjectConfig, ScopeRule } from '../../spec/types.ts';
-import { sampleFileIn } from './sample-arguments.ts';
+import { sampleFileIn } from '../samples/sample-arguments.ts';
 
 /** Values that no scope grants: paths outside the root, and invalid paths. */
 const NOWHERE = [

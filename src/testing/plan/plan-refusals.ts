@@ -1,7 +1,8 @@
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { findFirstRuleProblem } from '../../audit/rules/find-rule-problems.ts';
 import type { ModelRoute } from '../model/shortest-routes.ts';
-import { type Move, movesToTryIn } from './moves.ts';
+import type { Move } from './move.ts';
+import { movesToTryIn } from './moves.ts';
 import { describeModelRoute, type PlannedCase, peripheralNameOf } from './planned-case.ts';
 
 /** Plans one case for every rule that refuses a move: the shortest route to a state in which the rule refuses it. */

@@ -4,7 +4,7 @@ import type { ToolReport } from '../../ports/tool-backend.ts';
 import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
 import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
-import type { Move } from './moves.ts';
+import type { Move } from './move.ts';
 import { type PlannedCase, peripheralNameOf } from './planned-case.ts';
 
 /** Maximum number of steps up to which a visit's limit is tested. */

@@ -4,7 +4,7 @@ import { plural } from '../../base/text.ts';
 import type { Edge, SpecSet } from '../../spec/types.ts';
 import type { HopModel } from '../model/session-model.ts';
 import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
-import type { Move } from './moves.ts';
+import type { Move } from './move.ts';
 import { itemsCoveredByMove, type PlannedCase, peripheralNameOf } from './planned-case.ts';
 import { isMoveAllowed } from './predict-state.ts';
 import { searchModelRoute, searchRouteToGoal } from './search-route.ts';

@@ -1,7 +1,7 @@
 import type { AuditState } from '../../audit/rules/audit-state.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import type { ModelRoute } from '../model/shortest-routes.ts';
-import type { Move } from './moves.ts';
+import type { Move } from './move.ts';
 
 /** A route to execute, and the moves to make at its end. */
 export interface PlannedCase {

@@ -12,7 +12,7 @@ import type { ToolReport } from '../../ports/tool-backend.ts';
 import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { joinCelRules } from '../model/cel-rules-text.ts';
-import { DEFAULT_TOOL_REPORT, type Move } from './moves.ts';
+import { DEFAULT_TOOL_REPORT, type Move } from './move.ts';
 
 /** Predicts the state after a move, without the visits and fruits that no rule reads: copying them is slow. */
 export function predictStateAfterMove(

@@ -107,7 +107,7 @@ context: { result: inherit }
 /** A rule over each fact, some that hold at some time, some that never do or cannot be evaluated. */
 const RULES = [
   'session.steps == 2',
-  'session.steps + 1 == 3',
+  'session.steps % 3 == 2',
   'session.denials == 1',
   'session.visits == 3',
   'session.agent == "tester"',

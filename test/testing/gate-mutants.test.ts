@@ -146,7 +146,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   [
     'a destination’s gates bind',
     'decide-visit.ts',
-    'if (failedGate) return refuseCondition(context, target, failedGate);',
+    'if (failedGate) return refuseCondition(context, target, failedGate, fruit);',
     '',
     'hall down.cellar: condition-failed',
   ],

@@ -6,11 +6,14 @@ import { storePin } from '../../src/session/pin.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
-import { generateTests } from '../../src/testing/generate-tests.ts';
+import { loadNodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
+import { generateTests, prepareTestCaseRuns } from '../../src/testing/generate-tests.ts';
 import { MADE_UP_CONFIG, makeModelConfig } from '../../src/testing/model/model-config.ts';
+import { runPlannedCase } from '../../src/testing/model/run-case.ts';
 import type { Move } from '../../src/testing/plan/move.ts';
 import { itemsCoveredByMoves } from '../../src/testing/plan/planned-case.ts';
 import { predictStateAfterMove } from '../../src/testing/plan/predict-state.ts';
+import * as search from '../../src/testing/plan/search-route.ts';
 import { planCases } from '../../src/testing/plan-cases.ts';
 import { specsOf } from './spec-sets.ts';
 
@@ -88,6 +91,19 @@ it('a large spec set is tested with calls that rules refuse everywhere in one pl
   expect(coverage().requests).toBeLessThan(walk.planned.moves.length + 600);
 });
 
+it('the store of each test is closed at its end, also after a failure', async () => {
+  const { tests } = await generateTests(circle(4, 1), { crashes: false });
+  const hop = tests.find(({ group }) => group === 'hops')!;
+  const close = vi.spyOn(loadNodeSqlite().DatabaseSync.prototype, 'close');
+  await hop.run();
+  expect(close).toHaveBeenCalledTimes(1);
+  const failing = { ...hop.planned, moves: hop.planned.moves.map((move) => ({ ...move, refused: true })) };
+  const { pinned, run } = await prepareTestCaseRuns(circle(4, 1));
+  await expect(runPlannedCase(pinned, failing, run)).rejects.toThrow('was planned as refused');
+  expect(close).toHaveBeenCalledTimes(2);
+  close.mockRestore();
+});
+
 it('many tools in many peripherals are tried in a number of requests that does not grow as their product', async () => {
   const tools = (count: number) => Array.from({ length: count }, (_, at) => `tool-${at}`);
   const requests = async (count: number) => {
@@ -160,6 +176,19 @@ it.each([
     expect(count).toBeLessThan(15 * specs.edges.length);
   },
 );
+
+it('where every place can start, no place is searched for a new edge after all edges were taken', () => {
+  const specs = star(80, 'everywhere');
+  const searches = vi.spyOn(search, 'searchRouteToGoal');
+  const { cases } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
+  const failed = searches.mock.results.filter(({ value }) => value === null).length;
+  searches.mockRestore();
+  const started = new Set(
+    cases.flatMap(({ moves }) => moves.flatMap(({ asked }) => (asked.kind === 'start' ? asked.peripheral : []))),
+  );
+  expect(started.size).toBe(81);
+  expect(failed).toBeLessThan(20);
+});
 
 it('a planned state holds the visits and fruits that rules read, and no others, however long the walk is', () => {
   const place = (id: string, context: string, exit: string) => [

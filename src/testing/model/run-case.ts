@@ -25,21 +25,21 @@ export interface RunCaseOptions {
 const ROOT = '/repository';
 
 /** Executes a case on a session over the memory store. Throws {@link ModelRunFailure} if session and spec disagree. */
-export async function runPlannedCase(pinned: AuditedPin, planned: PlannedCase, options: RunCaseOptions): Promise<void> {
-  const run = await openRun(pinned, options);
-  for (const move of planned.moves) {
+export function runPlannedCase(pinned: AuditedPin, planned: PlannedCase, options: RunCaseOptions): Promise<void> {
+  return withRun(pinned, options, async (run) => {
+    for (const move of planned.moves) {
+      if (planned.provoke === 'all') await provokeOnce(pinned, run, options.provoked);
+      await makePlanned(run, move, planned);
+    }
+    if (planned.provoke === 'end') await tryNegativeCases(pinned, run, 'whole');
     if (planned.provoke === 'all') await provokeOnce(pinned, run, options.provoked);
-    await makePlanned(run, move, planned);
-  }
-  if (planned.provoke === 'end') await tryNegativeCases(pinned, run, 'whole');
-  if (planned.provoke === 'all') await provokeOnce(pinned, run, options.provoked);
-  for (const move of planned.tries ?? []) await run.make(move);
-  for (const move of planned.forges ?? []) {
-    run.forgeApproval(move);
-    await run.make({ ...move, name: `${move.name} by an expired approval`, approvalMinutes: 0 });
-  }
-  if (planned.both) await run.makeBoth(...planned.both);
-  await run.finish();
+    for (const move of planned.tries ?? []) await run.make(move);
+    for (const move of planned.forges ?? []) {
+      run.forgeApproval(move);
+      await run.make({ ...move, name: `${move.name} by an expired approval`, approvalMinutes: 0 });
+    }
+    if (planned.both) await run.makeBoth(...planned.both);
+  });
 }
 
 /** Executes a case on SQLite with a process that crashes in every call, before or after the append is durable. */
@@ -64,21 +64,33 @@ export async function runCaseWithCrashes(
 }
 
 /** Makes the moves, then lets the agent under test act; its actions are verified against the spec. */
-export async function runCaseWithAgent(
+export function runCaseWithAgent(
   pinned: AuditedPin,
   planned: PlannedCase,
   play: (session: Session) => Promise<void>,
   options: RunCaseOptions,
 ): Promise<void> {
-  const run = await openRun(pinned, options);
-  for (const move of planned.moves) await makePlanned(run, move, planned);
-  await run.withSession('the agent plays', play);
-  await run.finish();
+  return withRun(pinned, options, async (run) => {
+    for (const move of planned.moves) await makePlanned(run, move, planned);
+    await run.withSession('the agent plays', play);
+  });
 }
 
-function openRun(pinned: AuditedPin, options: RunCaseOptions): Promise<ModelRun> {
+/** Calls `work` with a new session over a memory store, and finishes the run. Frees the store in any case. */
+async function withRun(
+  pinned: AuditedPin,
+  options: RunCaseOptions,
+  work: (run: ModelRun) => Promise<void>,
+): Promise<void> {
   const clock = new SettableTestClock();
-  return new ModelRun({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
+  const store = memoryStore({ clock });
+  try {
+    const run = await new ModelRun({ ...options, pinned, store, clock, root: ROOT }).open();
+    await work(run);
+    await run.finish();
+  } finally {
+    await store.close();
+  }
 }
 
 async function makePlanned(run: ModelRun, move: Move, { group }: PlannedCase): Promise<void> {

@@ -38,7 +38,8 @@ export function planWalkCases(
   const places = Object.values(peripherals);
   const startable = places.filter(({ entry }) => entry.sources.some(({ kind }) => STARTING_SOURCES.includes(kind)));
   const changesModes = model.moves(model.initial).some(({ asked }) => asked.kind === 'mode');
-  const wanted = [...edges.map(edgeItem), ...startable.map(({ id }) => `start ${id}`)];
+  const edgeItems = [...new Set(edges.map(edgeItem))];
+  const starts = startable.map(({ id }) => `start ${id}`);
   const covered = new Set<string>();
   const cases: PlannedCase[] = [];
   let returnMovesLeft = MAX_RETURN_MOVES;
@@ -70,11 +71,14 @@ export function planWalkCases(
     spent: nth === 1 ? null : new Set<string>(),
     most: nth < 2 ? MAX_SEARCH_STATES : Math.min(MAX_SEARCH_STATES, MAX_EXACT_STATES / places.length),
   }));
-  const edgesLeft = () => returnMovesLeft > 0 && tried.size < new Set(edges.map(edgeItem)).size;
+  const edgesLeft = () => returnMovesLeft > 0 && tried.size < edgeItems.length;
+  const isEachCovered = (items: readonly string[]) => items.every((item) => covered.has(item));
   const findRoute = (): ModelRoute<AuditState, Move> | null => {
-    const isCovered = wanted.every((item) => covered.has(item));
-    // A set of many states would be searched to the limit at the end. Its changes of mode may be new until then.
-    if (isCovered && !edgesLeft() && !changesModes) return null;
+    const areEdgesCovered = isEachCovered(edgeItems);
+    const isCovered = areEdgesCovered && isEachCovered(starts);
+    // A set of many states would be searched to the limit at the end. Its changes of mode may be new until then. Only
+    // a new session can start in another peripheral.
+    if (areEdgesCovered && !edgesLeft() && !changesModes && (isCovered || at.visit)) return null;
     for (const search of searches) {
       const { graph, findNew, most } = search;
       if (graph === joined && isCovered) return null;

@@ -36,7 +36,7 @@ export function planCases(pinned: AuditedPin, agent: string): TestPlan {
   const prefix = restricted ? [] : toWidest.moves;
   const modes = modeCases(pinned, opening);
   const states = specs.edges.length > LARGE_EDGES ? null : routesToAllStates(model, LARGE_STATES);
-  const rest = states ? smallPlan(pinned, model, prefix, states) : planWalkCases(model, prefix, specs);
+  const rest = states ? smallPlan(pinned, model, prefix, states) : planWalkCases(model, prefix, specs, modes.reachable);
   const outside = modes.cases.map((planned): PlannedCase => (states ? planned : { ...planned, provoke: 'all' }));
   return {
     cases: [...outside, ...rest.cases],

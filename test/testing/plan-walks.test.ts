@@ -133,15 +133,20 @@ it('a chain is walked in a number of moves that grows with its length, not with 
 });
 
 /** A hub with hops to many peripherals and back. Sessions start in the hub, only by the operator, or everywhere. */
-function star(leaves: number, starts: 'hub' | 'operator' | 'everywhere') {
+function star(
+  leaves: number,
+  starts: 'hub' | 'operator' | 'everywhere',
+  files: { readonly [path: string]: string } = {},
+) {
   const ids = Array.from({ length: leaves }, (_, at) => `p${at}`);
   const peripheral = (id: string, entry: readonly string[], exits: readonly string[]) => [
     `peripherals/${id}.yaml`,
     `id: ${id}\npurpose: A place.\ntools: []\nscope: conversation\nentry: [${entry.join(', ')}]\nexit:\n${exits.join('\n')}\n`,
   ];
   const back = ids.map((id) => `from-${id}`);
-  return specsOf(
-    Object.fromEntries([
+  return specsOf({
+    ...files,
+    ...Object.fromEntries([
       peripheral(
         'hub',
         starts === 'operator' ? ['user-request'] : ['default', ...back],
@@ -152,7 +157,7 @@ function star(leaves: number, starts: 'hub' | 'operator' | 'everywhere') {
         return peripheral(id, entry, ['  back: hub']);
       }),
     ]),
-  );
+  });
 }
 
 it.each([
@@ -177,8 +182,19 @@ it.each([
   },
 );
 
-it('where every place can start, no place is searched for a new edge after all edges were taken', () => {
-  const specs = star(80, 'everywhere');
+const MODES_OF_PLACES = `initial: talk
+modes:
+  talk: { effects: [observe, coordinate] }
+  work: { effects: [observe, act, coordinate], peripherals: [hub, p0, p1] }
+transitions: [{ from: talk, to: work }]
+reset: talk
+`;
+
+it.each([
+  ['without modes', {}],
+  ['with a mode that admits some places', { 'gate.yaml': MODES_OF_PLACES }],
+])('where every place can start, no place is searched for a new edge after all edges were taken, %s', (_, files) => {
+  const specs = star(80, 'everywhere', files);
   const searches = vi.spyOn(search, 'searchRouteToGoal');
   const { cases } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
   const failed = searches.mock.results.filter(({ value }) => value === null).length;

@@ -29,18 +29,19 @@ const MAX_EXACT_STATES = 5_000_000;
 /**
  * Long walks that take every edge with few steps, for spec sets where shortest routes to each would be too many. After
  * an edge that no walk took before, a walk returns to its source by the shortest route, if there is one.
+ * @param coveredBefore the items that other cases cover: every change of mode, which depends on no place
  */
 export function planWalkCases(
   model: HopModel,
   prefix: readonly Move[],
   { edges, peripherals }: SpecSet,
+  coveredBefore: ReadonlySet<string>,
 ): { cases: PlannedCase[]; reachable: Set<string> } {
   const places = Object.values(peripherals);
   const startable = places.filter(({ entry }) => entry.sources.some(({ kind }) => STARTING_SOURCES.includes(kind)));
-  const changesModes = model.moves(model.initial).some(({ asked }) => asked.kind === 'mode');
   const edgeItems = [...new Set(edges.map(edgeItem))];
   const starts = startable.map(({ id }) => `start ${id}`);
-  const covered = new Set<string>();
+  const covered = new Set(coveredBefore);
   const cases: PlannedCase[] = [];
   let returnMovesLeft = MAX_RETURN_MOVES;
   const tried = new Set<string>();
@@ -76,9 +77,8 @@ export function planWalkCases(
   const findRoute = (): ModelRoute<AuditState, Move> | null => {
     const areEdgesCovered = isEachCovered(edgeItems);
     const isCovered = areEdgesCovered && isEachCovered(starts);
-    // A set of many states would be searched to the limit at the end. Its changes of mode may be new until then. Only
-    // a new session can start in another peripheral.
-    if (areEdgesCovered && !edgesLeft() && !changesModes && (isCovered || at.visit)) return null;
+    // A set of many states would be searched to the limit at the end. Only a new session can start in another place.
+    if (areEdgesCovered && !edgesLeft() && (isCovered || at.visit)) return null;
     for (const search of searches) {
       const { graph, findNew, most } = search;
       if (graph === joined && isCovered) return null;

@@ -22,6 +22,7 @@ const upTo = (count: number) => Array.from({ length: count }, (_, index) => inde
 it('a transcript’s numbering continues after another writer’s items', () => {
   const [one, other] = [transcriptTo(file), transcriptTo(file)];
   one.add(assistantMessageItem('a'));
+  one.add();
   other.add(assistantMessageItem('b'), assistantMessageItem('c'));
   one.add(assistantMessageItem('d'));
   other.add(assistantMessageItem('e'));
@@ -39,7 +40,7 @@ it('a transcript starts at zero again after its file was erased', () => {
 it('items of parallel processes are numbered once each and in order', async () => {
   const program = `
     import { transcriptTo } from ${JSON.stringify(resolve('src/adapters/core/transcript/transcript-file.ts'))};
-    const file = transcriptTo(${JSON.stringify(file)}, { patience: 20_000 });
+    const file = transcriptTo(${JSON.stringify(file)});
     for (let i = 0; i < 50; i++) file.add({ kind: 'said', text: String(i), source: 'agent', channel: 'text' });`;
   await Promise.all(
     upTo(3).map(() => promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])),

@@ -13,7 +13,7 @@ export function transcriptPath(stateDir: string, sessionId: string): string {
 }
 
 /** The longest wait for another writer, and the age after which its lock counts as abandoned. */
-const LOCK_WAIT_MS = 250;
+const LOCK_WAIT_MS = 2_000;
 
 interface TranscriptFileOptions {
   readonly clock?: Clock;
@@ -32,6 +32,7 @@ export function transcriptTo(file: string, { clock = Date, onError }: Transcript
   let missing = 0;
   return {
     add(...items) {
+      if (items.length === 0) return;
       try {
         end = append(file, end, missing, items, clock);
         missing = 0;

@@ -76,9 +76,10 @@ async function runDaemon(options: ServeOptions, folder: string, lock: { close():
   const startedAt = new Date().toISOString();
   const http = options.openHttp ? await options.openHttp(host, log) : null;
   const { promise: stopRequested, resolve: finish } = Promise.withResolvers<void>();
+  const token = join(folder, 'token');
   const server = new DaemonServer({
     host,
-    token: newToken(join(folder, 'token')),
+    token: newToken(token),
     isReplaced: () => readInstalledBuild() !== build,
     log,
     onFinish: finish,
@@ -104,7 +105,7 @@ async function runDaemon(options: ServeOptions, folder: string, lock: { close():
   const idleMs = 60_000 * (options.idleMinutes ?? idleMinutesOf(env));
   const watch = setInterval(
     () => {
-      if ((http === null && server.idleMs >= idleMs) || !sameSocket(socket, server)) finish();
+      if ((http === null && server.idleMs >= idleMs) || !isReachable(socket, token, server)) finish();
     },
     Math.min(10_000, Math.max(50, idleMs / 4)),
   );
@@ -141,9 +142,9 @@ const isAnswering = (env: Env): Promise<boolean> =>
     () => false,
   );
 
-/** False if the socket was removed or replaced, so that no client finds this daemon. */
-const sameSocket = (socket: string, { http }: DaemonServer): boolean =>
-  valueOr(() => http.listening && statSync(socket).isSocket(), false);
+/** False if the socket or the token was removed, so that no client can ask this daemon. */
+const isReachable = (socket: string, token: string, { http }: DaemonServer): boolean =>
+  valueOr(() => http.listening && statSync(socket).isSocket() && statSync(token).isFile(), false);
 
 function newToken(file: string): string {
   const token = randomBytes(32).toString('hex');

@@ -11,13 +11,21 @@ export const codexToolName =
   (tool) =>
     `${userChosenServerName(server).prefix}${tool.replaceAll('-', '_')}`;
 
-const list = (tools: readonly string[], ourName: CodexToolName): string => tools.map(ourName).join(', ') || 'none';
+/** The agent that reads a text: the name of each hopgate tool for it, and whether it is a sub-agent. */
+export interface CodexReader {
+  readonly ourName: CodexToolName;
+  readonly isSubAgent: boolean;
+}
+
+/** The tools that are available now, and how to get others. */
+const describeOpen = (tools: readonly string[], { ourName, isSubAgent }: CodexReader): string =>
+  `${tools.map(ourName).join(', ') || 'none'}; ${isSubAgent ? 'a sub-agent cannot move: report what else is needed to the agent that started you' : `to move: ${ourName('hop')}, ${ourName('mode')}`}.`;
 
 /** The text of a refusal by the gate, for a model in Codex. */
-export function describeCodexRefusal(denial: Denial, first: object | null, ourName: CodexToolName): string {
+export function describeCodexRefusal(denial: Denial, first: object | null, reader: CodexReader): string {
   const lines = renderDenialLines('', denial);
-  if (first) lines.push(`First call: ${ourName('hop')}(${JSON.stringify(first)}).`);
-  lines.push(`Open now: ${list(denial.available.tools, ourName)}; to move: ${list(['hop', 'mode'], ourName)}.`);
+  if (first) lines.push(`First call: ${reader.ourName('hop')}(${JSON.stringify(first)}).`);
+  lines.push(`Open now: ${describeOpen(denial.available.tools, reader)}`);
   return lines.join('\n');
 }
 
@@ -48,9 +56,8 @@ export const refuseUnknownTool = (
   tool: string,
   why: string | null,
   { tools }: Pick<Available, 'tools'>,
-  ourName: CodexToolName,
-): string =>
-  `${tool} ${why ?? 'is not in the specs'}.\nWhat to do: use an open tool: ${list(tools, ourName)}; to move: ${list(['hop', 'mode'], ourName)}.`;
+  reader: CodexReader,
+): string => `${tool} ${why ?? 'is not in the specs'}.\nWhat to do: use an open tool: ${describeOpen(tools, reader)}`;
 
 export const refuseCodexSubAgent = (tool: string): string =>
   `A sub-agent can neither hop nor change the mode nor start sub-agents (${tool}).\nWhat to do: do your task where you are, and report to the agent that started you what else is needed.`;

@@ -25,6 +25,7 @@ import {
 } from '../core/transcript/transcript-items.ts';
 import type { CodexToolEvent } from './codex-event.ts';
 import {
+  type CodexReader,
   codexToolName,
   describeCodexRefusal,
   refuseCodexSubAgent,
@@ -112,6 +113,11 @@ const SHOWS_ITEMS = 'was given items, which may show files; write the task as me
 
 const isSubAgent = ({ record }: ToolEventContext): boolean => record.conversation.agentId !== null;
 
+const readerOf = (at: ToolEventContext): CodexReader => ({
+  ourName: codexToolName(at.host),
+  isSubAgent: isSubAgent(at),
+});
+
 /** A refusal by the adapter, not by the gate. */
 function refuse({ event, host, record }: ToolEventContext, why: string): string {
   const { tool_use_id: id, tool_name: tool, tool_input: input } = event;
@@ -134,7 +140,7 @@ async function refuseByGate(
   const first = isSubAgent(at)
     ? null
     : await at.host.withSession(at.record, async (session) => firstHopOfWay(session, denial));
-  const text = otherText ?? describeCodexRefusal(denial, first, codexToolName(at.host));
+  const text = otherText ?? describeCodexRefusal(denial, first, readerOf(at));
   const refusal = toolResultItem(id, {
     status: 'refused',
     code: denial.code,
@@ -160,12 +166,12 @@ async function refuseUnmapped(at: ToolEventContext, why: string | null): Promise
     refused: session.why({ tool }) ? await recordCallRefusal(session, { tool, args: {} }) : null,
     available: session.available(),
   }));
-  if (!refused) return refuse(at, refuseUnknownTool(tool, why, available, codexToolName(at.host)));
+  if (!refused) return refuse(at, refuseUnknownTool(tool, why, available, readerOf(at)));
   return refuseByGate(
     at,
     { tool, args: {} },
     refused,
-    why === null ? null : refuseUnknownTool(tool, why, available, codexToolName(at.host)),
+    why === null ? null : refuseUnknownTool(tool, why, available, readerOf(at)),
   );
 }
 

@@ -271,6 +271,16 @@ describe('apply_patch', () => {
     expect(codex('apply_patch', patch)).toEqual(action);
   });
 
+  it('given to a command of the shell becomes calls that only hopgate’s tools carry out', () => {
+    const text = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a.ts\n+$x\n*** End Patch\nEOF\n";
+    const write = ['contained', 'write', { path: 'src/a.ts', content: '$x\n' }];
+    expect(calls(codex('Bash', { command: `cd src && ${text}` }))).toEqual([write]);
+    expect(calls(codex('exec_command', { cmd: text, workdir: 'src' }))).toEqual([write]);
+    expect(calls(codex('Bash', { command: `${text}rm a` }))).toMatchObject([['contained', 'bash', {}]]);
+    expect(codex('Bash', { command: text.replace('Add', 'Sub') })).toMatchObject({ kind: 'unmapped' });
+    expect(calls(claude('Bash', { command: text }))).toMatchObject([['contained', 'bash', {}]]);
+  });
+
   it('is refused if it cannot be read', () => {
     expect(codex('apply_patch', { command: 'rm -rf' })).toMatchObject({
       kind: 'unmapped',

@@ -11,8 +11,16 @@ export type ClientToolTranslation =
       readonly fixed?: { readonly [argument: string]: string };
       readonly how: 'native' | 'contained';
     }
-  /** A shell. The first existing argument of `command` is a command line or a list of words; `folder` is a folder. */
-  | { readonly kind: 'shell'; readonly command: readonly string[]; readonly folder: string | null }
+  /**
+   * A shell. The first existing argument of `command` is a command line or a list of words; `folder` is a folder. With
+   * `patches`, the client itself applies the patch that a command gives to `apply_patch`, which is not a program.
+   */
+  | {
+      readonly kind: 'shell';
+      readonly command: readonly string[];
+      readonly folder: string | null;
+      readonly patches: boolean;
+    }
   | { readonly kind: 'multi-edit' }
   /** A cell of a notebook: the client can edit the file, hopgate's tools cannot. */
   | { readonly kind: 'notebook' }
@@ -62,7 +70,7 @@ const CLAUDE_CODE: Table = new Map<string, ClientToolTranslation>([
   ['MultiEdit', { kind: 'multi-edit' }],
   ['Write', { kind: 'same', tool: 'write', as: { file_path: 'path', content: 'content' }, how: 'native' }],
   ['NotebookEdit', { kind: 'notebook' }],
-  ['Bash', { kind: 'shell', command: ['command'], folder: null }],
+  ['Bash', { kind: 'shell', command: ['command'], folder: null, patches: false }],
   ['WebFetch', { kind: 'same', tool: 'web-fetch', as: { url: 'url' }, how: 'contained' }],
   ['ListMcpResourcesTool', { kind: 'inner' }],
   ...outside(READS_RESOURCE, 'ReadMcpResourceTool', 'ReadMcpResourceDirTool'),
@@ -83,7 +91,7 @@ const CLAUDE_CODE: Table = new Map<string, ClientToolTranslation>([
   ...outside('runs a language server over the files; use grep and read', 'LSP'),
 ]);
 
-const SHELL: ClientToolTranslation = { kind: 'shell', command: ['cmd', 'command'], folder: 'workdir' };
+const SHELL: ClientToolTranslation = { kind: 'shell', command: ['cmd', 'command'], folder: 'workdir', patches: true };
 
 /**
  * The tools that Codex 0.169.0 offered to several models, under the names in its hooks (hooks call every shell tool

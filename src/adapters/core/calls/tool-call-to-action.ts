@@ -193,19 +193,30 @@ function editOfFile(path: Fields, edits: readonly HopgateToolCall[], extra: Acti
 }
 
 function shellAction(
-  { command, folder }: Extract<ClientToolTranslation, { kind: 'shell' }>,
+  { command, folder, patches }: Extract<ClientToolTranslation, { kind: 'shell' }>,
   fields: ModelCallArguments,
   context: ActionContext,
 ): ClientAction {
   const key = command.find((name) => Object.hasOwn(fields, name));
   const value = key === undefined ? undefined : fields[key];
-  const where = folder === null ? undefined : fields[folder];
+  const where = folderOf(folder === null ? undefined : fields[folder], context);
   const extra = Object.fromEntries(Object.entries(fields).filter(([name]) => name !== key && name !== folder));
   const line = commandLine(value);
+  const [, inside = '.', , , patch] = (patches && PATCH_COMMAND.exec(line ?? '')) || [];
+  if (patch !== undefined) {
+    const action = patchAction(patch, {}, { ...context, cwd: resolve(where, inside) });
+    // The client runs no part of a shell command itself.
+    return action.kind === 'steps'
+      ? stepsAction(...action.steps.map((step) => ({ ...step, how: 'contained' as const })))
+      : action;
+  }
   const call =
     line === null ? routeCommandless(value, context) : routeShellCommand(inFolder(line, where, context), context);
   return stepsAction(stepOf(call, 'contained', extra));
 }
+
+/** A command that gives a patch to `apply_patch` as a here-document, also in another folder. */
+const PATCH_COMMAND = /^\s*(?:cd\s+([\w./-]+)\s*&&\s*)?apply_patch\s*<<-?\s*(["']?)(\w+)\2\s*\n([\s\S]*?)\n\3\s*$/;
 
 /** Sends a value that is not a command to the tool that takes commands, so that the gate says what is wrong. */
 function routeCommandless(command: Json | undefined, context: ActionContext): HopgateToolCall {
@@ -229,12 +240,15 @@ function commandLine(command: Json | undefined): string | null {
 }
 
 /** The command line with a `cd` to the working folder in front, because hopgate runs commands from the root. */
-function inFolder(line: string, where: Json | undefined, { root, cwd = root }: ActionContext): string {
-  const folder = typeof where === 'string' && where !== '' ? resolve(cwd, where) : resolve(cwd);
+function inFolder(line: string, folder: string, { root }: ActionContext): string {
   if (folder === resolve(root)) return line;
   const located = locatePath(root, folder);
   return `cd -- ${toShellWord(located.ok ? located.path : folder)} || exit\n${line}`;
 }
+
+/** The absolute path of the folder that a command runs in. */
+const folderOf = (where: Json | undefined, { root, cwd = root }: ActionContext): string =>
+  resolve(cwd, typeof where === 'string' ? where : '');
 
 /** Translates a web search into a call of the tool that the operator bound to the search of an MCP server. */
 function searchAction({ query = '' }: ModelCallArguments, { specs, peripheral }: ActionContext): ClientAction {

@@ -137,6 +137,7 @@ export async function prepareTestCaseRuns(
   const run = {
     agent: options.agent ?? agentOf(loaded),
     provoked: new Map<string, Set<string>>(),
+    idleStores: [],
     onMove: coverage.add,
     backends: options.backends,
   };

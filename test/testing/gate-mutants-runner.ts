@@ -34,7 +34,12 @@ registerHooks({
 function casesOf(specs: SpecSet, agent = 'tester') {
   const pinned = { specs, config: makeModelConfig(specs) };
   const provoked = new Map<string, Set<string>>();
-  return planCases(pinned, agent).cases.map((planned) => ({ pinned, planned, options: { agent, provoked } }));
+  const idleStores: RunCase.RunCaseOptions['idleStores'] = [];
+  return planCases(pinned, agent).cases.map((planned) => ({
+    pinned,
+    planned,
+    options: { agent, provoked, idleStores },
+  }));
 }
 
 type Cases = ReturnType<typeof casesOf>;

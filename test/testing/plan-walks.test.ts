@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
 import { initialAuditState } from '../../src/audit/rules/audit-state.ts';
 import * as lawfulness from '../../src/audit/rules/find-rule-problems.ts';
@@ -5,7 +6,7 @@ import { compileSpecTables } from '../../src/compile/spec-tables.ts';
 import { storePin } from '../../src/session/pin.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
-import { memoryStore } from '../../src/stores/memory.ts';
+import * as memory from '../../src/stores/memory.ts';
 import { loadNodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
 import { generateTests, prepareTestCaseRuns } from '../../src/testing/generate-tests.ts';
 import { MADE_UP_CONFIG, makeModelConfig } from '../../src/testing/model/model-config.ts';
@@ -91,17 +92,23 @@ it('a large spec set is tested with calls that rules refuse everywhere in one pl
   expect(coverage().requests).toBeLessThan(walk.planned.moves.length + 600);
 });
 
-it('the store of each test is closed at its end, also after a failure', async () => {
-  const { tests } = await generateTests(circle(4, 1), { crashes: false });
-  const hop = tests.find(({ group }) => group === 'hops')!;
+it('tests that run one after the other share a store, and the store of a failed one is closed', async () => {
+  const open = vi.spyOn(memory, 'memoryStore');
   const close = vi.spyOn(loadNodeSqlite().DatabaseSync.prototype, 'close');
-  await hop.run();
-  expect(close).toHaveBeenCalledTimes(1);
-  const failing = { ...hop.planned, moves: hop.planned.moves.map((move) => ({ ...move, refused: true })) };
   const { pinned, run } = await prepareTestCaseRuns(circle(4, 1));
+  const { tests } = await generateTests(circle(4, 1), { crashes: false });
+  const [planned, other] = tests.map((each) => each.planned).filter(({ group }) => group === 'hops');
+  await runPlannedCase(pinned, planned!, run);
+  await runPlannedCase(pinned, other!, run);
+  expect(open).toHaveBeenCalledTimes(1);
+  await Promise.all([runPlannedCase(pinned, planned!, run), runPlannedCase(pinned, other!, run)]);
+  expect(open).toHaveBeenCalledTimes(2);
+  expect(close).not.toHaveBeenCalled();
+  const failing = { ...planned!, moves: planned!.moves.map((move) => ({ ...move, refused: true })) };
   await expect(runPlannedCase(pinned, failing, run)).rejects.toThrow('was planned as refused');
-  expect(close).toHaveBeenCalledTimes(2);
-  close.mockRestore();
+  expect(close).toHaveBeenCalledTimes(1);
+  expect(run.idleStores).toHaveLength(1);
+  vi.restoreAllMocks();
 });
 
 it('many tools in many peripherals are tried in a number of requests that does not grow as their product', async () => {
@@ -197,13 +204,47 @@ it.each([
   const specs = star(80, 'everywhere', files);
   const searches = vi.spyOn(search, 'searchRouteToGoal');
   const { cases } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
-  const failed = searches.mock.results.filter(({ value }) => value === null).length;
+  const failed = searches.mock.results.filter(({ value }) => typeof value === 'string').length;
   searches.mockRestore();
   const started = new Set(
     cases.flatMap(({ moves }) => moves.flatMap(({ asked }) => (asked.kind === 'start' ? asked.peripheral : []))),
   );
   expect(started.size).toBe(81);
   expect(failed).toBeLessThan(20);
+});
+
+it('a search without a result names only states from which no other search finds anything', () => {
+  const graph = fc.record({
+    edges: fc.array(fc.tuple(fc.nat(11), fc.nat(11)), { maxLength: 30 }),
+    goals: fc.uniqueArray(fc.nat(11), { maxLength: 2 }),
+    roughKeys: fc.constantFrom(3, 6, 12),
+    limit: fc.constantFrom(3, 100),
+  });
+  let named = 0;
+  fc.assert(
+    fc.property(graph, ({ edges, goals, roughKeys, limit }) => {
+      const after = (at: number) => edges.flatMap(([from, to]) => (from === at ? [to] : []));
+      const model = {
+        initial: 0,
+        key: (at: number) => `${at % roughKeys}`,
+        moves: (at: number) => [...after(at), ...(goals.includes(at) ? [99] : [])].map((to) => ({ name: `${to}` })),
+        next: (_: number, { name }: { name: string }) => Number(name),
+      };
+      const goalIn = (at: number) => model.moves(at).find(({ name }) => name === '99');
+      const spent = new Set<string>();
+      for (let at = 0; at < 12; at++) {
+        const found = search.searchRouteToGoal(model, at, goalIn, limit, spent, String);
+        if (found === 'not found' && roughKeys === 12) expect(spent).toContain(`${at}`);
+      }
+      for (const state of spent) {
+        const reached = new Set([Number(state)]);
+        for (const each of reached) for (const to of after(each)) reached.add(to);
+        expect(goals.filter((goal) => reached.has(goal))).toEqual([]);
+      }
+      named += spent.size;
+    }),
+  );
+  expect(named).toBeGreaterThan(100);
 });
 
 it('a planned state holds the visits and fruits that rules read, and no others, however long the walk is', () => {
@@ -250,7 +291,7 @@ it('the sessions of a spec set share its hash, its pin and its machines: a thous
   const use = async () => {
     read = 0;
     hashSpecs(specs);
-    await storePin(memoryStore(), { specs, config: MADE_UP_CONFIG });
+    await storePin(memory.memoryStore(), { specs, config: MADE_UP_CONFIG });
     void compileSpecTables(specs).hopGraph;
     return read;
   };

@@ -7,6 +7,7 @@ import type { Entry } from '../../evidence/entry.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
+import type { IdGenerator } from '../../ports/ids.ts';
 import type { ToolBackend } from '../../ports/tool-backend.ts';
 import { createSession, resumeSession } from '../../session/create-session.ts';
 import type { Session } from '../../session/session.ts';
@@ -39,6 +40,8 @@ interface ModelRunOptions {
   readonly pinned: AuditedPin;
   readonly store: EvidenceStore;
   readonly clock: SettableTestClock;
+  /** Default: ids that count up. */
+  readonly ids?: IdGenerator;
   readonly agent: string;
   readonly root: string;
   /** Backends that replace the canned tools, for the tools that they serve. */
@@ -54,7 +57,7 @@ interface ModelRunOptions {
 export class ModelRun {
   readonly #options: ModelRunOptions;
   readonly #expectations: ExpectedAnswers;
-  readonly #ids = countingIds();
+  readonly #ids: IdGenerator;
   readonly #trace: string[] = [];
   #process: CrashingProcess;
   #session: Session | null = null;
@@ -67,6 +70,7 @@ export class ModelRun {
 
   constructor(options: ModelRunOptions) {
     this.#options = options;
+    this.#ids = options.ids ?? countingIds();
     this.#expectations = new ExpectedAnswers(options);
     this.#process = this.#newProcess();
     this.#state = initialAuditState(options.pinned);

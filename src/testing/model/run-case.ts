@@ -4,15 +4,25 @@ import { join } from 'node:path';
 import type { AuditedPin } from '../../audit/rules/audit-state.ts';
 import { findFirstRuleProblem } from '../../audit/rules/find-rule-problems.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
+import type { EvidenceStore } from '../../ports/evidence-store.ts';
+import type { IdGenerator } from '../../ports/ids.ts';
 import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { Session } from '../../session/session.ts';
 import { memoryStore } from '../../stores/memory.ts';
 import { sqliteStore } from '../../stores/sqlite.ts';
+import { countingIds } from '../doubles/counting-ids.ts';
 import type { Move } from '../plan/move.ts';
 import { requestsLikelyRefused } from '../plan/negative-cases.ts';
 import { type PlannedCase, peripheralNameOf } from '../plan/planned-case.ts';
 import { SettableTestClock } from './model-clock.ts';
 import { type JudgedMove, ModelRun, ModelRunFailure } from './model-run.ts';
+
+/** A memory store with the clock and the ids of its sessions. */
+interface CaseStore {
+  readonly store: EvidenceStore;
+  readonly clock: SettableTestClock;
+  readonly ids: IdGenerator;
+}
 
 export interface RunCaseOptions {
   readonly agent: string;
@@ -20,6 +30,8 @@ export interface RunCaseOptions {
   readonly onMove?: (taken: JudgedMove) => void;
   /** By envelope: the places whose negative cases were tried. All cases of one run share it. */
   readonly provoked: Map<string, Set<string>>;
+  /** The stores that no case uses at present. All cases of one run share them: a new store has no pinned specs yet. */
+  readonly idleStores: CaseStore[];
 }
 
 const ROOT = '/repository';
@@ -76,21 +88,28 @@ export function runCaseWithAgent(
   });
 }
 
-/** Calls `work` with a new session over a memory store, and finishes the run. Frees the store in any case. */
+/** Calls `work` with a new session over a memory store, and finishes the run. The store of a failed run is closed. */
 async function withRun(
   pinned: AuditedPin,
   options: RunCaseOptions,
   work: (run: ModelRun) => Promise<void>,
 ): Promise<void> {
-  const clock = new SettableTestClock();
-  const store = memoryStore({ clock });
+  const { idleStores } = options;
+  const used = idleStores.pop() ?? newCaseStore();
   try {
-    const run = await new ModelRun({ ...options, pinned, store, clock, root: ROOT }).open();
+    const run = await new ModelRun({ ...options, ...used, pinned, root: ROOT }).open();
     await work(run);
     await run.finish();
-  } finally {
-    await store.close();
+    idleStores.push(used);
+  } catch (error) {
+    await used.store.close();
+    throw error;
   }
+}
+
+function newCaseStore(): CaseStore {
+  const clock = new SettableTestClock();
+  return { store: memoryStore({ clock }), clock, ids: countingIds() };
 }
 
 async function makePlanned(run: ModelRun, move: Move, { group }: PlannedCase): Promise<void> {

@@ -24,7 +24,7 @@ const MAX_RETURN_STATES = 2000;
 /** Maximum number of states that a search for a new edge visits. */
 const MAX_SEARCH_STATES = 20_000;
 /** The same, times the number of peripherals, for a search that distinguishes the visited places: states are larger. */
-const MAX_EXACT_STATES = 5_000_000;
+const MAX_EXACT_STATES = 10_000_000;
 
 /**
  * Long walks that take every edge with few steps, for spec sets where shortest routes to each would be too many. After
@@ -68,8 +68,9 @@ export function planWalkCases(
   // walks share them, because a covered edge never becomes new again.
   const searches = [rough, { ...joined, key: rough.key }, joined, model].map((graph, nth) => ({
     graph,
+    exactKey: nth === 1 ? joined.key : graph.key,
     findNew: newMovesIn(graph),
-    spent: nth === 1 ? null : new Set<string>(),
+    spent: new Set<string>(),
     most: nth < 2 ? MAX_SEARCH_STATES : Math.min(MAX_SEARCH_STATES, MAX_EXACT_STATES / places.length),
   }));
   const edgesLeft = () => returnMovesLeft > 0 && tried.size < edgeItems.length;
@@ -80,16 +81,16 @@ export function planWalkCases(
     // A set of many states would be searched to the limit at the end. Only a new session can start in another place.
     if (areEdgesCovered && !edgesLeft() && (isCovered || at.visit)) return null;
     for (const search of searches) {
-      const { graph, findNew, most } = search;
+      const { graph, exactKey, findNew, spent, most } = search;
       if (graph === joined && isCovered) return null;
-      const spent = search.spent ?? new Set<string>();
-      const found = searchRouteToGoal(graph, at, findNew, most, spent);
-      const route = followRoute(model, at, found);
+      const found = searchRouteToGoal(graph, at, findNew, most, spent, exactKey);
+      if (found === 'limit reached') {
+        // The next searches visit more states, so they would reach their limits, too.
+        search.most /= 2;
+        return null;
+      }
+      const route = found === 'not found' ? null : followRoute(model, at, found);
       if (route) return route;
-      if (found || spent.has(graph.key(at))) continue;
-      // The search reached its limit. The next ones visit more states, so they would, too.
-      search.most /= 2;
-      return null;
     }
     return null;
   };

@@ -10,7 +10,13 @@ export function searchModelRoute<State, Move extends { readonly name: string }>(
   isGoal: (state: State, move: Move) => boolean,
   limit = 20_000,
 ): ModelRoute<State, Move> | null {
-  return searchRouteToGoal(model, from, (state) => model.moves(state).find((move) => isGoal(state, move)), limit);
+  const found = searchRouteToGoal(
+    model,
+    from,
+    (state) => model.moves(state).find((move) => isGoal(state, move)),
+    limit,
+  );
+  return typeof found === 'string' ? null : found;
 }
 
 const MOVES_PER_STATE = 8;
@@ -18,8 +24,9 @@ const MOVES_PER_STATE = 8;
 /**
  * Does the same as {@link searchModelRoute}, where `goalIn` returns the first accepted move of a state.
  * @param limit maximum number of states; the search also ends after {@link MOVES_PER_STATE} times as many moves
- * @param spent keys of states from which no such move can be reached; a complete search without a result adds the
+ * @param spent exact keys of states from which no such move can be reached; a complete search without a result adds the
  *   states that it visited. Only for a `goalIn` that never accepts a move that it refused before.
+ * @param exactKey distinguishes states with equal keys. The search follows only one of them, and is then not complete.
  */
 export function searchRouteToGoal<State, Move extends { readonly name: string }>(
   model: FiniteModel<State, Move>,
@@ -27,41 +34,49 @@ export function searchRouteToGoal<State, Move extends { readonly name: string }>
   goalIn: (state: State) => Move | undefined,
   limit: number,
   spent = new Set<string>(),
-): ModelRoute<State, Move> | null {
+  exactKey = model.key,
+): ModelRoute<State, Move> | 'not found' | 'limit reached' {
   interface Node {
     readonly state: State;
     readonly before: Node | null;
     readonly move: Move | null;
   }
-  const start = model.key(from);
-  if (spent.has(start)) return null;
-  const seen = new Set([start]);
+  const start = exactKey(from);
+  if (spent.has(start)) return 'not found';
+  const seen = new Map([[model.key(from), start]]);
   let movesLeft = limit * MOVES_PER_STATE;
-  let cut = false;
+  let isCut = false;
+  let isComplete = true;
   let frontier: Node[] = [{ state: from, before: null, move: null }];
   while (frontier.length > 0) {
     const next: Node[] = [];
     for (const node of frontier) {
-      if (movesLeft < 0) return null;
+      if (movesLeft < 0) return 'limit reached';
       const goal = goalIn(node.state);
       movesLeft -= model.moves(node.state).length;
       if (goal) return unwind({ state: model.next(node.state, goal), before: node, move: goal });
       for (const move of model.moves(node.state)) {
         const state = model.next(node.state, move);
-        const key = model.key(state);
-        if (seen.has(key) || spent.has(key)) continue;
-        if (seen.size >= limit) {
-          cut = true;
+        const [key, exact] = [model.key(state), exactKey(state)];
+        if (spent.has(exact)) continue;
+        const known = seen.get(key);
+        if (known !== undefined) {
+          isComplete &&= known === exact;
           continue;
         }
-        seen.add(key);
+        if (seen.size >= limit) {
+          isCut = true;
+          continue;
+        }
+        seen.set(key, exact);
         next.push({ state, before: node, move });
       }
     }
     frontier = next;
   }
-  if (!cut) for (const key of seen) spent.add(key);
-  return null;
+  if (isCut) return 'limit reached';
+  if (isComplete) for (const exact of seen.values()) spent.add(exact);
+  return 'not found';
 
   function unwind(end: Node): ModelRoute<State, Move> {
     const states: State[] = [];

@@ -40,7 +40,9 @@ export class SessionCalls {
   #detached = false;
 
   constructor(parts: SessionParts, writer: SessionWriter) {
-    this.parts = parts;
+    // The time of a session never goes back, as that of its entries; a clock may be set back, and count fractions.
+    const now = () => Math.max(Math.trunc(parts.clock.now()), writer.state.facts.lastAt);
+    this.parts = { ...parts, clock: { now } };
     this.writer = writer;
     // Backends get parts of both, and must not change by what later calls are judged.
     freezeDeep([parts.compiled.specs, parts.config]);

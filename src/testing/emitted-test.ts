@@ -20,7 +20,7 @@ const settings = new Map<string, Promise<CaseRunSetup>>();
 /**
  * Returns the function that runs the tests in a file of `hopgate test --emit`. Each test makes the moves of its path in
  * a session of the current specs, and compares every answer with the spec.
- * @param specs the spec set, relative to the folder in which the tests run
+ * @param specs `default` or the path of the spec set
  */
 export function emittedTest(
   specs: string,

@@ -65,7 +65,7 @@ it.runIf(isDeep)('the emitted files run unchanged, and fail after the specs have
     for (const [file, text] of Object.entries(
       emitTestFiles(
         some.map(({ planned }) => planned),
-        specs,
+        '../specs',
       ),
     ))
       writeFileSync(join(folder, 'generated', file), text);

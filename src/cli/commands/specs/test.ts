@@ -136,7 +136,7 @@ const MAX_LISTED = 20;
 const indent = (text: string): string => text.replaceAll(/^/gm, '  ');
 
 function writeTestFiles(io: Io, { tests }: GeneratedTests, specs: string, folder: string): void {
-  const named = specs === 'default' ? specs : relative(io.cwd, specs) || '.';
+  const named = specs === 'default' ? specs : relative(folder, specs);
   const cases = tests.map(({ planned }) => planned);
   const files = Object.entries(emitTestFiles(cases, named));
   for (const [file, text] of files) writeFile(join(folder, file), text);

@@ -255,9 +255,10 @@ it('every mistake in the reported fields of a tool is named', () => {
     return parsed.ok ? [] : parsed.problems.map(({ path, message }) => `${path}: ${message}`);
   };
   expect(problems(TOOLS)).toEqual([]);
-  expect(problems(TOOLS.replace('won: boolean', 'result: boolean'))).toContain(
-    'tools.move.observes.result: "result" is an observation of hopgate\'s own',
-  );
+  for (const own of ['result', 'tests'])
+    expect(problems(TOOLS.replace('won: boolean', `${own}: [pass, fail]`))).toContain(
+      `tools.move.observes.${own}: "${own}" is an observation of hopgate's own`,
+    );
   expect(problems(TOOLS.replace('game: object', 'author: string'))).toContain(
     'tools.move.state.author: "author" is a field of hopgate\'s own',
   );

@@ -60,7 +60,10 @@ export interface OpenOptions {
   readonly session?: string;
   /** The session whose sub-agent works in this one; the parent may ship the changes made here. */
   readonly parent?: string;
-  /** The delegation of the parent that started the sub-agent; see `Session.delegate`. */
+  /**
+   * The delegation that started the sub-agent; see `Session.delegate`. It decides what the session may do, so `parent`,
+   * `specs` and `config` are ignored. It must be in the same store.
+   */
   readonly delegation?: NewSession['delegation'];
   /**
    * The environment that commands get, read again for each command. Default: the environment of this process. The state
@@ -144,7 +147,7 @@ export const idsWithSession = (session: string): IdGenerator => ({
  * Opens a session: one agent, one repository, one spec set, from start to close.
  * @throws TypeError for an unknown or wrong option; {@link ProjectError} if the root is not a folder; {@link SpecError}
  *   if specs, hopgate.yaml or `config` have problems; {@link StoreError} `session-not-found` for an unknown `session`,
- *   `store-failed` for a file that cannot be opened; Error if the session belongs to another agent.
+ *   `store-failed` for a file that cannot be opened; Error if the session belongs to another agent or folder.
  * @example
  * const session = await openSession({ root: '.', agent: 'my-agent', store: 'memory' });
  * await session.setMode({ to: 'diagnose' });
@@ -166,7 +169,9 @@ export async function openSession(options: OpenOptions): Promise<Session> {
   };
   try {
     const point = options.session === undefined ? null : await readResumePoint(store, options.session);
-    const pin = point ? point.pin : await pinOf(options, root);
+    const pin = point
+      ? point.pin
+      : await (options.delegation ? delegated(store, options.delegation) : pinOf(options, root));
     backends = backendsOf(options.backends, () =>
       defaultBackends(store, { unsafeNoSandbox, env: options.env, ...pin }),
     );
@@ -182,21 +187,24 @@ export async function openSession(options: OpenOptions): Promise<Session> {
       inspector: options.inspector,
       ...onEntryOf(options.onEntry, spans),
     };
-    if (options.session !== undefined && point) return await resume(parts, options.session, options.agent, point);
+    if (options.session !== undefined && point)
+      return await resume(parts, options.session, { ...options, root }, point);
     return await createSession(parts, {
+      ...(options.parent === undefined ? {} : { parent: options.parent }),
       ...pin,
       agent: options.agent,
       root,
       unsafeNoSandbox,
       version: manifest.version,
-      ...(options.parent === undefined ? {} : { parent: options.parent }),
-      ...(options.delegation ? { delegation: options.delegation } : {}),
     });
   } catch (error) {
     await dispose();
     throw error;
   }
 }
+
+const delegated = async (store: EvidenceStore, { entry }: { readonly entry: string }) =>
+  (await import('./session/sub-agent.ts')).readDelegatedSession(store, entry);
 
 async function spansOf(telemetry: OpenOptions['telemetry']): Promise<SessionSpans | null> {
   if (!telemetry) return null;
@@ -219,12 +227,16 @@ function onEntryOf(onEntry: OpenOptions['onEntry'], spans: SessionSpans | null):
 async function resume(
   parts: Parameters<typeof resumeSession>[0],
   id: string,
-  agent: string,
+  { agent, root }: Pick<OpenOptions, 'agent' | 'root'>,
   point: ResumePoint,
 ): Promise<Session> {
   const session = await resumeSession(parts, id, point);
-  if (session.state.agent === agent) return session;
-  throw new Error(`session ${id} belongs to agent "${session.state.agent}", not to "${agent}"; open it under that id`);
+  const { state } = session;
+  if (state.agent !== agent)
+    throw new Error(`session ${id} belongs to agent "${state.agent}", not to "${agent}"; open it under that id`);
+  if (session.root !== root)
+    throw new Error(`session ${id} belongs to the folder ${session.root}, not to ${root}; open it with that root`);
+  return session;
 }
 
 async function openStore(

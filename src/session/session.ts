@@ -291,11 +291,13 @@ export class Session {
   }
 
   /**
-   * Records that a sub-agent starts in another peripheral, if the present one delegates to it; the visit goes on. Open
-   * its session with the returned `session`, `delegation` and `context`.
+   * Records that a sub-agent starts in another peripheral, if the present one delegates to it; the visit goes on. The
+   * sub-agent's session stays in the present mode. If the program changes the mode, it must also end that session.
    *
    * @example
-   * const started = await session.delegate({ to: 'test', reason: 'run the tests' });
+   * const { delegation, session: id, context } = await session.delegate({ to: 'test', reason: 'run the tests' });
+   * const sub = await openSession({ root, agent: 'tester', store, delegation: { entry: delegation, session: id } });
+   * await sub.start('test', { context });
    */
   delegate(sub: DelegateOptions, options?: CallApprover): Promise<DelegateResult> {
     return this.#calls.serially(() => recordDelegation(this.#calls, sub, options));

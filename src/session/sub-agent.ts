@@ -1,9 +1,13 @@
+import { toBody } from '../evidence/bodies.ts';
 import { denySubAgentCall, findSubAgentPeripheral } from '../gate/delegation/decide-delegate.ts';
 import { makeSubAgentPin, type SubAgentPin } from '../gate/delegation/sub-agent-pin.ts';
 import type { Denial } from '../gate/denial.ts';
+import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import { getOwn } from '../spec/names.ts';
 import type { Delegate } from '../spec/types.ts';
 import { type StepCall, toStepRequest } from './calls/gate-requests.ts';
+import type { NewSession } from './create-session.ts';
+import { readResumePoint } from './resume-point.ts';
 import { type Session, sessionCallsOf } from './session.ts';
 import type { RecordedDelegation } from './state/session-state.ts';
 
@@ -31,6 +35,24 @@ export function describeNewSubAgent(parent: Session, type: string, isTaken: (ses
   const here = visit?.peripheral ?? null;
   const pin = makeSubAgentPin({ specs: compiled.specs, config, mode, peripheral: here }, delegation);
   return { delegation, peripheral: delegation?.to ?? here, pin };
+}
+
+/**
+ * Returns the pin, the parent and the id of a sub-agent's session, as a recorded delegation limits them.
+ * @throws StoreError `entry-not-found` if no such entry delegates to a sub-agent
+ */
+export async function readDelegatedSession(
+  store: EvidenceStore,
+  entry: string,
+): Promise<SubAgentPin & Pick<NewSession, 'parent' | 'delegation'>> {
+  const recorded = await store.get(entry);
+  const body = recorded && toBody(recorded.entry.body);
+  if (!recorded || body?.event !== 'delegation' || body.session === null)
+    throw new StoreError('entry-not-found', `the store has no delegation "${entry}"; name one of Session.delegate`);
+  const { sessionId: parent, mode } = recorded.entry;
+  const { pin } = await readResumePoint(store, parent);
+  const delegation = { entry, session: body.session };
+  return { ...makeSubAgentPin({ ...pin, mode, peripheral: body.from }, body), parent, delegation };
 }
 
 /**

@@ -168,6 +168,18 @@ describe('an approver that fails', () => {
   });
 });
 
+describe('a session that is opened again', () => {
+  it.each([
+    ['agent', { agent: 'b' }, /belongs to agent "a", not to "b"/],
+    ['folder', { root: 'test' }, /belongs to the folder .*, not to .*test; open it with that root/],
+  ])('is refused to another %s', async (_, other, expected) => {
+    const store = memoryStore();
+    const opened = await open({ backends: [], store });
+    await opened.detach();
+    await expect(open({ backends: [], store, session: opened.id, ...other })).rejects.toThrow(expected);
+  });
+});
+
 describe('an ended handle', () => {
   it('says how to open the session again', async () => {
     const opened = await session();

@@ -3,24 +3,66 @@ import { describeFindings } from '../core/describe-findings.ts';
 import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
 import { entryIdsOrNull, toolResultItem } from '../core/transcript/transcript-items.ts';
 import type { CodexHookEvent } from './codex-event.ts';
-import { ticketStorageKey } from './decide-codex-call.ts';
+import { readResultsInCodexLog } from './ran-calls.ts';
+
+export const ticketStorageKey = (toolUseId: string): string => `native ${toolUseId}`;
 
 /** Length to which Codex's text about a call is cut, in characters. */
 const MAX_TEXT = 2000;
 
 /** Records the result of an allowed call. Returns the text for the model about its findings; null if there are none. */
-export async function concludeCodexCall(
+export const concludeCodexCall = (
   { tool_use_id, tool_response }: Extract<CodexHookEvent, { hook_event_name: 'PostToolUse' }>,
   host: HookContext,
   record: ConversationRecord,
+): Promise<string | null> => conclude(tool_use_id, outcomeOf(tool_response), host, record);
+
+/**
+ * Records the allowed calls that ended without a PostToolUse event: Codex sends none if a patch does not fit its file.
+ * The result of each is in Codex's log, unless the call still runs.
+ */
+export async function concludeUnreportedCalls(
+  { hook_event_name, transcript_path }: CodexHookEvent,
+  host: HookContext,
+  record: ConversationRecord,
+): Promise<ConversationRecord> {
+  const ended = new Set(record.events.filter(({ name }) => ENDS.includes(name)).map(({ toolUseId }) => toolUseId));
+  const open = record.events.flatMap(({ name, toolUseId }) =>
+    name === ADMITTED && toolUseId !== null && !ended.has(toolUseId) ? toolUseId : [],
+  );
+  if (open.length === 0) return record;
+  const results = readResultsInCodexLog(transcript_path ?? '');
+  let now = record;
+  for (const toolUseId of open) {
+    // A prompt may arrive while a call runs; at the end of a turn none does.
+    const result = results.get(toolUseId) ?? (hook_event_name.endsWith('Stop') ? 'it was interrupted' : null);
+    if (result === null) continue;
+    const message = `Codex did not run it: ${result}`.slice(0, MAX_TEXT);
+    const hasRun = result.startsWith('Exit code: ');
+    const outcome = hasRun ? outcomeOf(result) : { status: 'failed' as const, code: 'client-refused', message };
+    await conclude(toolUseId, outcome, host, now);
+    now = await host.recordEvent(now, { name: UNREPORTED, at: new Date().toISOString(), toolUseId });
+  }
+  return now;
+}
+
+/** Names in a conversation's record: of an admitted call, and of its end that no event reported. */
+export const ADMITTED = 'PreToolUse (admitted)';
+const UNREPORTED = 'PostToolUse (missing)';
+const ENDS = ['PostToolUse', UNREPORTED];
+
+async function conclude(
+  toolUseId: string,
+  outcome: NativeCallOutcome,
+  host: HookContext,
+  record: ConversationRecord,
 ): Promise<string | null> {
-  const ticket = (await host.takeForCall(record, ticketStorageKey(tool_use_id))) as NativeTicket | null;
+  const ticket = (await host.takeForCall(record, ticketStorageKey(toolUseId))) as NativeTicket | null;
   if (ticket === null) return null;
-  const outcome = outcomeOf(tool_response);
   const concluded = await host.withSession(record, (session) => session.conclude(ticket, outcome));
   const text = outcome.status === 'ok' ? JSON.stringify(outcome.result) : outcome.message;
   const evidence = entryIdsOrNull(concluded.evidence);
-  host.recordTranscript(record, toolResultItem(tool_use_id, { status: outcome.status, text, evidence }));
+  host.recordTranscript(record, toolResultItem(toolUseId, { status: outcome.status, text, evidence }));
   return describeFindings(concluded);
 }
 

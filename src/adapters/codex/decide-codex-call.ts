@@ -24,6 +24,7 @@ import {
   toolResultItem,
 } from '../core/transcript/transcript-items.ts';
 import type { CodexToolEvent } from './codex-event.ts';
+import { ADMITTED, ticketStorageKey } from './conclude-codex-call.ts';
 import {
   type CodexReader,
   codexToolName,
@@ -45,8 +46,6 @@ interface ToolEventContext {
   readonly record: ConversationRecord;
   readonly env: Env;
 }
-
-export const ticketStorageKey = (toolUseId: string): string => `native ${toolUseId}`;
 
 /** Decides a tool call of Codex. Every tool that is not known to be harmless goes to the gate. */
 export async function decideCodexCall(
@@ -208,7 +207,9 @@ async function letRun(at: ToolEventContext, { tool, args, byHopgate }: ActionSte
     return refuse(at, refusePatchInReadOnlyRun(byHopgate ?? [{ tool, args }], codexToolName(host)));
   const admitted = await host.withSession(record, (session) => session.admit({ tool, args }));
   if (!admitted.ok) return refuseByGate(at, { tool, args }, admitted);
-  await host.storeForCall(record, ticketStorageKey(event.tool_use_id), asJson(admitted.ticket));
+  const { tool_use_id: toolUseId } = event;
+  await host.storeForCall(record, ticketStorageKey(toolUseId), asJson(admitted.ticket));
+  await host.recordEvent(record, { name: ADMITTED, at: new Date().toISOString(), toolUseId });
   host.recordTranscript(record, calledAs(at, { tool, args }));
   return null;
 }

@@ -14,7 +14,7 @@ import { acknowledgeMessages, showMessagesAgain, takeNewMessagesText } from '../
 import { findUnreviewedWork, makeTurnBeginNote } from '../core/unreviewed-work.ts';
 import { type CodexHookEvent, conversationOfCodexEvent, readCodexEvent } from './codex-event.ts';
 import { askAgentToReview, codexToolName, explainCodexTools } from './codex-texts.ts';
-import { concludeCodexCall } from './conclude-codex-call.ts';
+import { concludeCodexCall, concludeUnreportedCalls } from './conclude-codex-call.ts';
 import { decideCodexCall } from './decide-codex-call.ts';
 
 const NO_OUTPUT: HookAnswer = { exit: 0, stdout: '', stderr: '' };
@@ -42,8 +42,10 @@ export async function handleCodexEvent(event: unknown, host: HookContext, env: E
 }
 
 async function handleEvent(event: CodexHookEvent, host: HookContext, env: Env): Promise<HookAnswer> {
-  const record = await recordArrival(event, host, env);
-  switch (event.hook_event_name) {
+  const arrived = await recordArrival(event, host, env);
+  const { hook_event_name: name } = event;
+  const record = name === 'PostToolUse' ? arrived : await concludeUnreportedCalls(event, host, arrived);
+  switch (name) {
     case 'SessionStart':
     case 'SubagentStart':
       return describeSituation(event, host, record, { again: true });

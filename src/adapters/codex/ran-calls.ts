@@ -13,6 +13,17 @@ export function readCallsInCodexLog(file: string): readonly LoggedClientCall[] {
   });
 }
 
+/** The result of each call that Codex gave its model, also of a call that did not run, by the call's id. */
+export const readResultsInCodexLog = (file: string): ReadonlyMap<string, string> =>
+  new Map(
+    readClientLog(file).entries.flatMap(({ payload }) => {
+      const { type, call_id, output } = fieldsOf(payload);
+      const id = textOf(call_id);
+      const isResult = id !== null && textOf(type)?.endsWith('_call_output');
+      return isResult ? [[id, textOf(output) ?? JSON.stringify(output)] as const] : [];
+    }),
+  );
+
 function callOf(item: { readonly [name: string]: unknown }): Pick<LoggedClientCall, 'tool' | 'input'> | null {
   switch (item['type']) {
     case 'McpToolCall':

@@ -81,6 +81,24 @@ describe('a patch', () => {
     });
   });
 
+  test.each([
+    ['that did not fit', 'call', 'verification failed: no such lines', { status: 'failed', code: 'client-refused' }],
+    ['whose hook was lost', 'call', 'Exit code: 0\nSuccess.', { status: 'ok' }],
+    ['that was interrupted', 'Stop', null, { status: 'failed', message: expect.stringContaining('interrupted') }],
+  ])('%s has the result of Codex’s log, if no event reports its end', async (_, next, output, outcome) => {
+    const { session, root, call, send } = await world();
+    await toEdit(session);
+    await call('apply_patch', update, { tool_use_id: 'p' });
+    const log = { transcript_path: join(root, 'log.jsonl') };
+    await call('update_plan', {}, log);
+    expect((await bodies(session)).at(-1)).toMatchObject({ event: 'intent' }); // It may still run.
+    const payload = { type: 'custom_tool_call_output', call_id: 'p', output };
+    if (output !== null) writeFileSync(log.transcript_path, `${JSON.stringify({ type: 'response_item', payload })}\n`);
+    await (next === 'Stop' ? send({ hook_event_name: 'Stop', ...log }) : call('update_plan', {}, log));
+    await send({ hook_event_name: 'Stop', ...log });
+    expect((await bodies(session)).filter(({ event }) => event === 'outcome')).toMatchObject([{ outcome }]);
+  });
+
   test('is recorded as failed if it fails', async () => {
     const { session, call, send } = await world();
     await toEdit(session);

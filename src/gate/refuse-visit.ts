@@ -1,7 +1,7 @@
 import { edgesFromPeripheral } from '../spec/edges-from.ts';
 import { findSimilarName, getOwn } from '../spec/names.ts';
 import { CHECK_PASSED_VALUE, checkFieldOfCondition } from '../spec/reported-fields.ts';
-import { type Edge, type PeripheralSpec, type Principal, TESTS_PASSED_CONDITION } from '../spec/types.ts';
+import { type Edge, type PeripheralSpec, type Principal, type SpecSet, TESTS_PASSED_CONDITION } from '../spec/types.ts';
 import { describeNeed } from './available-actions.ts';
 import type { Fruit } from './fruit.ts';
 import { makeDenial } from './make-denial.ts';
@@ -158,8 +158,7 @@ function remedyFor({ specs }: GateContext, requirement: Requirement): string {
     case 'condition': {
       const check = checkFieldOfCondition(specs, requirement.name);
       if (check !== undefined) {
-        const tools = Object.values(specs.tools).filter(({ observes = {} }) => Object.hasOwn(observes, check));
-        return `run ${tools.map(({ id }) => id).join(' or ')} after the last change, until it reports ${check}: ${CHECK_PASSED_VALUE}`;
+        return `run ${toolsObserving(specs, check).join(' or ')} after the last change, until it reports ${check}: ${CHECK_PASSED_VALUE}`;
       }
       return requirement.name === 'tests-passed'
         ? 'run the configured tests in full with bash-test after the last change, until they pass'
@@ -173,6 +172,9 @@ function remedyFor({ specs }: GateContext, requirement: Requirement): string {
       return `continue until ${describeSubject(requirement)} holds`;
   }
 }
+
+const toolsObserving = ({ tools }: SpecSet, field: string): string[] =>
+  Object.values(tools).flatMap(({ id, observes = {} }) => (Object.hasOwn(observes, field) ? [id] : []));
 
 export function refuseMissingContext(
   context: GateContext,
@@ -192,10 +194,17 @@ export function refuseMissingContext(
  * Explains how to supply a missing context field.
  * @param from the peripheral whose fruit must contain it; for any other text, such as `backpack`, every fruit may
  */
-function wayToState({ specs: { peripherals }, view }: GateContext, field: string, from: string): string {
+function wayToState({ specs, view }: GateContext, field: string, from: string): string {
+  const { peripherals } = specs;
   const stated = Object.values(peripherals).filter(({ fruit }) => getOwn(fruit, field)?.kind === 'stated');
   const yielding = getOwn(peripherals, from) ? [from] : stated.map(({ id }) => id);
   const here = view.visit?.peripheral;
+  const rule = getOwn(getOwn(peripherals, from)?.fruit ?? {}, field);
+  if (rule?.kind === 'observed') {
+    const tools = toolsObserving(specs, rule.from).filter((id) => peripherals[from]!.tools.includes(id));
+    const report = tools.length > 0 ? `call ${tools.join(' or ')}, which reports ${rule.from}` : `observe ${rule.from}`;
+    return from === here ? `${report}, before the hop` : `${report}, in a visit to ${from}`;
+  }
   if (here !== undefined && yielding.includes(here)) return `repeat the hop with fruit: {"${field}": "…"}`;
   if (yielding.length > 0) return `state ${field} in the fruit when leaving ${yielding.join(' or ')}`;
   return `carry ${field} in the backpack, or supply it in the context of start`;

@@ -248,6 +248,37 @@ describe('observed fruit of a backend', () => {
   });
 });
 
+it.each([
+  ['game', 'out', 'Call move, which reports score, before the hop.'],
+  ['chat', 'again', 'Call move, which reports score, in a visit to game.'],
+])(
+  'a context field that nothing observed yet is refused in %s with the tool that reports it',
+  async (from, exit, remedy) => {
+    const needs = (id: 'chat' | 'ship') => `${SPECS[`peripherals/${id}.yaml`]}context: { points: from-game }\n`;
+    const specs = specsOf({
+      ...SPECS,
+      'tools.yaml': TOOLS.replace('effect: simulate', 'effect: observe'),
+      [`peripherals/${from === 'game' ? 'chat' : 'ship'}.yaml`]: needs(from === 'game' ? 'chat' : 'ship').replace(
+        ', migration-passed',
+        '',
+      ),
+    });
+    const report = { outcome: { status: 'ok' as const, result: null }, effects: [], observed: { score: 3 } };
+    const { session } = await stage({ specs, backends: [{ name: 'game', tools: ['move'], run: async () => report }] });
+    const leave = (by: string, to: string) => session.hop({ to, exit: by, reason: 'on', by: 'agent' });
+    await session.start('game');
+    if (from === 'chat') await leave('out', 'chat');
+    const to = from === 'game' ? 'chat' : 'ship';
+    const refused = await leave(exit, to);
+    expect(refused.ok || [refused.denial.code, refused.denial.remedy]).toEqual(['missing-context', remedy]);
+    await session.setMode({ to: 'diagnose' });
+    if (from === 'chat') await leave('back', 'game');
+    await session.step({ tool: 'move', args: ['x'] });
+    if (from === 'chat') await leave('out', 'chat');
+    expect((await leave(exit, to)).ok).toBe(true);
+  },
+);
+
 it('every mistake in the reported fields of a tool is named', () => {
   const problems = (tools: string, game = SPECS['peripherals/game.yaml']) => {
     const sources = { ...SPECS, 'tools.yaml': tools, 'peripherals/game.yaml': game };

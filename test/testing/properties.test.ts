@@ -149,7 +149,11 @@ describe('the check of agents, modes and conditions', () => {
       'no session can reach three: two ─on→ three never opens (the agent may not enter three)',
     );
     // A dead end for bob, and none for ann.
-    expect(broken(specs).find(({ property }) => property === 'way-back')?.path).toEqual(['as agent bob', 'start one']);
+    expect(broken(specs).find(({ property }) => property === 'way-back')).toMatchObject({
+      message:
+        'one is a dead end: no hop out of it can ever be taken: one ─on→ two never opens (the agent may not enter two)',
+      path: ['as agent bob', 'start one'],
+    });
   });
 
   it('names the requirement that blocks an edge in every state', () => {

@@ -1,5 +1,5 @@
 import type { SpecWarning } from '../../spec/check/spec-problem.ts';
-import type { PeripheralOrMode, PropertyCondition, SpecProperty, SpecSet } from '../../spec/types.ts';
+import type { Edge, PeripheralOrMode, PropertyCondition, SpecProperty, SpecSet } from '../../spec/types.ts';
 import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 import { type AbstractMove, type AbstractState, canChangeFiles, canShipChanges } from './abstract-session.ts';
 import { findGraphWarnings } from './graph-warnings.ts';
@@ -60,20 +60,28 @@ function proveReachable(specs: SpecSet, space: StateSpace): PropertyProof[] {
   return unreached.length === 0
     ? [succeeded('reachable')]
     : unreached.map((id) =>
-        failed('reachable', `no session can reach ${id}: ${blockedEdges(specs, space, [id]) || 'nothing leads there'}`),
+        failed(
+          'reachable',
+          `no session can reach ${id}${
+            blockedEdges(
+              space,
+              specs.edges.filter(({ to }) => to === id),
+            ) || ': nothing leads there'
+          }`,
+        ),
       );
 }
 
 const MAX_LISTED_EDGES = 3;
 
-/** Describes the edges to `peripherals` that can never be taken, with reasons; empty if there are none. */
-function blockedEdges({ edges }: SpecSet, space: StateSpace, peripherals: readonly string[]): string {
+/** Lists those of the edges that can never be taken, or not by this agent, with reasons after ": "; else empty. */
+function blockedEdges(space: StateSpace, edges: readonly Edge[], agent?: string): string {
   const blocked = edges.flatMap((edge) => {
-    const why = peripherals.includes(edge.to) ? space.blockedBy(edge) : null;
+    const why = space.blockedBy(edge, agent);
     return why === null ? [] : [`${edge.from} ─${edge.exit}→ ${edge.to} never opens (${why})`];
   });
   const more = blocked.length > MAX_LISTED_EDGES ? `, and ${blocked.length - MAX_LISTED_EDGES} more` : '';
-  return `${blocked.slice(0, MAX_LISTED_EDGES).join(', ')}${more}`;
+  return `${blocked.length > 0 ? ': ' : ''}${blocked.slice(0, MAX_LISTED_EDGES).join(', ')}${more}`;
 }
 
 /**
@@ -87,18 +95,14 @@ function proveWayBack(specs: SpecSet, space: StateSpace): PropertyProof[] {
   if (reflecting.length > 0) {
     const names = reflecting.map(({ id }) => id);
     const stuck = space.firstUnableToReach(({ peripheral }) => peripheral !== null && names.includes(peripheral));
-    return [stuck ? cannotReach('way-back', stuck, names, blockedEdges(specs, space, names)) : succeeded('way-back')];
+    return [stuck ? cannotReach('way-back', specs, space, stuck, names) : succeeded('way-back')];
   }
   const dead = space.nodes.find(({ state }) => state.peripheral !== null && !canLeave(space, state));
-  return [
-    dead
-      ? failed(
-          'way-back',
-          `${dead.state.peripheral} is a dead end: no hop out of it can ever be taken`,
-          moveNamesToState(dead),
-        )
-      : succeeded('way-back'),
-  ];
+  if (!dead) return [succeeded('way-back')];
+  const { peripheral, agent } = dead.state;
+  const ways = specs.edges.filter(({ from }) => from === peripheral);
+  const message = `${peripheral} is a dead end: no hop out of it can ever be taken${blockedEdges(space, ways, agent)}`;
+  return [failed('way-back', message, moveNamesToState(dead))];
 }
 
 /** True if a hop out of the state's peripheral can be taken, perhaps after steps and changes of mode. */
@@ -117,12 +121,18 @@ function canLeave(space: StateSpace, from: AbstractState): boolean {
   return false;
 }
 
-const cannotReach = (property: string, stuck: ReachableState, to: readonly string[], blocked: string): PropertyProof =>
-  failed(
-    property,
-    `from ${stuck.state.peripheral} no hops lead to ${to.join(' or ')}${blocked === '' ? '' : `: ${blocked}`}`,
-    moveNamesToState(stuck),
-  );
+function cannotReach(
+  property: string,
+  { edges }: SpecSet,
+  space: StateSpace,
+  stuck: ReachableState,
+  targets: readonly string[],
+): PropertyProof {
+  const { agent, peripheral } = stuck.state;
+  const ways = edges.filter(({ to }) => targets.includes(to));
+  const message = `from ${peripheral} no hops lead to ${targets.join(' or ')}${blockedEdges(space, ways, agent)}`;
+  return failed(property, message, moveNamesToState(stuck));
+}
 
 function proveBound({ peripherals }: SpecSet): PropertyProof[] {
   const open = Object.values(peripherals).flatMap(({ id, exits }) =>
@@ -173,7 +183,7 @@ function proveStated(specs: SpecSet, spaceFor: GetStateSpace, property: SpecProp
     case 'eventually': {
       const stuck = space.firstUnableToReach(({ peripheral }) => peripheral === property.peripheral);
       const to = [property.peripheral];
-      return stuck ? cannotReach(text, stuck, to, blockedEdges(specs, space, to)) : succeeded(text);
+      return stuck ? cannotReach(text, specs, space, stuck, to) : succeeded(text);
     }
     case 'before': {
       const { first, then } = property;

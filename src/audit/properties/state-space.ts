@@ -104,10 +104,13 @@ export class StateSpace {
   /**
    * Returns the reason why an edge can never be taken; null if it can. The reason is a requirement that fails in every
    * state at the edge's source or, if there is none, the requirements that never hold together.
+   * @param agent counts only this agent's states
    */
-  blockedBy(edge: Edge): string | null {
+  blockedBy(edge: Edge, agent?: string): string | null {
     this.#byPeripheral ??= Map.groupBy(this.nodes, ({ state }) => state.peripheral);
-    const nodes = this.#byPeripheral.get(edge.from) ?? [];
+    const nodes = (this.#byPeripheral.get(edge.from) ?? []).filter(
+      ({ state }) => (agent ?? state.agent) === state.agent,
+    );
     if (nodes.length === 0) return `no session reaches ${edge.from}`;
     const met = new Set<string>();
     let everywhere: readonly string[] | null = null;

@@ -242,10 +242,10 @@ export function resourceRefusalReason({ resource = [] }: ScopeRule, name: Json):
   const wrong = typeof name === 'string' ? resourceNameProblem(name) : 'the name is not a string';
   if (wrong !== null)
     return { code: 'invalid-action', why: `${shortJson(name)} is not the name of a resource: ${wrong}` };
-  const [excludes, grants] = [true, false].map((excluding) =>
-    resource.some(
-      (each) => each.startsWith('!') === excluding && fitsBranchPattern(each.replace(/^!/, ''), name as string),
-    ),
+  const written = String(name);
+  const grants = resource.some((each) => !each.startsWith('!') && fitsBranchPattern(each, written));
+  const excludes = resource.some(
+    (each) => each.startsWith('!') && fitsBranchPattern(each.slice(1).toLowerCase(), written.toLowerCase()),
   );
   return grants && !excludes ? null : outOfScope(`the scope does not grant ${shortJson(name)}`);
 }

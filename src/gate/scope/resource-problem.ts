@@ -13,7 +13,8 @@ interface ResourceProblem {
 
 /**
  * Judges the name of a resource, or a list of names, by a scope's patterns: `*` matches within a name, `**` any number
- * of names, and `!` excludes. Names are compared as they are written. null if the scope grants all of them.
+ * of names, and `!` excludes. Only exclusions ignore letter case, as do many databases. null if the scope grants all of
+ * them.
  *
  * @example resourceProblem('db:live/users', ['db:staging/*']) // { why: 'the scope does not grant this resource', … }
  */
@@ -26,10 +27,10 @@ export function resourceProblem(value: Json, patterns: readonly string[]): Resou
       return { why: `${shown} is not the name of a resource: ${problem}`, invalid: true, element };
     }
     if (patterns.length === 0) return { why: 'this scope reaches no resources', invalid: false, element };
-    const names = element.split('/');
-    const fits = (pattern: string) => compileGlob(pattern)(names);
-    const granted = patterns.some((pattern) => !pattern.startsWith('!') && fits(pattern));
-    const excluded = patterns.find((pattern) => pattern.startsWith('!') && fits(pattern.slice(1)));
+    const fits = (name: string, pattern: string) => compileGlob(pattern)(name.split('/'));
+    const granted = patterns.some((each) => !each.startsWith('!') && fits(element, each));
+    const lower = element.toLowerCase();
+    const excluded = patterns.find((each) => each.startsWith('!') && fits(lower, each.slice(1).toLowerCase()));
     if (!granted) return { why: 'the scope does not grant this resource', invalid: false, element };
     if (excluded !== undefined)
       return { why: `the scope excludes this resource (${excluded})`, invalid: false, element };

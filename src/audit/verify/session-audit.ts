@@ -258,7 +258,7 @@ export class SessionAudit {
     const { specs } = this.#state.pinned;
     const wrong = (message: string) => this.#report.violation('pin', `spec ${specs.hash}`, message);
     if (specHash !== specs.hash) wrong(`the session was opened under ${specHash}`);
-    if (hashSpecs(specs) !== specs.hash) wrong('the pinned spec does not hash to its hash');
+    if (hashSpecs(specs) !== specs.hash) wrong('the content of the pinned spec has another hash');
   }
 }
 

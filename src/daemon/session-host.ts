@@ -58,11 +58,11 @@ export class SessionHost {
         this.sessions.join(record.conversation.root, record.sessionId, async (session) =>
           findInstructionProblem(session, client, near),
         ),
-      skillProblem: (record, call) =>
+      skillProblem: (record, call, userSettings) =>
         this.sessions.join(record.conversation.root, record.sessionId, async (session) => {
           const { skillProblem } = await import('../tools/skill-files.ts');
           const isSubAgent = record.conversation.agentId !== null;
-          return skillProblem(session, { ...call, isSubAgent }, caller.env['CLAUDE_CONFIG_DIR']);
+          return skillProblem(session, { ...call, isSubAgent }, userSettings);
         }),
       isApproved: (record, { action }) => files(record).isApproved(record.sessionId, action.to),
       takeForCall: async (record, key) => files(record).takeForCall(record, key),

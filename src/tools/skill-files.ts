@@ -3,7 +3,6 @@ import { join, posix } from 'node:path';
 import { parse } from 'yaml';
 import { type Fields, fieldsOf, type Json } from '../base/json.ts';
 import { readRegularFile } from '../base/read-file.ts';
-import { homeFolder } from '../base/user-folders.ts';
 import { valueOr } from '../base/value-or.ts';
 import { isMaskedByConfig } from '../gate/scope/masks.ts';
 import type { CallEnvelope } from '../ports/tool-backend.ts';
@@ -25,12 +24,12 @@ const MAX_BYTES = 1 << 20;
  * the commands that a skill embeds (`` !`command` ``) and the hooks of its head without hopgate, so such a skill is
  * refused. All files of this name are judged, because the client decides which one it loads. Skills without a file in
  * `.claude` (of plugins, or built in) cannot be judged.
- * @param configFolder the folder of the user's own settings; default: `~/.claude`
+ * @param configFolder the folder of the user's own settings
  */
 export function skillProblem(
   envelope: Pick<CallEnvelope, 'root' | 'config'>,
   { skill, args, isSubAgent }: SkillCall,
-  configFolder = join(homeFolder(process.env), '.claude'),
+  configFolder: string,
 ): string | null {
   const name = skill.replace(/^\//, '');
   if (/`|!(?=\s|$)/.test(args)) return 'is called with a ` or with a ! at the end of a word; leave these out';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { listFileNames } from '../../base/files.ts';
 import { fieldsOf } from '../../base/json.ts';
-import { claudeFolder, type Env } from '../../base/user-folders.ts';
+import type { Env } from '../../base/user-folders.ts';
 
 const MANAGED = ['/etc/claude-code', '/Library/Application Support/ClaudeCode'];
 
@@ -10,11 +10,11 @@ const MANAGED = ['/etc/claude-code', '/Library/Application Support/ClaudeCode'];
  * True if a settings file of Claude Code has a rule that denies calls of a tool or asks about them. The rule is not
  * matched against a call, because only Claude Code knows its syntax. An existing file that cannot be read counts as
  * having such a rule.
+ * @param user the folder of the user's own settings
  */
-export function hasUserPermissionRule(tool: string, root: string, env: Env): boolean {
+export function hasUserPermissionRule(tool: string, root: string, user: string, env: Env): boolean {
   // Rules from the command line of `hopgate claude`.
   if (env['HOPGATE_CLAUDE_RULES']) return true;
-  const user = claudeFolder(env);
   const files = [
     join(user, 'settings.json'),
     join(root, '.claude', 'settings.json'),

@@ -17,13 +17,22 @@ export function clientFileOfCall(
 ): 'result' | 'plan' | null {
   const path = textOf(input['file_path']);
   if (path === null || basename(path) === '..' || path.includes('\0')) return null;
-  const inSubAgent = basename(dirname(transcript)) === 'subagents';
-  const conversation = inSubAgent ? dirname(dirname(transcript)) : transcript.replace(/\.jsonl$/, '');
+  const conversation = conversationFolder(transcript);
   if (tool === 'Read' && dirname(path) === join(conversation, 'tool-results')) return 'result';
-  const settings = dirname(dirname(dirname(conversation)));
   const isPlan = ['Read', 'Edit', 'Write'].includes(tool) && path.endsWith('.md');
-  return isPlan && dirname(path) === join(settings, 'plans') ? 'plan' : null;
+  return isPlan && dirname(path) === join(settingsFolder(transcript), 'plans') ? 'plan' : null;
 }
+
+function conversationFolder(transcript: string): string {
+  const inSubAgent = basename(dirname(transcript)) === 'subagents';
+  return inSubAgent ? dirname(dirname(transcript)) : transcript.replace(/\.jsonl$/, '');
+}
+
+/**
+ * The folder of the user's settings that Claude Code uses, as the place of a transcript shows it. The environment of a
+ * hook does not: a repository's settings can change it.
+ */
+export const settingsFolder = (transcript: string): string => dirname(dirname(dirname(conversationFolder(transcript))));
 
 /** True if a path is a regular file with one hard link, so that it is the file that Claude Code wrote there. */
 export function isFileWithOneLink(path: string): boolean {

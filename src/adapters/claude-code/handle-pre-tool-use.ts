@@ -1,5 +1,6 @@
 import { realpathIfAny } from '../../base/files.ts';
 import { textOf } from '../../base/json.ts';
+import { claudeFolder } from '../../base/user-folders.ts';
 import { gitRootOf } from '../../project/repository-root.ts';
 import type { RefusedCall } from '../../session/call-results.ts';
 import type { Session } from '../../session/session.ts';
@@ -31,6 +32,7 @@ import {
 import { claudeToolName } from './claude-tool-name.ts';
 import { hasUserPermissionRule } from './claude-user-rules.ts';
 import { claudeCallToAction } from './client-action.ts';
+import { settingsFolder } from './client-file.ts';
 import { HOOK_EVENT_NAMES, type HookEventContext, recordHookEvent } from './hook-event-context.ts';
 import type { HookReply } from './hook-reply.ts';
 import { toNativeClaudeCall } from './native-call.ts';
@@ -126,7 +128,7 @@ async function decideAction(at: HookEventContext<ClaudeToolEvent>, action: Clien
       at.host.expectSubAgentCall(at.record, { tool: action.control, args: action.input });
       return allow([], WITHOUT_QUESTION);
     case 'inner': {
-      const why = tool === 'Skill' ? await at.host.skillProblem(at.record, skillOf(input)) : null;
+      const why = tool === 'Skill' ? await at.host.skillProblem(at.record, skillOf(input), userSettingsOf(at)) : null;
       if (why !== null) return refuse(at, refuseClaudeSkill(skillOf(input), why));
       const startsSubAgent = tool === 'Agent' || tool === 'Task';
       // No event names the agent that started a sub-agent, so it would get the rights of the main agent.
@@ -167,6 +169,12 @@ function decideStep(at: HookEventContext<ClaudeToolEvent>, step: ActionStep): Pr
     default:
       return step.how satisfies never;
   }
+}
+
+/** The folder of the settings of Claude Code's user. */
+function userSettingsOf({ event, env }: HookEventContext): string {
+  const transcript = textOf(event.fields['transcript_path']);
+  return transcript ? settingsFolder(transcript) : claudeFolder(env);
 }
 
 const isSubAgent = ({ event }: HookEventContext): boolean => event.agentId !== null;
@@ -258,7 +266,7 @@ async function decideOurTool(at: HookEventContext<ClaudeToolEvent>, { tool, args
   if (native) return refuse(at, refuseInFavourOfNativeTool(event.tool, native));
   host.expectSubAgentCall(record, { tool, args });
   const ruledBy = USER_RULES[tool];
-  if (ruledBy && hasUserPermissionRule(ruledBy, record.conversation.root, at.env))
+  if (ruledBy && hasUserPermissionRule(ruledBy, record.conversation.root, userSettingsOf(at), at.env))
     return allow([], {
       decision: 'ask',
       why: `asks, because the user has rules for ${ruledBy} that Claude Code cannot apply to ${tool}`,

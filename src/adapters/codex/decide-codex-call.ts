@@ -24,7 +24,6 @@ import {
   toolResultItem,
 } from '../core/transcript/transcript-items.ts';
 import type { CodexToolEvent } from './codex-event.ts';
-import { ADMITTED, ticketStorageKey } from './conclude-codex-call.ts';
 import {
   type CodexReader,
   codexToolName,
@@ -35,6 +34,7 @@ import {
   refusePatchInReadOnlyRun,
   refuseUnknownTool,
 } from './codex-texts.ts';
+import { ADMITTED, ticketStorageKey } from './conclude-codex-call.ts';
 import { parseCodexToolName } from './read-codex-tool.ts';
 
 /** The refusal's text for the model; null if the call may run. */

@@ -61,10 +61,14 @@ export interface HookContext {
     client: 'claude-code' | 'codex',
     near?: string,
   ): Promise<{ readonly message: string; readonly remedy: string } | null>;
-  /** Explains why Claude Code may not load a skill; completes "the skill …". null if it may. */
+  /**
+   * Explains why Claude Code may not load a skill; completes "the skill …". null if it may.
+   * @param userSettings the folder of the user's own settings and skills
+   */
   skillProblem(
     record: ConversationRecord,
     call: { readonly skill: string; readonly args: string },
+    userSettings: string,
   ): Promise<string | null>;
   /** True if the operator approved this request in advance, so that no person is asked. */
   isApproved(record: ConversationRecord, request: ApprovalRequest): boolean;

@@ -280,6 +280,15 @@ describe('any other tool of Claude Code', () => {
     expect(await world.call(own('grep'), { pattern: 'x' })).toMatchObject({ decision: 'ask' });
   });
 
+  it('finds the user’s rules where Claude Code keeps its transcripts, whatever the environment of the hook says', async () => {
+    const transcript_path = join(world.folder, 'claude/projects/-repo/c.jsonl');
+    const grep = () => world.call(own('grep'), { pattern: 'x' }, { transcript_path });
+    expect(await grep()).toMatchObject({ decision: 'allow' });
+    mkdirSync(join(world.folder, 'claude'));
+    writeFileSync(join(world.folder, 'claude/settings.json'), '{"permissions":{"deny":["Read(./secrets/**)"]}}');
+    expect(await grep()).toMatchObject({ decision: 'ask' });
+  });
+
   it('asks the person wherever Claude Code’s user wants to be asked', async () => {
     await world.lead('edit', 'execute');
     for (const [tool, input] of [

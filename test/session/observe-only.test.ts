@@ -7,6 +7,7 @@ import { toBody } from '../../src/evidence/bodies.ts';
 import { narrowConfig } from '../../src/project/narrow-config.ts';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
+import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { workspaceBackend } from '../../src/tools/workspace/workspace-backend.ts';
@@ -43,6 +44,15 @@ it('an observe-only session runs a call that enforcement would refuse, and recor
   const { ok, chain, audit } = await verdictOf(at);
   expect({ ok, chain, violations: audit.violations }).toEqual({ ok: true, chain: [], violations: [] });
   expect(audit).toMatchObject({ observed: true, counts: { wouldRefuse: 2 } });
+});
+
+it('an observe-only session runs a call for a resource that its scope does not grant', async () => {
+  const specs = await loadSpecs('test/fixtures/specs/database-operator');
+  const at = await observing({ specs });
+  await at.session.start('look');
+  const asked = await at.session.step({ tool: 'query', args: ['db:live/secrets'] });
+  expect(asked).toMatchObject({ ok: true, wouldRefuse: { code: 'out-of-scope' } });
+  expect((await verdictOf(at)).audit).toMatchObject({ violations: [], counts: { wouldRefuse: 1 } });
 });
 
 it('an observe-only session refuses masked files, protected names, wrong arguments and unknown tools', async () => {

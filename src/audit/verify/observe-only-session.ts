@@ -51,6 +51,7 @@ function openScope(tool: string, { command }: ScopeRule): ScopeRule {
     write: ['.'],
     command: useful.find((one) => one === command) ?? useful[0]!,
     url: 'allow-list',
+    resource: ['**'],
   };
 }
 

@@ -42,7 +42,7 @@ export function observeOnlyContext(context: GateContext, { tool: id, args }: Ste
 function openRule({ id }: ToolSpec, { command }: ScopeRule): ScopeRule {
   const works = getOwn(COMMAND_TOOLS, id)?.worksIn ?? ['contained'];
   const scope = works.includes(command) ? command : (works[0] ?? 'contained');
-  return { read: 'root', write: ['.'], command: scope, url: 'allow-list' };
+  return { read: 'root', write: ['.'], command: scope, url: 'allow-list', resource: ['**'] };
 }
 
 /** The configuration without the repository's own scopes and approvals, and with the hosts that the call names. */

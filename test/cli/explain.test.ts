@@ -32,6 +32,24 @@ it('explain --session answers as the session would answer now, by its place, mod
   expect(json).toMatchObject({ code: 2, all: expect.stringContaining('no peripheral is named') });
 });
 
+it('explain answers for an agent that may enter the peripheral, or for the named one', async () => {
+  const place = (id: string, more: string) => [
+    `specs/peripherals/${id}.yaml`,
+    `id: ${id}\npurpose: A place.\nscope: full-codebase\n${more}\n`,
+  ];
+  const { run } = machine(
+    Object.fromEntries([
+      place('look', 'tools: [read]\nagents: [ann]\nentry: default\nexit: [to-change]'),
+      place('change', 'tools: [write]\nagents: [ann]\nentry: from-look\nexit: []'),
+    ]),
+  );
+  const ask = (...more: string[]) =>
+    run('explain', '--specs', 'specs', '-p', 'look', '-t', 'write', ...more, 'src/a.txt', 'a');
+  expect((await ask()).out).toContain('hop to change');
+  expect((await ask('--agent', 'bob')).out).not.toContain('hop to change');
+  expect(await run('explain', '--session', 's', '--agent', 'ann', '-t', 'read')).toMatchObject({ code: 2 });
+});
+
 it('explain --session answers for a tool of the program that opened the session', async () => {
   const { root, run } = machine({
     'specs/tools.yaml':

@@ -24,6 +24,7 @@ interface Options extends RootOption {
   readonly peripheral?: string;
   readonly tool: string;
   readonly mode?: string;
+  readonly agent?: string;
   readonly specs?: string;
   readonly session?: string;
 }
@@ -37,6 +38,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .option('-p, --peripheral <id>', 'the peripheral of the call; needed without --session')
     .requiredOption('-t, --tool <id>', 'the tool')
     .option('-m, --mode <mode>', 'the mode; by default the one that allows most')
+    .option('-a, --agent <id>', 'the agent that calls; by default one that may enter the peripheral')
     .option('--specs <dir>', 'the spec set')
     .option('--session <id>', 'ask for this session as it is now; with --peripheral, use only its specs')
     .addOption(rootOption())
@@ -57,7 +59,8 @@ async function explain(io: Io, words: readonly string[], options: Options): Prom
   checkPeripheralOption(peripheral, specs);
   const mode = modeOf(specs, options.mode);
   const args = parseArguments(getOwn(specs.tools, options.tool), words);
-  const view = sessionViewAfterEntry(root, peripheral, mode);
+  const agent = options.agent ?? getOwn(specs.peripherals, peripheral)?.agents?.[0] ?? 'anyone';
+  const view = { ...sessionViewAfterEntry(root, peripheral, mode), agent };
   const decision = decide({ specs, config, view, unsafeNoSandbox: false }, { kind: 'step', tool: options.tool, args });
   printDecision(io, { peripheral, mode, tool: options.tool, args }, decision.ok ? null : decision.denial);
 }
@@ -65,7 +68,7 @@ async function explain(io: Io, words: readonly string[], options: Options): Prom
 /** Prints the decision about the call in the session's present peripheral and mode. */
 async function explainNow(io: Io, root: string, words: readonly string[], options: Options): Promise<void> {
   const { session, tool } = options;
-  if (session === undefined || options.mode !== undefined)
+  if (session === undefined || options.mode !== undefined || options.agent !== undefined)
     throw usageError('no peripheral is named', 'Add --peripheral, or only --session to ask about a session as it is.');
   await withExistingSessions(io, root, async (store) => {
     const { sessionId } = findSession(await store.sessions(), session);

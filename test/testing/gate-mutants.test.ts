@@ -309,13 +309,6 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
     'test: 30 minutes are the limit',
   ],
   [
-    'time that is up stays up',
-    'session-view.ts',
-    "visit.status === 'expired' || ",
-    '',
-    'test: 30 minutes are the limit',
-  ],
-  [
     'a repository names its own paths',
     'decide-step.ts',
     'return paths && rule.write.length > 0 ? { ...rule, write: paths } : rule;',

@@ -295,9 +295,12 @@ export class Session {
    * sub-agent's session stays in the present mode. If the program changes the mode, it must also end that session.
    *
    * @example
-   * const { delegation, session: id, context } = await session.delegate({ to: 'test', reason: 'run the tests' });
-   * const sub = await openSession({ root, agent: 'tester', store, delegation: { entry: delegation, session: id } });
-   * await sub.start('test', { context });
+   * const started = await session.delegate({ to: 'test', reason: 'run the tests' });
+   * if (started.ok && started.session !== null) {
+   *   const delegation = { entry: started.delegation, session: started.session };
+   *   const sub = await openSession({ root: session.root, agent: 'tester', delegation });
+   *   await sub.start('test', { context: started.context });
+   * }
    */
   delegate(sub: DelegateOptions, options?: CallApprover): Promise<DelegateResult> {
     return this.#calls.serially(() => recordDelegation(this.#calls, sub, options));

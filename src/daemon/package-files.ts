@@ -19,7 +19,7 @@ export function commandEntryFile(): string {
   );
 }
 
-/** The folder of Node's compile cache for the entry file. Only this user can write it. */
+/** The folder of the compile cache of Node for hopgate's programs. Only this user can write it. */
 export const compileCacheFolder = (env: Env): string => join(userStateFolder(env), 'compile-cache');
 
 /**

@@ -5,7 +5,6 @@ import type { SessionOverMcp } from '../../adapters/acp/acp-session.ts';
 import { askPermission } from '../../adapters/acp/ask-permission.ts';
 import { bridgeAcp } from '../../adapters/acp/bridge.ts';
 import { McpHost } from '../../adapters/mcp/mcp-host.ts';
-import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
 import { mcpServerName } from '../../daemon/mcp-server-name.ts';
 import { approverInAdvance, fallbackApprover } from '../../operator/fallback-approver.ts';
 import { askHereOrElsewhere } from '../../operator/pending-approver.ts';
@@ -83,6 +82,7 @@ async function openServed(
     elicit: false,
     onError: (error) => printRemark(io, error.message),
   });
+  const { serveOverHttp } = await import('../../adapters/mcp/serve-http.ts');
   const serving = await serveOverHttp(host);
   return {
     session,

@@ -5,12 +5,11 @@ import { type CodexThreadOptions, threadOptions } from '../../adapters/codex/thr
 import { toShellWord as shown } from '../../base/text.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { mcpServerName } from '../../daemon/mcp-server-name.ts';
-import { remoteAgentSession } from '../../daemon/remote-agent-session.ts';
-import { SessionHost } from '../../daemon/session-host.ts';
+import { compileCacheFolder } from '../../daemon/package-files.ts';
+import type { SessionHost } from '../../daemon/session-host.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
 import { mainConversationIdOf, summariseClientRun } from '../client/client-end.ts';
 import { findClientProgram, hopgateCommandLine } from '../client/client-program.ts';
-import { openClientSession } from '../client/open-client.ts';
 import { printSessionStart } from '../client/print-place.ts';
 import { runClientProgram } from '../client/run-client.ts';
 import { showTerminalTitle } from '../client/terminal-title.ts';
@@ -30,6 +29,8 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const hooks = codexHooks(hookCommand('codex', io.env));
   const trust = askCodexHookTrust({ codex, root, env: io.env, hooks });
   trust.catch(() => {}); // A failure is thrown below, where `trust` is awaited.
+  // Loaded while Codex answers.
+  const { remoteAgentSession } = await import('../../daemon/remote-agent-session.ts');
   const { sessionId, specs, config } = await openCodexSession(io, root, command);
   // Starts the daemon, which holds the session for the hooks and the tools, before they need it.
   const remote = await remoteAgentSession({ root, agent: 'codex', env: { ...io.env, HOPGATE_SESSION: sessionId } });
@@ -60,10 +61,13 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
 }
 
 /** Opens the session, records the operator's approvals in advance, and releases the session. */
-const openCodexSession = (io: Io, root: string, command: CodexCommand) =>
-  withHost(io, (host) => openClientSession(io, host, root, 'codex', command));
+async function openCodexSession(io: Io, root: string, command: CodexCommand) {
+  const { openClientSession } = await import('../client/open-client.ts');
+  return withHost(io, (host) => openClientSession(io, host, root, 'codex', command));
+}
 
 async function withHost<T>(io: Io, work: (host: SessionHost) => Promise<T>): Promise<T> {
+  const { SessionHost } = await import('../../daemon/session-host.ts');
   const host = new SessionHost({ env: io.env, keepOpenMs: 0 });
   try {
     return await work(host);
@@ -90,7 +94,12 @@ async function runOnce(io: Io, { codex, root, sessionId, hooks, trust, options, 
   const mcp = {
     command,
     args: [...own, 'mcp', '--attach', '--agent', 'codex', '--root', root, ...(isInteractive ? [] : ['--no-elicit'])],
-    env: { ...passedVariables(io), ...session, CODEX_BIN: codex.includes('/') ? resolve(io.cwd, codex) : codex },
+    env: {
+      ...passedVariables(io),
+      ...session,
+      CODEX_BIN: codex.includes('/') ? resolve(io.cwd, codex) : codex,
+      NODE_COMPILE_CACHE: compileCacheFolder(io.env), // Codex waits for the start of this server.
+    },
   };
   const first = makeCodexArguments({ root, options, isInteractive, mcp, server: mcpServerName(io.env), hooks, trust });
   const hideTitle = showTerminalTitle(io, root, sessionId);

@@ -1,7 +1,6 @@
 import manifest from '../../../package.json' with { type: 'json' };
 import type { AgentSession } from '../../adapters/core/agent-session.ts';
 import { McpHost } from '../../adapters/mcp/mcp-host.ts';
-import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
 import { serveOverStdio } from '../../adapters/mcp/serve-stdio.ts';
 import { toShellWord } from '../../base/text.ts';
 import { ConversationFiles } from '../../daemon/conversation-files.ts';
@@ -116,6 +115,7 @@ async function serveHttp(
   const stopped = Promise.withResolvers<void>();
   const stop = onTerminationSignal(stopped.resolve);
   try {
+    const { serveOverHttp } = await import('../../adapters/mcp/serve-http.ts');
     const serving = await serveOverHttp(host, { ...at, allowHosts, token: fixedToken ?? undefined });
     await printOpened(io, session, root, { url: serving.url, token: fixedToken === null ? serving.token : null });
     await stopped.promise;

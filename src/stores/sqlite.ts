@@ -18,7 +18,6 @@ import {
 } from './rules/append-rules.ts';
 import { parseOlderThan, resolveStoreQuery, toQueryPage } from './rules/query-rules.ts';
 import { readReplyChain } from './rules/reply-chain.ts';
-import { SqliteDataVersion } from './sqlite/data-version.ts';
 import { GroupCommit } from './sqlite/group-commit.ts';
 import { StoreCheck } from './sqlite/integrity/store-check.ts';
 import { openBlobTables } from './sqlite/sqlite-blobs.ts';
@@ -75,8 +74,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const connection = connectToSqlite(file, busyMs, readOnly, checkpointPages);
   const { db } = connection;
   const key = new StoreKey(inMemory ? null : (keyFile ?? keyFileOfUser()));
-  const version = new SqliteDataVersion(db);
-  const cache = new StoreWriteCache(version);
+  const cache = new StoreWriteCache(db);
   const entries = openEntryTables(db, cache);
   const leases = openLeaseTable(db, key, cache);
   const folds = openFoldTable(db, key);
@@ -99,10 +97,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     file,
     onBegin: () => cache.refresh(),
     onRollback: () => cache.clear(),
-    onCommit: (writes) => {
-      version.committed();
-      onCommit?.(writes);
-    },
+    ...(onCommit && { onCommit }),
     ...(inMemory ? { schedule: queueMicrotask } : {}),
   });
   let closing: Promise<void> | null = null;
@@ -115,11 +110,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     assertOpen();
     return connection.read(work);
   };
-  const write = async <T>(
-    sessionId: string | null,
-    work: (now: number, isSecond: boolean) => T,
-    durable = true,
-  ): Promise<T> => {
+  const write = async <T>(sessionId: string | null, work: (now: number) => T, durable = true): Promise<T> => {
     assertOpen();
     const noteRefusal = (error: StoreError): void => {
       const held = sessionId === null ? null : leases.get(sessionId);
@@ -127,7 +118,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       if (refusal !== null) notes.add(refusal.note);
       if (refusal?.lease && sessionId !== null) leases.put(sessionId, refusal.lease);
     };
-    return writer.run((isSecond) => work(clock.now(), isSecond), noteRefusal, durable);
+    return writer.run(() => work(clock.now()), noteRefusal, durable);
   };
   /** Leases concern only processes since the last boot, so they need not survive a power cut. */
   const writeLease = <T>(sessionId: string, work: (now: number) => T): Promise<T> => write(sessionId, work, false);
@@ -144,7 +135,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     },
 
     get messages() {
-      messages ??= sqliteMessages(db, version, (work) => write(null, work), read);
+      messages ??= sqliteMessages(db, (work) => write(null, work), read);
       return messages;
     },
 
@@ -174,9 +165,8 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     async append(lease, after, drafts) {
       assertOpen();
       const { drafts: complete, sealed } = sealAppendDrafts(SQLITE_STORE_NAME, lease, after, drafts, clock.now());
-      return write(lease.sessionId, (now, isSecond) => {
-        // The ids are nearly always new. If one exists, the insert fails, and the second run searches for each id.
-        const accepted = judgeAppend(facts, now, lease, after, complete, sealed, !isSecond);
+      return write(lease.sessionId, (now) => {
+        const accepted = judgeAppend(facts, now, lease, after, complete, sealed);
         for (const stored of accepted.fresh) entries.add(stored);
         if (accepted.lease !== null) leases.put(lease.sessionId, accepted.lease);
         return accepted.stored;

@@ -99,7 +99,6 @@ async function runStep(
     );
     return { ...refused, evidence: [...intent, ...recorded, ...refused.evidence] };
   }
-  // Most keys are in canonical order here already, so that the store need not sort them.
   const body: Body = hasIntentEntry
     ? { effects, event: 'outcome', outcome: stored, tool, ...reported }
     : { args, effects, event: 'step', outcome: stored, tool, ...reported, ...would };

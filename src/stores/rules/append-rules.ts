@@ -172,8 +172,6 @@ function renewLease(held: LeaseRow, now: number): LeaseRow | null {
  * Checks one append. Returns the entries to add (`fresh`) and the appended entries (`stored`). They differ only if some
  * drafts were appended before: a writer that received no answer may try again. `lease` is null if the stored lease is
  * valid long enough.
- * @param assumeNew true to skip two searches for each entry: the caller adds the entries in the same transaction, and
- * judges again without it if an id exists
  */
 export function judgeAppend(
   store: StoreFacts,
@@ -182,7 +180,6 @@ export function judgeAppend(
   after: ChainHead,
   drafts: readonly EntryDraft[],
   sealed: readonly StoredEntry[],
-  assumeNew = false,
 ): {
   readonly fresh: readonly StoredEntry[];
   readonly stored: readonly StoredEntry[];
@@ -211,7 +208,7 @@ export function judgeAppend(
   const exists = (id: string): boolean => storedById.has(id) || store.has(id);
   const fresh: EntryDraft[] = [];
   for (const [index, draft] of drafts.entries()) {
-    if (!assumeNew && isRepeat(draft)) continue;
+    if (isRepeat(draft)) continue;
     assertReferences(store.name, exists, draft, 'which is not here as a durable entry');
     storedById.set(draft.id, sealed[index]!);
     fresh.push(draft);

@@ -6,7 +6,7 @@ import { type NamedStatements, prepareAtFirstUse } from './statements.ts';
 interface Job {
   /** True if the job's write must survive a power cut. */
   readonly durable: boolean;
-  readonly work: (isSecond: boolean) => unknown;
+  readonly work: () => unknown;
   readonly onRefusal: (error: StoreError) => void;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -48,8 +48,6 @@ export class GroupCommit {
   readonly #hooks: Required<CommitHooks>;
   readonly #sql: NamedStatements<keyof typeof SQL>;
   #queue: Job[] = [];
-  /** The number of jobs at the front of the queue that were rolled back together. Each runs next under a savepoint. */
-  #separate = 0;
   #scheduled = false;
   /** True if the connection is set to wait for the disk at each commit (synchronous FULL). */
   #fsyncs = true;
@@ -77,14 +75,12 @@ export class GroupCommit {
   }
 
   /**
-   * Runs `work` in the next transaction. If a job of the batch throws, all are rolled back and run a second time, each
-   * under its own savepoint. If `work` throws a StoreError then, its writes are rolled back, `onRefusal` may write in
-   * the same transaction instead, and the promise rejects with the error.
-   * @param work receives true in its second run, whose error is final
+   * Runs `work` in the next transaction. If it throws, its writes are rolled back, and the promise rejects with the
+   * error; after a StoreError, `onRefusal` may write in the same transaction instead.
    * @param durable false if the write may be lost in a power cut (other processes see it at once); its commit then
    *   waits for the disk only if another job of the batch does
    */
-  run<T>(work: (isSecond: boolean) => T, onRefusal: Job['onRefusal'] = () => {}, durable = true): Promise<T> {
+  run<T>(work: () => T, onRefusal: Job['onRefusal'] = () => {}, durable = true): Promise<T> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ durable, work, onRefusal, resolve: resolve as Job['resolve'], reject });
@@ -120,17 +116,9 @@ export class GroupCommit {
     try {
       this.#setFsync(this.#queue.slice(0, MAX_BATCH).some(({ durable }) => durable));
       if (!this.#begin()) return;
-      const separate = this.#separate > 0;
-      jobs = this.#queue.splice(0, separate ? this.#separate : MAX_BATCH);
-      this.#separate = 0;
+      jobs = this.#queue.splice(0, MAX_BATCH);
       this.#hooks.onBegin();
-      const run = separate ? jobs.map((job) => this.#runOne(job)) : this.#runTogether(jobs);
-      if (run === null) {
-        this.#queue.unshift(...jobs);
-        this.#separate = jobs.length;
-        return;
-      }
-      settled = run;
+      settled = jobs.map((job) => this.#runOne(job));
       this.#sql.commit.run();
     } catch (error) {
       this.#rollBack();
@@ -167,29 +155,11 @@ export class GroupCommit {
     }
   }
 
-  /**
-   * Runs all jobs in the transaction without savepoints, for which SQLite would copy each changed page. If a job fails,
-   * which is rare, ends the transaction and returns null; in the next one each job runs under its own savepoint. Throws
-   * only on a fault of the disk or the file.
-   */
-  #runTogether(jobs: readonly Job[]): Settle[] | null {
-    try {
-      return jobs.map(({ work, resolve }) => {
-        const value = work(false);
-        return () => resolve(value);
-      });
-    } catch (error) {
-      if (isDiskError(error)) throw error;
-      this.#rollBack();
-      return null;
-    }
-  }
-
   /** Runs one job under its own savepoint. Throws only on a fault of the disk or the file. */
   #runOne({ work, onRefusal, resolve, reject }: Job): Settle {
     this.#sql.save.run();
     try {
-      const value = work(true);
+      const value = work();
       this.#sql.release.run();
       return () => resolve(value);
     } catch (error) {
@@ -216,7 +186,6 @@ export class GroupCommit {
     const { message } = error as Error;
     const { file } = this.#hooks;
     const waiting = [...jobs, ...this.#queue.splice(0)];
-    this.#separate = 0;
     const busy = `another process kept ${file} locked (${message}); nothing was written, try again`;
     const broken = `cannot write ${file}: ${message}. Nothing of this batch was acknowledged and no more is accepted: free space, make the file writable or repair the disk, then open the store again`;
     const failure = sqliteError('store-failed', isLockError(error) ? busy : broken, error);

@@ -2,7 +2,6 @@ import { isLeaseHolderGone, nameLeaseHolder } from '../../base/process-holder.ts
 import { findCircleOfWaits } from '../../messages/circle-of-waits.ts';
 import type { BlockedSender, MailPosition, Message, MessageStore, Receipt } from '../../ports/message-store.ts';
 import { RECEIPT_STATES } from '../../spec/policy/closed-lists.ts';
-import type { SqliteDataVersion } from './data-version.ts';
 import type { Database } from './node-sqlite.ts';
 import { prepareAtFirstUse } from './statements.ts';
 
@@ -73,54 +72,13 @@ const SQL = {
   erase: "UPDATE messages SET text = '' WHERE sender = ? OR recipient = ?",
 };
 
-const MAX_QUIET = 4096;
-
-type InboxPosition = Parameters<MessageStore['hasNews']>[1];
-
-/** Inboxes without news. After a shared commit, many sessions continue; each need not read the file for its inbox. */
-class QuietInboxes {
-  readonly #version: SqliteDataVersion;
-  #seen: unknown = null;
-  readonly #positions = new Map<string, InboxPosition>();
-
-  constructor(version: SqliteDataVersion) {
-    this.#version = version;
-  }
-
-  /** True if an inbox has nothing after a position; if false, read the file and `add` a position without news. */
-  knows(address: string, { seq, receipt }: InboxPosition): boolean {
-    const version = this.#version.recent();
-    if (version !== this.#seen) this.#positions.clear();
-    this.#seen = version;
-    const known = this.#positions.get(address);
-    return known?.seq === seq && known.receipt === receipt;
-  }
-
-  add(address: string, position: InboxPosition): void {
-    if (this.#positions.size >= MAX_QUIET) this.#positions.clear();
-    this.#positions.set(address, position);
-  }
-
-  /** Forgets all positions; call it when this connection writes messages. */
-  clear(): void {
-    this.#positions.clear();
-  }
-}
-
 /** The inboxes in the SQLite file of an evidence store. They use its connection and its transactions. */
 export function sqliteMessages(
   db: Database,
-  version: SqliteDataVersion,
-  commit: <T>(work: (now: number) => T) => Promise<T>,
+  write: <T>(work: (now: number) => T) => Promise<T>,
   read: <T>(work: () => T) => T,
 ): MessageStore {
   const sql = prepareAtFirstUse(db, SQL);
-  const quiet = new QuietInboxes(version);
-  const write: typeof commit = (work) =>
-    commit((now) => {
-      quiet.clear();
-      return work(now);
-    });
   const row = (found: unknown): Message | null => (found ? ({ ...(found as Message) } as Message) : null);
   const rows = (found: readonly unknown[]) => found.map((each) => row(each)!);
   /** The senders that wait for an answer. A wait whose process has ended does not count. */
@@ -155,12 +113,7 @@ export function sqliteMessages(
     receipts: async (sender, after, message) =>
       read(() => sql.receipts.all(sender, after, message ?? null).map((each) => ({ ...each }) as unknown as Receipt)),
     hasNews: async (address, after) =>
-      read(() => {
-        if (quiet.knows(address, after)) return false;
-        if (sql.news.get(address, after.seq, address, after.receipt)?.['news'] === 1) return true;
-        quiet.add(address, after);
-        return false;
-      }),
+      read(() => sql.news.get(address, after.seq, address, after.receipt)?.['news'] === 1),
     wait: (wait) =>
       write((now) => {
         const circle = findCircleOfWaits(openWaits(now), wait, now);

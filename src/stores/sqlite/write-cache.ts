@@ -1,6 +1,6 @@
 import type { ChainHead } from '../../evidence/entry.ts';
 import type { LeaseRow } from '../rules/append-rules.ts';
-import type { SqliteDataVersion } from './data-version.ts';
+import type { Database, Statement } from './node-sqlite.ts';
 
 export interface LastEntryOfSession extends ChainHead {
   /** The entry's time in epoch milliseconds; -Infinity if there is no entry. */
@@ -16,19 +16,20 @@ const MAX_IDS = 16384;
  * because entries are never removed.
  */
 export class StoreWriteCache {
-  readonly #dataVersion: SqliteDataVersion;
+  /** Its value changes when another connection has written. */
+  readonly #dataVersion: Statement;
   #seenVersion: unknown = null;
   readonly leases = new Map<string, LeaseRow | null>();
   readonly heads = new Map<string, LastEntryOfSession>();
   /** Some of the ids that entries have. */
   readonly ids = new Set<string>();
 
-  constructor(version: SqliteDataVersion) {
-    this.#dataVersion = version;
+  constructor(db: Database) {
+    this.#dataVersion = db.prepare('PRAGMA data_version');
   }
 
   refresh(): void {
-    const version = this.#dataVersion.read();
+    const version = this.#dataVersion.get()?.['data_version'];
     if (version !== this.#seenVersion || this.heads.size > MAX_SESSIONS) {
       this.leases.clear();
       this.heads.clear();

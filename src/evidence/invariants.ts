@@ -26,13 +26,6 @@ interface ThreadClaims {
   readonly count?: number;
 }
 
-interface InvariantCheck {
-  readonly ok: boolean;
-  readonly violations: readonly InvariantViolation[];
-  readonly count: number;
-  readonly participants: readonly string[];
-}
-
 type LinkedEntry = Pick<Entry, 'id' | 'at' | 'claim' | 'author' | 'inReplyTo' | 'forkOf'>;
 
 /**
@@ -47,9 +40,12 @@ type LinkedEntry = Pick<Entry, 'id' | 'at' | 'claim' | 'author' | 'inReplyTo' | 
  * 6. monotonic-time: no entry is older than the one before it.
  * 7. entry-count: no entry occurs twice, and their number is as claimed.
  *
- * @example checkInvariants(entries, { count: head.seq + 1 }).violations
+ * @example checkInvariants(entries, { count: head.seq + 1 }) // the violations
  */
-export function checkInvariants(entries: Iterable<LinkedEntry>, claims: ThreadClaims = {}): InvariantCheck {
+export function checkInvariants(
+  entries: Iterable<LinkedEntry>,
+  claims: ThreadClaims = {},
+): readonly InvariantViolation[] {
   const violations: InvariantViolation[] = [];
   const claimOf = new Map<string, LinkedEntry['claim']>();
   const authors = new Set<string>();
@@ -75,7 +71,7 @@ export function checkInvariants(entries: Iterable<LinkedEntry>, claims: ThreadCl
   }
   if (before === null) violations.push({ rule: 'root', entryId: '', message: 'there are no entries, so no goal' });
   checkClaims(claims, count, authors, (rule, message) => violations.push({ rule, entryId: lastId, message }));
-  return { ok: violations.length === 0, violations, count, participants: [...authors] };
+  return violations;
 }
 
 type ReportBroken = (rule: Invariant, message: string) => void;

@@ -1,10 +1,8 @@
-import { fieldsOf } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { ParameterOrderOfTool } from './format-call.ts';
-import { type ThreadRow, ThreadRows, textOrJson } from './thread-rows.ts';
+import { type ThreadRow, ThreadRows } from './thread-rows.ts';
 
 export interface ThreadVisit {
-  readonly peripheral: string;
   readonly start: ThreadRow;
   readonly rows: readonly ThreadRow[];
   /** The row of the stop that ended the visit; null if the visit has not ended. */
@@ -30,12 +28,7 @@ export function outlineVisits(
     const row = one.event === 'approval' && !thread.isUnused(one) ? { ...one, notes: one.notes.slice(0, -1) } : one;
     if (row.event === 'start') {
       inVisit = [];
-      visit = {
-        peripheral: textOrJson(fieldsOf(row.entries.at(-1)!.body)['peripheral']),
-        start: row,
-        rows: inVisit,
-        stop: null,
-      };
+      visit = { start: row, rows: inVisit, stop: null };
       items.push(visit);
     } else if (row.event === 'stop' && visit !== null) {
       visit.stop = row;

@@ -11,7 +11,7 @@ describe('a selection in its dialects', () => {
     [
       'slash',
       { query: 'q', selected: 'a/b', candidates: ['a/b', 'c'], rationale: 'r', confidence: 'high', sigil: '※' },
-      { pattern: 'a/b', query: 'q', candidates: ['a/b', 'c'], rationale: 'r', confidence: 'high', sigil: '※' },
+      { kind: 'selection', pattern: 'a/b' },
     ],
     [
       'gate',
@@ -22,13 +22,9 @@ describe('a selection in its dialects', () => {
         'pattern-ref': { 'ref/type': 'pattern', 'ref/id': 'a' },
         rationale: 'r',
       },
-      { id: 'psr-1', task: 't', kind: 'selection', pattern: 'a' },
+      { kind: 'selection', pattern: 'a' },
     ],
-    [
-      'gap',
-      { 'psr/id': 'psr-2', type: 'gap', rationale: 'none fits' },
-      { kind: 'gap', pattern: null, rationale: 'none fits' },
-    ],
+    ['gap', { 'psr/id': 'psr-2', type: 'gap', rationale: 'none fits' }, { kind: 'gap', pattern: null }],
     [
       'discipline',
       { kind: 'psr', tool: 'psr-select', 'pattern-id': ':a', result: { 'pattern-id': 'a' } },
@@ -66,7 +62,7 @@ describe('an outcome in its dialects', () => {
         'criteria-eval': { a: true },
         'prediction-error': 'medium',
       }),
-    ).toMatchObject({ id: 'pur-1', psr: 'psr-1', held: false, criteria: { a: true }, predictionError: 0.5 });
+    ).toMatchObject({ psr: 'psr-1', held: false, predictionError: 0.5 });
   });
 
   it('is not read from a value without a verdict', () => {

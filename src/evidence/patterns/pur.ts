@@ -4,7 +4,6 @@ import {
   type DialectRecord,
   readErrorSize,
   readFieldText,
-  readFieldTexts,
   readFirstField,
   readPatternId,
   toDialectRecord,
@@ -36,24 +35,18 @@ export function parsePatternOutcome(value: Json | undefined): PatternOutcome | n
   return PATTERN_OUTCOMES.find((outcome) => word !== undefined && WORDS[outcome].includes(word)) ?? null;
 }
 
-/** A pattern-use record: the outcome of a selected pattern. The superset of its dialects. */
+/** The parts of a pattern-use record, the outcome of a selected pattern, that a learning cycle needs. */
 export type Pur = {
-  /** null if the dialect has no id; the entry's id identifies the record then. */
-  readonly id: string | null;
   /** The id of the selection that this outcome belongs to. */
   readonly psr: string | null;
   readonly pattern: string | null;
   readonly outcome: PatternOutcome;
   /** See {@link HELD_BY_OUTCOME}. */
   readonly held: boolean | null;
-  readonly actions: readonly string[];
   readonly expected: string | null;
   readonly actual: string | null;
   /** Size of the prediction error, 0 to 1; null if not given. */
   readonly predictionError: number | null;
-  /** The criteria by which the outcome was judged, verbatim. */
-  readonly criteria: Json;
-  readonly notes: string | null;
 };
 
 /** Fields that give the outcome as a boolean. */
@@ -85,16 +78,12 @@ export function readPur(value: Json): Pur | null {
   const outcome = outcomeIn(fields);
   if (outcome === null) return null;
   return {
-    id: readFieldText(readFirstField(fields, ['pur-id', 'id'])),
     psr: readFieldText(readFirstField(fields, ['psr', 'psr-ref', 'psr-id', 'in-reply-to', 'inreplyto'])),
     pattern: readPatternId(readFirstField(fields, ['pattern', 'pattern-id', 'pattern-ref', 'selected'])),
     outcome,
     held: HELD_BY_OUTCOME[outcome],
-    actions: readFieldTexts(readFirstField(fields, ['actions'])),
     expected: readFieldText(readFirstField(fields, ['expected'])),
     actual: readFieldText(readFirstField(fields, ['actual'])),
     predictionError: readErrorSize(readFirstField(fields, ['prediction-error', 'predictionerror'])),
-    criteria: readFirstField(fields, ['criteria', 'criteria-eval']) ?? null,
-    notes: readFieldText(readFirstField(fields, ['notes', 'note', 'reason'])),
   };
 }

@@ -7,13 +7,8 @@ export interface GitOptionSpelling {
   readonly value: 'none' | 'required' | 'optional';
 }
 
-/** The words that a sub-command takes besides its options. */
-type Operands = 'none' | 'refs' | 'refs-and-paths' | 'paths' | 'remote-and-branch';
-
 export interface GitSubCommand {
-  readonly purpose: string;
   readonly options: readonly GitOptionSpelling[];
-  readonly operands: Operands;
   /** The option that a number means: `-5` is `--max-count=5`. */
   readonly digits?: string;
 }
@@ -43,19 +38,14 @@ const COMMITS = gitOptions(`
  */
 export const GIT_SUB_COMMANDS = {
   status: {
-    purpose: 'show what changed',
     options: gitOptions(`
       -s|--short -b|--branch --porcelain[=] --long -u|--untracked-files[=] --ignored[=] -z|--null --show-stash
     `),
-    operands: 'paths',
   },
   diff: {
-    purpose: 'show changes',
     options: [...DIFF, ...gitOptions('--cached --staged --exit-code --merge-base -R')],
-    operands: 'refs-and-paths',
   },
   log: {
-    purpose: 'show commits',
     options: [
       ...DIFF,
       ...COMMITS,
@@ -64,37 +54,26 @@ export const GIT_SUB_COMMANDS = {
         --graph --follow --first-parent --merges --no-merges --reverse --topo-order --date-order
       `),
     ],
-    operands: 'refs-and-paths',
     digits: 'max-count',
   },
-  show: { purpose: 'show a commit', options: [...DIFF, ...COMMITS], operands: 'refs-and-paths' },
+  show: { options: [...DIFF, ...COMMITS] },
   branch: {
-    purpose: 'list branches, or create one at HEAD',
     options: gitOptions('-l|--list -a|--all -r|--remotes -v|--verbose --show-current'),
-    operands: 'refs',
   },
   'rev-parse': {
-    purpose: 'name a commit',
     options: gitOptions('--verify --short[=] --abbrev-ref[=] --symbolic-full-name'),
-    operands: 'refs',
   },
-  add: { purpose: 'stage changed files', options: gitOptions('-A|--all -u|--update -v|--verbose'), operands: 'paths' },
+  add: { options: gitOptions('-A|--all -u|--update -v|--verbose') },
   switch: {
-    purpose: 'create a branch at HEAD, or switch to one',
     options: gitOptions('-c|--create='),
-    operands: 'refs',
   },
-  checkout: { purpose: 'create a branch at HEAD, or switch to one', options: gitOptions('-b='), operands: 'refs' },
-  restore: { purpose: 'unstage files', options: gitOptions('-S|--staged'), operands: 'paths' },
+  checkout: { options: gitOptions('-b=') },
+  restore: { options: gitOptions('-S|--staged') },
   commit: {
-    purpose: 'commit the staged files',
     options: gitOptions('-m|--message= -a|--all -q|--quiet -v|--verbose'),
-    operands: 'none',
   },
   push: {
-    purpose: 'send a configured branch to the configured remote',
     options: gitOptions('-u|--set-upstream'),
-    operands: 'remote-and-branch',
   },
 } as const satisfies { readonly [name: string]: GitSubCommand };
 

@@ -90,7 +90,7 @@ describe('the pattern tools in a session', () => {
       what_could_improve: ['1 × pattern narrow-the-scope: pivoted'],
     });
     const evidence = await session.evidence();
-    expect(checkInvariants(evidence).violations).toEqual([]);
+    expect(checkInvariants(evidence)).toEqual([]);
     expect(findLearningCycles(evidence).map(({ pattern, pur, open }) => [pattern, pur?.outcome, open])).toEqual([
       ['read-before-edit', 'success', false],
       ['narrow-the-scope', 'pivoted', false],

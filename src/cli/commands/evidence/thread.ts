@@ -48,7 +48,7 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
       `there is no thread about ${subject.type}/${escapeInvisible(subject.id)}`,
       'List the sessions with "hopgate sessions".',
     );
-  const { violations } = checkInvariants(withRoots(thread.entries), {
+  const violations = checkInvariants(withRoots(thread.entries), {
     count: thread.count,
     participants: thread.participants,
   });

@@ -86,7 +86,9 @@ export function exitRemedy(
       ? `ask the ${requirement.is} to request this hop`
       : requirement.kind === 'when'
         ? `continue until ${describeSubject(requirement)} holds`
-        : `continue until ${describeRequirement(requirement)}`;
+        : requirement.kind === 'fruit'
+          ? `${waysToObserve(specs, view.visit?.peripheral ?? '', requirement.field) ?? 'continue'} until ${describeRequirement(requirement)}`
+          : `continue until ${describeRequirement(requirement)}`;
   return exits.length === 0 ? first : `${first}, or leave by an exit that holds (${exits.join('; ')})`;
 }
 
@@ -173,6 +175,15 @@ function remedyFor({ specs }: GateContext, requirement: Requirement): string {
   }
 }
 
+/** `call TOOL`, for the tools of a peripheral whose backends report a field of its fruit; null if there are none. */
+function waysToObserve(specs: SpecSet, peripheral: string, field: string): string | null {
+  const { fruit, tools = [] } = getOwn(specs.peripherals, peripheral) ?? {};
+  const rule = getOwn(fruit ?? {}, field);
+  const reporting =
+    rule?.kind === 'observed' ? toolsObserving(specs, rule.from).filter((id) => tools.includes(id)) : [];
+  return reporting.length === 0 ? null : `call ${reporting.join(' or ')}`;
+}
+
 const toolsObserving = ({ tools }: SpecSet, field: string): string[] =>
   Object.values(tools).flatMap(({ id, observes = {} }) => (Object.hasOwn(observes, field) ? [id] : []));
 
@@ -196,17 +207,18 @@ export function refuseMissingContext(
  */
 function wayToState({ specs, view }: GateContext, field: string, from: string): string {
   const { peripherals } = specs;
-  const stated = Object.values(peripherals).filter(({ fruit }) => getOwn(fruit, field)?.kind === 'stated');
-  const yielding = getOwn(peripherals, from) ? [from] : stated.map(({ id }) => id);
-  const here = view.visit?.peripheral;
-  const rule = getOwn(getOwn(peripherals, from)?.fruit ?? {}, field);
+  const all = Object.values(peripherals).filter(({ fruit }) => Object.hasOwn(fruit, field));
+  const yielding = getOwn(peripherals, from) ? [from] : all.map(({ id }) => id);
+  const here = view.visit?.peripheral ?? '';
+  const nearest = yielding.includes(here) ? here : (yielding[0] ?? '');
+  const rule = getOwn(getOwn(peripherals, nearest)?.fruit ?? {}, field);
   if (rule?.kind === 'observed') {
-    const tools = toolsObserving(specs, rule.from).filter((id) => peripherals[from]!.tools.includes(id));
-    const report = tools.length > 0 ? `call ${tools.join(' or ')}, which reports ${rule.from}` : `observe ${rule.from}`;
-    return from === here ? `${report}, before the hop` : `${report}, in a visit to ${from}`;
+    const call = waysToObserve(specs, nearest, field);
+    const report = call ? `${call}, which reports ${rule.from}` : `observe ${rule.from}`;
+    return nearest === here ? `${report}, before the hop` : `${report}, in a visit to ${nearest}`;
   }
-  if (here !== undefined && yielding.includes(here)) return `repeat the hop with fruit: {"${field}": "…"}`;
-  if (yielding.length > 0) return `state ${field} in the fruit when leaving ${yielding.join(' or ')}`;
+  if (rule && nearest === here) return `repeat the hop with fruit: {"${field}": "…"}`;
+  if (rule) return `state ${field} in the fruit when leaving ${yielding.join(' or ')}`;
   return `carry ${field} in the backpack, or supply it in the context of start`;
 }
 

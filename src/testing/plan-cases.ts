@@ -10,6 +10,7 @@ import { planVisitCases } from './plan/plan-visits.ts';
 import { planWalkCases } from './plan/plan-walks.ts';
 import { describeModelRoute, itemsCoveredByMove, type PlannedCase, peripheralNameOf } from './plan/planned-case.ts';
 import { routesToAllStates, searchModelRoute } from './plan/search-route.ts';
+import { routesAlongWalks, routesToShutGates } from './plan/states-along-walks.ts';
 
 interface TestPlan {
   readonly cases: readonly PlannedCase[];
@@ -36,7 +37,9 @@ export function planCases(pinned: AuditedPin, agent: string): TestPlan {
   const prefix = restricted ? [] : toWidest.moves;
   const modes = modeCases(pinned, opening);
   const states = specs.edges.length > LARGE_EDGES ? null : routesToAllStates(model, LARGE_STATES);
-  const rest = states ? smallPlan(pinned, model, prefix, states) : planWalkCases(model, prefix, specs, modes.reachable);
+  const rest = states
+    ? smallPlan(pinned, model, prefix, states)
+    : walkedPlan(pinned, model, prefix, planWalkCases(model, prefix, specs, modes.reachable));
   const outside = modes.cases.map((planned): PlannedCase => (states ? planned : { ...planned, provoke: 'all' }));
   return {
     cases: [...outside, ...rest.cases],
@@ -119,6 +122,20 @@ function smallPlan(
   }
   cases.push(...planRefusalCases(pinned, prefix, states), ...planVisitCases(pinned, model, prefix, states));
   return { cases, reachable };
+}
+
+/** Adds the refusals and limits of each place to the walks of a set whose rules distinguish many states. */
+function walkedPlan(
+  pinned: AuditedPin,
+  model: FiniteModel<AuditState, Move>,
+  prefix: readonly Move[],
+  { cases: walks, reachable }: Pick<TestPlan, 'cases' | 'reachable'>,
+): Pick<TestPlan, 'cases' | 'reachable'> {
+  if (pinned.specs.edges.length > LARGE_EDGES) return { cases: walks, reachable };
+  const routes = routesAlongWalks(model, prefix, walks);
+  const all = [...routes, ...routesToShutGates(pinned, model, routes)];
+  const more = [...planRefusalCases(pinned, prefix, all), ...planVisitCases(pinned, model, prefix, all)];
+  return { cases: [...walks, ...more], reachable };
 }
 
 /** Extends a route by the shortest route back to the source of its last hop. */

@@ -314,3 +314,24 @@ it('a rule about arguments does not multiply the planned states of a small spec 
   expect(planCases(pinned('args.n <= 500'), 'tester').large).toBe(false);
   expect(planCases(pinned('args.n <= 500 + visit.steps'), 'tester').large).toBe(true);
 });
+
+it('a small spec set whose rules distinguish many states is tested with each rule and each limit', async () => {
+  const { tests, large, coverage } = await generateTests(
+    specsOf({
+      'tools.yaml': `tools:
+  weigh: { purpose: W., effect: observe, parameters: [], limits: { seconds: 5, output-bytes: 99 }, observes: { weight: number, scale: [pass, fail] } }
+  load: { purpose: L., effect: act, parameters: [], limits: { seconds: 5, output-bytes: 99 } }
+`,
+      'peripherals/a.yaml':
+        'id: a\npurpose: P.\ntools: [weigh, load]\nscope: conversation\nentry: [default, from-b]\nexit: { on: b }\ngates: { b: [{ when: fruit.weight < 7.5 && visit.steps < 30 && session.visits < 20 }] }\nlimits: { steps: 40 }\n',
+      'peripherals/b.yaml':
+        'id: b\npurpose: P.\ntools: [weigh]\nscope: conversation\nentry: [from-a, scale-passed]\nexit: { back: { to: a, when: backpack.weight < 2 } }\nlimits: { minutes: 5 }\n',
+    }),
+  );
+  expect(large).toBe(true);
+  for (const { run } of tests) await run();
+  expect(coverage().rows.find(({ what }) => what === 'gates')).toMatchObject({ covered: 3, reachable: 3 });
+  const names = tests.map(({ name }) => name);
+  expect(names).toContain('a: 40 steps are the limit');
+  expect(names).toContain('b: 5 minutes are the limit');
+});

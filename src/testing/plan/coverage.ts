@@ -38,7 +38,7 @@ export class SpecCoverage {
     }
     this.#refused.add(`${peripheralNameOf(before)} (${before.mode}): ${move.name}: ${refusal.code}`);
     if (move.asked.kind === 'hop')
-      this.#shut.add(gateName(peripheralNameOf(before), move.asked.exit, move.asked.to, refusal.constraint));
+      this.#shut.add(nameOfShutGate(peripheralNameOf(before), move.asked, refusal.constraint));
   };
 
   rows(reachable: ReadonlySet<string>): readonly CoverageRow[] {
@@ -54,7 +54,7 @@ export class SpecCoverage {
         unreachable,
       };
     });
-    const gates = this.#gates().filter(({ edge }) => reachable.has(edge));
+    const gates = namedGatesOf(this.#specs).filter(({ edge }) => reachable.has(edge));
     const open = gates.filter(({ name }) => !this.#shut.has(name)).map(({ name }) => name);
     return [
       ...counted,
@@ -69,22 +69,27 @@ export class SpecCoverage {
     if (prefix === KINDS.edges) return edges.map(({ from, exit, to }) => `edge ${from} ${exit} ${to}`);
     return [];
   }
-
-  /** Pairs of an edge and a rule that can refuse a hop over it. The audit names the rule so in its problems. */
-  #gates(): readonly { readonly edge: string; readonly name: string }[] {
-    return this.#specs.edges.flatMap(({ from, exit, to, implies, when, conditions, gates }) => {
-      const rules = [
-        ...(implies ? [`${exit}: ${implies.field} is ${implies.value}`] : []),
-        ...(when === null ? [] : [`${exit} → ${to} when ${when}`]),
-        ...conditions.map((name) => `entry: ${name}`),
-        ...gates.map((gate) =>
-          gate.kind === 'approval' ? 'approval: operator' : `gates: ${to}: ${JSON.stringify(gate)}`,
-        ),
-      ];
-      return rules.map((rule) => ({ edge: `edge ${from} ${exit} ${to}`, name: gateName(from, exit, to, rule) }));
-    });
-  }
 }
 
-const gateName = (from: string, exit: string | undefined, to: string, rule: string): string =>
-  `${from} ─${exit}→ ${to}: ${rule}`;
+/** Pairs of an edge and a rule that can refuse a hop over it. The audit names the rule so in its problems. */
+export const namedGatesOf = ({ edges }: SpecSet): readonly { readonly edge: string; readonly name: string }[] =>
+  edges.flatMap(({ from, exit, to, implies, when, conditions, gates }) => {
+    const rules = [
+      ...(implies ? [`${exit}: ${implies.field} is ${implies.value}`] : []),
+      ...(when === null ? [] : [`${exit} → ${to} when ${when}`]),
+      ...conditions.map((name) => `entry: ${name}`),
+      ...gates.map((gate) =>
+        gate.kind === 'approval' ? 'approval: operator' : `gates: ${to}: ${JSON.stringify(gate)}`,
+      ),
+    ];
+    return rules.map((rule) => ({
+      edge: `edge ${from} ${exit} ${to}`,
+      name: nameOfShutGate(from, { exit, to }, rule),
+    }));
+  });
+
+export const nameOfShutGate = (
+  from: string,
+  { exit, to }: { readonly exit?: string; readonly to: string },
+  rule: string,
+): string => `${from} ─${exit}→ ${to}: ${rule}`;

@@ -6,6 +6,7 @@ import type { ToolReport } from '../../ports/tool-backend.ts';
 import { gatesOfCall } from '../../spec/call-gates.ts';
 import { getOwn } from '../../spec/names.ts';
 import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
+import { fieldsReportedByTools } from '../../spec/reported-fields.ts';
 import type {
   Fields,
   FruitType,
@@ -151,8 +152,12 @@ export function stepMoves(pinned: AuditedPin, state: AuditState, from: Periphera
   const acts = tools.filter(({ effect }) => effect === 'act');
   const changes = acts.filter(({ parameters }) => parameters.some(({ role }) => role === 'path:write'));
   const path = chooseWritableFile(scope);
-  if (changes.length === 0) takeFirst('ship', acts, () => okReport({ exit: 0 }));
-  else if (path !== null)
+  if (changes.length === 0) {
+    takeFirst('ship', acts, () => okReport({ exit: 0 }));
+    // A check of the set's own holds until the next change.
+    if (Object.keys(fieldsReportedByTools(pinned.specs).checks).length > 0)
+      takeFirst('change', acts, () => okReport(null, 'unobserved'));
+  } else if (path !== null)
     takeFirst('change', changes, () => okReport({ path }, [{ path, op: 'modify', after: 'f'.repeat(64) }]));
   for (const pattern of patternsOf(pinned)) {
     take(`select ${pattern}`, toolNamed('psr-select'), okReport({ pattern }));

@@ -2,12 +2,14 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { createConnection, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
+import type { WSContext } from 'hono/ws';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { CloudEvent } from '../../src/server/stream/cloud-event.ts';
 import { MAX_LAG_ENTRIES } from '../../src/server/stream/follow-session.ts';
+import { makeSseBody, sendEventsToSocket } from '../../src/server/stream/send-events.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { depth } from '../depth.ts';
 import { type Served, serveWorld, until } from './serve-world.ts';
@@ -159,6 +161,36 @@ describe('the event stream of a session', () => {
     );
   });
 
+  it('lets other requests run between batches, even for a fast reader', async () => {
+    async function* batches(): AsyncGenerator<[]> {
+      for (let i = 0; i < 20; i++) yield [];
+    }
+    let turns = 0;
+    const turn = (): void => {
+      turns++;
+      next = setImmediate(turn);
+    };
+    let next = setImmediate(turn);
+    for await (const _ of makeSseBody(batches(), () => {}));
+    expect(turns).toBeGreaterThanOrEqual(20);
+    turns = 0;
+    await sendEventsToSocket(batches(), { close: () => {} } as unknown as WSContext);
+    expect(turns).toBeGreaterThanOrEqual(20);
+    clearImmediate(next);
+  });
+
+  it('has the frames of the page', async () => {
+    const served = await serveWorld();
+    const { id } = await served.session();
+    for (const to of ['diagnose', 'discuss', 'nowhere', 'execute'])
+      await served.ask(`POST /v1/sessions/${id}/mode`, { body: { to, by: 'agent' } });
+    const events = await readEvents(served, `/v1/sessions/${id}/events?form=frame&after=1`, {
+      enough: (got) => got.length === 4,
+    });
+    const { json } = await served.ask(`GET /v1/sessions/${id}/frames?from=2`);
+    expect(events.map(({ event }) => event.data)).toEqual(json.frames);
+  });
+
   it('is the same over a WebSocket', async () => {
     const served = await serveWorld();
     await write(served, 'socket', 600);
@@ -199,8 +231,7 @@ describe('the event stream of a session', () => {
     socket.resume();
     await until(() => text.includes('dev.hopgate.stream.resync.v1'));
     const marker = /"type":"dev.hopgate.stream.resync.v1".*?"sequence":"(\d+)"/.exec(text);
-    expect(Number(marker?.[1])).toBe(count);
-    expect(count).toBeGreaterThan(MAX_LAG_ENTRIES);
+    expect(Number(marker?.[1])).toBeGreaterThan(MAX_LAG_ENTRIES);
     // The test writes in the same process, so its own buffers count too.
     expect(grown).toBeLessThan(120 << 20);
     await writer.add(1);

@@ -44,9 +44,10 @@ async function openSession(request: SessionRequest): Promise<OpenedStream> {
       sessionId: session,
       after: Math.max(-1, Number(last)),
       signal: ended,
-      form: async ({ entry }) => {
-        if (query.form === 'frame') return (await (await services.frames.of(session)).page(entry.seq, 1)).frames[0];
-        return query.form === 'activity' ? toActivityEvent(entry) : entry;
+      form: async (page) => {
+        if (query.form === 'frame')
+          return (await (await services.frames.of(session)).page(page[0]!.entry.seq, page.length)).frames;
+        return page.map(({ entry }) => (query.form === 'activity' ? toActivityEvent(entry) : entry));
       },
     }),
   };

@@ -25,7 +25,8 @@ interface FollowOptions {
   /** The last `seq` that the reader has; -1 for none. */
   readonly after: number;
   readonly signal: AbortSignal;
-  readonly form: (stored: StoredEntry) => Promise<unknown>;
+  /** The data of the events of consecutive entries. */
+  readonly form: (page: readonly StoredEntry[]) => Promise<readonly unknown[]>;
 }
 
 /**
@@ -55,10 +56,8 @@ export async function* followSession(options: FollowOptions): AsyncGenerator<rea
       continue;
     }
     next = page.at(-1)!.entry.seq + 1;
-    yield await Array.fromAsync(page, async (stored) => ({
-      event: toCloudEvent(stored, await form(stored)),
-      cursor: String(stored.entry.seq),
-    }));
+    const data = await form(page);
+    yield page.map((stored, i) => ({ event: toCloudEvent(stored, data[i]), cursor: String(stored.entry.seq) }));
   }
 }
 

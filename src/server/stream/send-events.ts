@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { WSContext } from 'hono/ws';
 import type { EventWithCursor } from './follow-session.ts';
 
@@ -7,7 +8,10 @@ const encoder = new TextEncoder();
 const eventText = ({ event, cursor }: EventWithCursor): string =>
   `id: ${cursor}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 
-/** Batches of events as an SSE body. The next batch is read when the connection has accepted the previous one. */
+/**
+ * Batches of events as an SSE body. The next batch is read when the connection has accepted the previous one. Other
+ * requests run in between: the stores and a fast reader make nobody wait for the system.
+ */
 export function makeSseBody(
   batches: AsyncGenerator<readonly EventWithCursor[]>,
   onEnd: () => void,
@@ -17,6 +21,7 @@ export function makeSseBody(
       start: (controller) => controller.enqueue(encoder.encode(': hopgate\n\n')),
       async pull(controller) {
         try {
+          await setImmediate();
           const { value, done } = await batches.next();
           if (!done)
             return controller.enqueue(encoder.encode(value.length === 0 ? ':\n\n' : value.map(eventText).join('')));
@@ -40,6 +45,7 @@ export async function sendEventsToSocket(
 ): Promise<void> {
   const raw = socket.raw as { send(text: string, written: (error?: Error) => void): void };
   for await (const batch of batches) {
+    await setImmediate();
     for (const { event, cursor } of batch) {
       const failed = await new Promise<Error | undefined>((resolve) =>
         raw.send(JSON.stringify({ cursor, event }), (error) => resolve(error)),

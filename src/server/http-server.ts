@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo, ListenOptions } from 'node:net';
+import { type AddressInfo, connect, type ListenOptions } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { WebSocketServer } from 'ws';
 import manifest from '../../package.json' with { type: 'json' };
 import { writeNodeAddress } from '../agency/nearest-node.ts';
+import { lstatIfAny } from '../base/files.ts';
 import type { Env } from '../base/user-folders.ts';
 import type { HttpEndpoint } from '../daemon/serve-daemon.ts';
 import type { SessionHost } from '../daemon/session-host.ts';
@@ -65,8 +66,8 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
       createHttpApp({ services, routes: [...AGENCY_ROUTES, ...A2A_ROUTES], hosts: () => null, log, checkAnswers }),
       MAX_REQUEST_BODY * 2,
     );
-  if ('socket' in listen) rmSync(listen.socket, { force: true });
   try {
+    if ('socket' in listen) await removeDeadSocket(listen.socket);
     await listenAt(server, 'socket' in listen ? { path: listen.socket } : { port: listen.port, host: '127.0.0.1' });
     if (nodeServer) await listenAt(nodeServer, agencyListen);
   } catch (error) {
@@ -140,6 +141,18 @@ function serverOf(app: Hono, maxPayload: number): Server {
   }) as Server;
   server.maxConnections = MAX_CONNECTIONS;
   return server;
+}
+
+/** Removes the socket of a process that was killed. Anything else stays, and listening fails. */
+async function removeDeadSocket(path: string): Promise<void> {
+  if (!lstatIfAny(path)?.isSocket()) return;
+  const probe = connect(path);
+  const code = await once(probe, 'connect').then(
+    () => null,
+    (error: NodeJS.ErrnoException) => error.code,
+  );
+  probe.destroy();
+  if (code === 'ECONNREFUSED') rmSync(path);
 }
 
 const listenAt = (server: Server, address: ListenOptions): Promise<unknown> =>

@@ -1,11 +1,13 @@
-import { statSync } from 'node:fs';
-import { createConnection, type Socket } from 'node:net';
-import { dirname } from 'node:path';
+import { once } from 'node:events';
+import { readFileSync, renameSync, statSync } from 'node:fs';
+import { createConnection, createServer, type Socket } from 'node:net';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { BrowserLogins } from '../../src/server/access/logins.ts';
 import { ROLES_WITH_TOKEN_FILE, roleTokenFile } from '../../src/server/access/tokens.ts';
 import { MAX_REQUEST_BODY } from '../../src/server/create-app.ts';
 import { ROUTES } from '../../src/server/routes.ts';
+import { makeWorld } from '../daemon/daemon-fixture.ts';
 import { isDeep } from '../depth.ts';
 import { send, serveWorld } from './serve-world.ts';
 
@@ -308,4 +310,21 @@ it('a session’s name never becomes the path of a file', async () => {
     const answer = await send(served.port, `GET /v1/sessions/${name}`, { token: served.operator });
     expect([400, 404], name).toContain(answer.status);
   }
+});
+
+describe('a server on a unix socket', () => {
+  it('replaces the socket of a killed process, but no file and no socket that answers', async () => {
+    const { root, later } = makeWorld({ 'notes.txt': 'mine' });
+    const at = (name: string) => ({ listen: { socket: join(root, name) } });
+    await expect(serveWorld({}, at('notes.txt'))).rejects.toThrow('EADDRINUSE');
+    expect(readFileSync(join(root, 'notes.txt'), 'utf8')).toBe('mine');
+    const other = createServer().listen(join(root, 'other'));
+    later(() => void other.close());
+    await once(other, 'listening');
+    await expect(serveWorld({}, at('other'))).rejects.toThrow('EADDRINUSE');
+    // The socket of a closed server stays under another name, as that of a killed one does.
+    renameSync(join(root, 'other'), join(root, 'dead'));
+    await new Promise((resolve) => other.close(resolve));
+    expect((await serveWorld({}, at('dead'))).http.address).toBe(`unix:${join(root, 'dead')}`);
+  });
 });

@@ -128,14 +128,20 @@ export async function serveHttpUntilSignal(io: Io, options: Options): Promise<vo
   }
 }
 
-function cannotListen(error: unknown, { port, socket }: Options): never {
-  const { code, message, syscall } = error as NodeJS.ErrnoException;
-  if (syscall !== 'listen') throw error;
-  const address = socket ?? `port ${port}`;
+function cannotListen(error: unknown, { port, socket, agencyListen }: Options): never {
+  const { code, message, syscall, ...at } = error as NodeJS.ErrnoException & { address?: string; port?: number };
+  if (syscall !== 'listen' && syscall !== 'getaddrinfo') throw error;
+  const { host, port: agencyPort } = agencyListen ?? {};
+  const isAgency = syscall === 'getaddrinfo' || (at.address === host && at.port === agencyPort);
+  const [option, name] = isAgency
+    ? ['--agency-listen', `${host}:${agencyPort}`]
+    : socket === undefined
+      ? ['--port', `port ${port}`]
+      : ['--socket', socket];
   throw new CliError(
     'cannot-listen',
-    code === 'EADDRINUSE' ? `${address} is in use` : `cannot listen on ${address}: ${message}`,
-    'Name another one with --port, or --port 0 for a free one.',
+    code === 'EADDRINUSE' ? `${name} is in use` : `cannot listen on ${name}: ${message}`,
+    `Name another one with ${option}${option === '--port' ? ', or --port 0 for a free one' : ''}.`,
     { cause: error },
   );
 }

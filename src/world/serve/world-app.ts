@@ -54,9 +54,9 @@ export function createWorldApp({ choice, hosts, onQuit, idle = 600_000 }: WorldA
   const app = new Hono();
   // Refuses browser requests under other host names, so that no web page reaches this server (DNS rebinding).
   app.use(async (c, next) => {
-    const [host, origin] = [c.req.header('host') ?? '', c.req.header('origin')];
-    if (!hosts().includes(host) || (origin !== undefined && !hosts().includes(origin.replace(/^https?:\/\//, ''))))
-      return c.json({ error: `this server is not ${host}; call it as ${hosts()[0]}` }, 403);
+    const names = [c.req.header('host') ?? '', c.req.header('origin')?.replace(/^https?:\/\//, '')];
+    const foreign = names.find((name) => name !== undefined && !hosts().includes(name));
+    if (foreign !== undefined) return c.json({ error: `this server is not ${foreign}; call it as ${hosts()[0]}` }, 403);
     await next();
   });
   app.use(bodyLimit({ maxSize: MAX_BYTES, onError: (c) => c.json({ error: `more than ${MAX_BYTES} bytes` }, 413) }));

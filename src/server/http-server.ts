@@ -39,8 +39,6 @@ export interface HttpServerOptions {
   readonly agencyFolder?: string;
   /** A second address for other nodes of the agency, which serves nothing else. */
   readonly agencyListen?: { readonly host: string; readonly port: number };
-  /** See `AppOptions`. For tests. */
-  readonly checkAnswers?: boolean;
 }
 
 export interface HttpServer extends HttpEndpoint {
@@ -52,18 +50,18 @@ export interface HttpServer extends HttpEndpoint {
 
 /** Starts the HTTP server over the daemon's sessions. @throws Error with the system's code if it cannot listen */
 export async function openHttpServer(host: SessionHost, options: HttpServerOptions): Promise<HttpServer> {
-  const { env, listen, log = () => {}, checkAnswers = false } = options;
+  const { env, listen, log = () => {} } = options;
   const ending = new AbortController();
   const { agencyFolder, agencyListen } = options;
   const { version } = manifest;
   const services = makeServerServices({ env, host, version, ending: ending.signal, agencyFolder });
   let hosts: readonly string[] = ['localhost'];
-  const app = createHttpApp({ services, routes: ROUTES, hosts: () => hosts, log, checkAnswers });
+  const app = createHttpApp({ services, routes: ROUTES, hosts: () => hosts, log });
   const server = serverOf(app, MAX_SOCKET_BYTES);
   const nodeServer =
     agencyListen &&
     serverOf(
-      createHttpApp({ services, routes: [...AGENCY_ROUTES, ...A2A_ROUTES], hosts: () => null, log, checkAnswers }),
+      createHttpApp({ services, routes: [...AGENCY_ROUTES, ...A2A_ROUTES], hosts: () => null, log }),
       MAX_REQUEST_BODY * 2,
     );
   try {

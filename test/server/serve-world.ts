@@ -1,9 +1,28 @@
 import { readFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
 import { roleTokenFile } from '../../src/server/access/tokens.ts';
+import { isStreamedAnswer } from '../../src/server/http-route.ts';
 import { type HttpServer, type HttpServerOptions, openHttpServer } from '../../src/server/http-server.ts';
+import { AGENCY_ROUTES } from '../../src/server/routes/agency.ts';
+import { ROUTES } from '../../src/server/routes.ts';
 import { makeWorld, type World } from '../daemon/daemon-fixture.ts';
+
+const asClientReads = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+/** Every answer of a server in these tests must fit the schema that the API's description shows. */
+for (const route of new Set([...ROUTES, ...AGENCY_ROUTES])) {
+  const { answer: schema, run } = route;
+  if (!isStreamedAnswer(schema))
+    Object.assign(route, {
+      async run(request: Parameters<typeof run>[0]) {
+        const answer = await run(request);
+        if (!(answer instanceof Response)) expect(asClientReads(schema.parse(answer))).toEqual(asClientReads(answer));
+        return answer;
+      },
+    });
+}
 
 export interface Answer {
   readonly status: number;
@@ -77,7 +96,7 @@ export async function serveWorld(
 ): Promise<Served> {
   const world = makeWorld(files);
   const host = world.host({ keepOpenMs: 2_000 });
-  const http = await openHttpServer(host, { env: world.env, listen: { port: 0 }, checkAnswers: true, ...options });
+  const http = await openHttpServer(host, { env: world.env, listen: { port: 0 }, ...options });
   world.later(() => http.close());
   const port = Number(/:(\d+)$/.exec(http.address)?.[1] ?? 0);
   const tokenOf = (role: 'operator' | 'auditor' | 'agent') =>

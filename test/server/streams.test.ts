@@ -9,7 +9,7 @@ import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { CloudEvent } from '../../src/server/stream/cloud-event.ts';
 import { MAX_LAG_ENTRIES } from '../../src/server/stream/follow-session.ts';
-import { makeSseBody, sendEventsToSocket } from '../../src/server/stream/send-events.ts';
+import { encodeSse, sendEventsToSocket } from '../../src/server/stream/send-events.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { depth } from '../depth.ts';
 import { type Served, serveWorld, until } from './serve-world.ts';
@@ -171,7 +171,7 @@ describe('the event stream of a session', () => {
       next = setImmediate(turn);
     };
     let next = setImmediate(turn);
-    for await (const _ of makeSseBody(batches(), () => {}));
+    for await (const _ of encodeSse(batches(), () => {}));
     expect(turns).toBeGreaterThanOrEqual(20);
     turns = 0;
     await sendEventsToSocket(batches(), { close: () => {} } as unknown as WSContext);

@@ -64,7 +64,8 @@ export async function openA2aHandler({ env, agency, folder, version }: A2aOption
         const answer = await rpc.handle(body, context);
         if (!(Symbol.asyncIterator in answer)) return Response.json(answer);
         const first = await answer.next();
-        return new Response(eventStream(first, answer, failed), { headers: { 'Content-Type': 'text/event-stream' } });
+        const events = ReadableStream.from(eventStream(first, answer, failed));
+        return new Response(events, { headers: { 'Content-Type': 'text/event-stream' } });
       } catch (error) {
         return Response.json(failed(error));
       }
@@ -79,36 +80,20 @@ function requestsPush({ params }: Record<string, unknown>): boolean {
   return (taskPushNotificationConfig ?? task_push_notification_config ?? null) !== null;
 }
 
-/** A Server-Sent Events body. It ends with the error if the stream fails. A client that leaves does not end the run. */
-function eventStream<T>(
+/** The text of Server-Sent Events. It ends with the error if the stream fails. */
+async function* eventStream<T>(
   first: IteratorResult<T, void>,
   rest: AsyncGenerator<T, void>,
   failed: (error: unknown) => unknown,
-): ReadableStream<Uint8Array> {
+): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
-  let next: Promise<IteratorResult<T, void>> = Promise.resolve(first);
-  return new ReadableStream({
-    async pull(controller) {
-      try {
-        const { done, value } = await next;
-        if (done) return controller.close();
-        controller.enqueue(encoder.encode(`data: ${JSON.stringify(value)}\n\n`));
-        next = rest.next();
-        next.catch(() => {});
-      } catch (error) {
-        controller.enqueue(encoder.encode(`event: error\ndata: ${JSON.stringify(failed(error))}\n\n`));
-        controller.close();
-      }
-    },
-    // The library records the states of a task only while its stream is read.
-    cancel: () => void drainEvents(rest),
-  });
-}
-
-async function drainEvents(events: AsyncGenerator<unknown, void>): Promise<void> {
   try {
-    for await (const _ of events);
-  } catch {
-    // The client has left, so nobody reads the error. The state of the task is stored.
+    for (let next = first; !next.done; next = await rest.next())
+      yield encoder.encode(`data: ${JSON.stringify(next.value)}\n\n`);
+  } catch (error) {
+    yield encoder.encode(`event: error\ndata: ${JSON.stringify(failed(error))}\n\n`);
+  } finally {
+    // The library records the states of a task only while its stream is read, also if the client has left.
+    void Array.fromAsync(rest).catch(() => {});
   }
 }

@@ -12,30 +12,19 @@ const eventText = ({ event, cursor }: EventWithCursor): string =>
  * Batches of events as an SSE body. The next batch is read when the connection has accepted the previous one. Other
  * requests run in between: the stores and a fast reader make nobody wait for the system.
  */
-export function makeSseBody(
-  batches: AsyncGenerator<readonly EventWithCursor[]>,
+export async function* encodeSse(
+  batches: AsyncIterable<readonly EventWithCursor[]>,
   onEnd: () => void,
-): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      start: (controller) => controller.enqueue(encoder.encode(': hopgate\n\n')),
-      async pull(controller) {
-        try {
-          await setImmediate();
-          const { value, done } = await batches.next();
-          if (!done)
-            return controller.enqueue(encoder.encode(value.length === 0 ? ':\n\n' : value.map(eventText).join('')));
-          onEnd();
-          controller.close();
-        } catch (error) {
-          onEnd();
-          controller.error(error);
-        }
-      },
-      cancel: onEnd,
-    },
-    { highWaterMark: 0 },
-  );
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield encoder.encode(': hopgate\n\n');
+    for await (const batch of batches) {
+      await setImmediate();
+      yield encoder.encode(batch.map(eventText).join('') || ':\n\n');
+    }
+  } finally {
+    onEnd();
+  }
 }
 
 /** Sends each event as one message. The next one is sent when the connection has accepted the previous one. */

@@ -1,7 +1,7 @@
 import type { RouteRequest } from '../http-route.ts';
 import { countOpenStream } from '../services.ts';
 import type { EventWithCursor } from './follow-session.ts';
-import { makeSseBody } from './send-events.ts';
+import { encodeSse } from './send-events.ts';
 
 export interface OpenedStream {
   readonly batches: AsyncGenerator<readonly EventWithCursor[]>;
@@ -34,6 +34,6 @@ export function openStreamLifetime({
 }
 
 export const makeSseResponse = ({ batches, end }: OpenedStream): Response =>
-  new Response(makeSseBody(batches, end), {
+  new Response(ReadableStream.from(encodeSse(batches, end)), {
     headers: { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' },
   });

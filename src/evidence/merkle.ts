@@ -23,10 +23,6 @@ export class MerkleFrontier {
   /** Roots of the complete subtrees so far, the largest first. */
   readonly #peaks: NodeHash[] = [];
 
-  get size(): number {
-    return this.#size;
-  }
-
   add(leaf: NodeHash): void {
     let node = leaf;
     for (let rest = this.#size; rest % 2 === 1; rest = Math.floor(rest / 2)) node = nodeHash(this.#peaks.pop()!, node);

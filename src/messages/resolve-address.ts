@@ -8,7 +8,7 @@ interface AddressBook {
 
 /** The recipient that an address means, or the reason why it means none, with suggested addresses. */
 type ResolvedAddress =
-  | { readonly ok: true; readonly address: string; readonly name: string }
+  | { readonly ok: true; readonly address: string }
   | { readonly ok: false; readonly message: string; readonly candidates: readonly string[] };
 
 /** Minimum number of characters with which an address may abbreviate a session id. */
@@ -21,7 +21,7 @@ const MAX_CANDIDATES = 10;
  * machine when the message arrives there. Pure.
  *
  * @example resolveAddress('agent:codex', { sessions: [{ id: 's-1', agent: 'codex', closed: false }], people: [] })
- * // { ok: true, address: 'session:s-1', name: 'codex' }
+ * // { ok: true, address: 'session:s-1' }
  */
 export function resolveAddress(text: string, directory: AddressBook): ResolvedAddress {
   const typed = text.trim();
@@ -33,13 +33,13 @@ export function resolveAddress(text: string, directory: AddressBook): ResolvedAd
   if (kind !== null && !Object.hasOwn(FIND, kind))
     return refuseUnknown(directory, `"${typed}" is not an address; write session:<id>, agent:<id> or person:<name>`);
   const found = finders.flatMap((each) => FIND[each]!(name, directory));
-  const [first, second] = found;
-  if (first && !second) return { ok: true, ...first };
-  if (first)
+  const [address, second] = found;
+  if (address !== undefined && second === undefined) return { ok: true, address };
+  if (address !== undefined)
     return {
       ok: false,
       message: `"${typed}" names more than one inbox`,
-      candidates: found.slice(0, MAX_CANDIDATES).map(({ address }) => address),
+      candidates: found.slice(0, MAX_CANDIDATES),
     };
   const closed = directory.sessions.find((each) => each.closed && (each.id === name || each.agent === name));
   return refuseUnknown(directory, closed ? `the session of "${typed}" is closed` : `nobody has the address "${typed}"`);
@@ -56,7 +56,7 @@ function resolveRemote(address: string, directory: AddressBook): ResolvedAddress
     const message = `"${address}" is not an address; write session:<id>@<node>, agent:<id>@<node> or person:<name>@<node>`;
     return { ok: false, message, candidates };
   }
-  if (nodes.includes(node)) return { ok: true, address, name: `${name}@${node}` };
+  if (nodes.includes(node)) return { ok: true, address };
   const near = refuseUnknown(directory, `no machine "${node}" exchanges messages with this one`);
   return near.ok ? near : { ...near, candidates: [...candidates, ...near.candidates].slice(0, MAX_CANDIDATES) };
 }
@@ -70,30 +70,22 @@ export function isMessageRecipient(sender: string, recipient: string): boolean {
   return sender === `node:${recipient.slice(at + 1)}` || (isAgent && sender.endsWith(recipient.slice(at)));
 }
 
-interface FoundRecipient {
-  readonly address: string;
-  readonly name: string;
-}
-
-const FIND: { readonly [kind: string]: (name: string, directory: AddressBook) => readonly FoundRecipient[] } = {
-  person: (name, { people }) => (people.includes(name) ? [{ address: `person:${name}`, name }] : []),
+const FIND: { readonly [kind: string]: (name: string, directory: AddressBook) => readonly string[] } = {
+  person: (name, { people }) => (people.includes(name) ? [`person:${name}`] : []),
   agent: (name, { sessions }) =>
     sessions
       .filter(({ agent, closed }) => agent === name && !closed)
       .slice(0, 1)
-      .map(recipientOf),
+      .map(addressOf),
   session: (name, { sessions }) => {
     const open = sessions.filter(({ closed }) => !closed);
     const exact = open.filter(({ id }) => id === name);
-    if (exact.length > 0 || name.length < MIN_PREFIX) return exact.map(recipientOf);
-    return open.filter(({ id }) => id.startsWith(name)).map(recipientOf);
+    if (exact.length > 0 || name.length < MIN_PREFIX) return exact.map(addressOf);
+    return open.filter(({ id }) => id.startsWith(name)).map(addressOf);
   },
 };
 
-const recipientOf = ({ id, agent }: AddressBook['sessions'][number]): FoundRecipient => ({
-  address: `session:${id}`,
-  name: agent,
-});
+const addressOf = ({ id }: AddressBook['sessions'][number]): string => `session:${id}`;
 
 function refuseUnknown({ sessions, people }: AddressBook, message: string): ResolvedAddress {
   const agents = [...new Set(sessions.filter(({ closed }) => !closed).map(({ agent }) => agent))];

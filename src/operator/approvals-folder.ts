@@ -15,8 +15,7 @@ const MAX_REQUEST = 1 << 20;
  * parsed are treated as missing.
  */
 export interface ApprovalsFolder {
-  /** The folders of requests and of answers; created, so that they can be watched. */
-  readonly pendingFolder: string;
+  /** The folder of answers; created, so that it can be watched. */
   readonly answersFolder: string;
   /** The pending requests, the oldest first, without those whose process has ended. */
   pending(): readonly PendingRequest[];
@@ -55,7 +54,6 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
       .filter(isHashFile)
       .map((name) => name.slice(0, 64));
   return {
-    pendingFolder,
     answersFolder,
     pendingOf,
     answer,

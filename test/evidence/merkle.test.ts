@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { EMPTY_ROOT, MerkleFrontier, merkleLeafHash, merkleLeafOfEntry } from '../../src/evidence/merkle.ts';
+import { EMPTY_ROOT, merkleLeafHash, merkleLeafOfEntry } from '../../src/evidence/merkle.ts';
 import { merkleRoot } from './merkle-root.ts';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
@@ -37,14 +37,6 @@ describe('the Merkle tree of RFC 9162', () => {
       return node(defined(leaves.slice(0, half)), defined(leaves.slice(half)));
     };
     for (let size = 1; size <= 130; size++) expect(hex(merkleRoot(leavesOf(size)))).toBe(hex(defined(leavesOf(size))));
-  });
-
-  it('counts its leaves', () => {
-    const frontier = new MerkleFrontier();
-    expect(frontier.size).toBe(0);
-    frontier.add(LEAVES[0]!);
-    frontier.add(LEAVES[1]!);
-    expect(frontier.size).toBe(2);
   });
 
   it('takes the bytes of an entry’s hash as a leaf', () => {

@@ -1,6 +1,6 @@
 import { hash as digest } from 'node:crypto';
 import type { StoredBytes } from '../../src/evidence/chain.ts';
-import { type ChainHead, EMPTY_CHAIN, type StoredEntry } from '../../src/evidence/entry.ts';
+import { type ChainHead, EMPTY_CHAIN, type EntryDraft, type StoredEntry } from '../../src/evidence/entry.ts';
 import {
   compareByNewest,
   type EphemeralEntry,
@@ -24,15 +24,53 @@ import {
   type LeaseRow,
   readStoredEntry,
   rowsAfterRefusal,
+  type StoreFacts,
   sealAppendDrafts,
   sealEphemeralDrafts,
   storeError,
 } from '../../src/stores/rules/append-rules.ts';
 import { parseOlderThan, resolveStoreQuery, toQueryPage } from '../../src/stores/rules/query-rules.ts';
-import { readStoreFacts, type StoreReader } from '../../src/stores/rules/read-store-facts.ts';
 import { entryNotFoundError, readReplyChain, sessionBusyError } from '../../src/stores/rules/reply-chain.ts';
 import { eventOfBody, type StoredSessionFacts, sessionFactsOfEntry } from '../../src/stores/rules/session-summary.ts';
 import { makeTimeOrderedId } from '../../src/stores/time-ordered-id.ts';
+
+/** The reads of a store that answers asynchronously, such as one with a database on another machine. */
+interface StoreReader {
+  readonly name: string;
+  leaseOf(sessionId: string): Promise<LeaseRow | null>;
+  headOf(sessionId: string): Promise<ChainHead>;
+  find(ids: readonly string[]): Promise<readonly StoredEntry[]>;
+  /** Returns those of the given ids that belong to ephemeral entries. */
+  findEphemeral(ids: readonly string[]): Promise<readonly string[]>;
+}
+
+/**
+ * Reads what the rules need to judge one write of a session. Call it in the transaction of the write. No holder of a
+ * lease counts as ended, because processes of other machines cannot be seen: only the lease's expiry counts.
+ */
+async function readStoreFacts(
+  reader: StoreReader,
+  sessionId: string,
+  drafts: readonly Pick<EntryDraft, 'id' | 'inReplyTo' | 'forkOf'>[] = [],
+): Promise<StoreFacts> {
+  const ids = [...new Set(drafts.flatMap(({ id, inReplyTo, forkOf }) => [id, inReplyTo ?? [], forkOf ?? []].flat()))];
+  const [lease, head, entries, ephemeral] = await Promise.all([
+    reader.leaseOf(sessionId),
+    reader.headOf(sessionId),
+    reader.find(ids),
+    reader.findEphemeral(ids),
+  ]);
+  const found = new Map(entries.map((stored) => [stored.entry.id, stored]));
+  return {
+    name: reader.name,
+    isGone: () => false,
+    leaseOf: () => lease,
+    headOf: () => head,
+    find: (id) => found.get(id) ?? null,
+    has: (id) => found.has(id),
+    hasEphemeral: (id) => ephemeral.includes(id),
+  };
+}
 
 /** The value of a row of each table, which the database stores as JSON text. */
 interface Values {

@@ -13,7 +13,7 @@ import { completeShortEntry } from './short-entry.ts';
 
 /**
  * The facts of a store that the rules for writing read; every method sees the writes of the present transaction. A
- * store that answers asynchronously reads them all before the rules judge: see `readStoreFacts`.
+ * store that answers asynchronously reads them all before the rules judge.
  */
 export interface StoreFacts {
   readonly name: string;

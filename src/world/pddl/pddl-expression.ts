@@ -1,13 +1,11 @@
 /** A PDDL expression: a symbol in lower case (PDDL ignores case), or a list. */
 export type PddlExpression = string | readonly PddlExpression[];
 
-/** Thrown if a text is not a PDDL expression. `line` counts from 1. */
+/** Thrown if a text is not a PDDL expression. Its message begins with the line, from 1. */
 export class PddlError extends Error {
-  readonly line: number;
   constructor(message: string, line: number) {
     super(`line ${line}: ${message}`);
     this.name = 'PddlError';
-    this.line = line;
   }
 }
 

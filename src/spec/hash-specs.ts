@@ -9,15 +9,7 @@ const hashes = new WeakMap<object, string>();
 export const hashSpecs = (specs: Omit<SpecSet, 'hash'>): string => getOrInsert(hashes, specs, () => hashNew(specs));
 
 function hashNew(specs: Omit<SpecSet, 'hash'>): string {
-  const { modeGate, tools, scopes, conditions, peripherals, edges, properties } = specs;
-  const bytes = canonicalize({
-    gate: modeGate,
-    tools,
-    scopes,
-    conditions,
-    peripherals,
-    edges,
-    ...(properties ? { properties } : {}),
-  })!;
+  const { modeGate: gate, hash: _, ...parts } = specs as Partial<SpecSet>;
+  const bytes = canonicalize({ gate, ...parts })!;
   return createHash('sha256').update(bytes).digest('hex');
 }

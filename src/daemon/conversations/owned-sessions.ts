@@ -20,14 +20,11 @@ import type { CallingProcess, SessionHostOptions } from './session-host-options.
 
 /** How long a hook waits for a session, in milliseconds; shorter than the hook's deadline. */
 const WAIT_MS = 6_000;
-/** Milliseconds for which a root's conversation files are cached, so that one event checks their folder once. */
-const FILES_CACHE_MS = 1_000;
 
 /** Opens sessions for client programs, and records the program that owns each of them. */
 export class OwnedSessions {
   readonly #options: SessionHostOptions;
   readonly #sessions: OpenSessions;
-  readonly #recentFiles = new Map<string, ConversationFiles>();
 
   constructor(options: SessionHostOptions, sessions: OpenSessions) {
     this.#options = options;
@@ -183,14 +180,8 @@ export class OwnedSessions {
     });
   }
 
-  /** The conversation files of a root. The folder's existence and permissions are checked once per event. */
   files(root: string): ConversationFiles {
-    const known = this.#recentFiles.get(root);
-    if (known) return known;
-    const files = new ConversationFiles(root, this.#options.env);
-    this.#recentFiles.set(root, files);
-    setTimeout(() => this.#recentFiles.delete(root), FILES_CACHE_MS).unref();
-    return files;
+    return new ConversationFiles(root, this.#options.env);
   }
 
   /** The time until which a call waits, in epoch milliseconds. */

@@ -121,15 +121,12 @@ const patternOf = (tool: string, outcome: OutcomeRecord): readonly string[] => {
   return after ? [after.pattern] : [];
 };
 
-/** A longer list of files is searched with a set. */
-const FEW = 16;
-
 /** Adds files to a list, each once, up to `max` files; returns the same list if none is new. */
 export function mergeFileLists(files: readonly string[], more: readonly string[], max: number): readonly string[] {
   if (more.length === 0 || files.length >= max) return files;
   if (more.length === 1 && files.includes(more[0]!)) return files;
-  const present = more.length < FEW ? null : new Set(files);
-  const added = [...new Set(more)].filter((file) => !(present ? present.has(file) : files.includes(file)));
+  const present = new Set(files);
+  const added = [...new Set(more)].filter((file) => !present.has(file));
   return added.length === 0 ? files : [...files, ...added.slice(0, max - files.length)];
 }
 

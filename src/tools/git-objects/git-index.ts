@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import { lstatSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { lstatIfAny } from '../../base/files.ts';
 import { valueOr } from '../../base/value-or.ts';
 
@@ -44,34 +44,22 @@ export function hashStagedEntries(path: string): string | null {
   return hash('sha256', Buffer.concat(hashed), 'hex');
 }
 
-const copies = new Map<string, { readonly stamp: string; readonly copy: Buffer | null }>();
-
 /**
  * A copy of an index in which git assumes covered files to be unchanged, so that it neither reports nor stages their
  * covers; null if none of them is tracked, or the index cannot be read.
  * @param covered files and folders
  */
 export function indexAssumingUnchanged(path: string, covered: readonly string[]): Buffer | null {
-  const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true });
-  if (!stats || covered.length === 0) return null;
-  const stamp = [stats.ino, stats.size, stats.mtimeNs, hash('sha256', covered.join('\0'), 'hex')].join(' ');
-  const cached = copies.get(path);
-  if (cached?.stamp === stamp) return cached.copy;
+  if (covered.length === 0) return null;
   const coveredPaths = new Set(covered);
   const isCovered = (name: string): boolean =>
     coveredPaths.has(name) || (name.includes('/') && isCovered(name.slice(0, name.lastIndexOf('/'))));
-  const copy = copyAssuming(path, isCovered);
-  copies.set(path, { stamp, copy });
-  return copy;
-}
-
-function copyAssuming(path: string, isCovered: (path: string) => boolean): Buffer | null {
   const index = readIndex(path);
   if (index === null) return null;
   const { bytes, rows, nameBytes } = index;
-  const covered = rows.filter((row) => isCovered(pathOf(bytes, row).toString('utf8')));
-  if (covered.length === 0) return null;
-  for (const { flagsAt, flags } of covered) bytes.writeUInt16BE(flags | ASSUME_UNCHANGED, flagsAt);
+  const tracked = rows.filter((row) => isCovered(pathOf(bytes, row).toString('utf8')));
+  if (tracked.length === 0) return null;
+  for (const { flagsAt, flags } of tracked) bytes.writeUInt16BE(flags | ASSUME_UNCHANGED, flagsAt);
   const end = bytes.length - nameBytes;
   const isChecked = bytes.subarray(end).some((byte) => byte !== 0);
   if (isChecked)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fetchJson, requestProblem, urlBelow } from '../base/http.ts';
-import { fieldsOf, isObject, parseJson } from '../base/json.ts';
+import { fieldsOf, isObject, parseJson, textOf } from '../base/json.ts';
 import { readAgentResponseText } from './drivers/http-driver.ts';
 import { RUN_HTTP_STATUS, RunFailure, type RunReply } from './run-reply.ts';
 import type { RunRequest } from './run-request.ts';
@@ -17,6 +17,9 @@ export interface RunRoutingData {
 
 /** The HTTP headers with which a node passes a run on. */
 export const RUN_HEADER_NAMES = { key: 'Idempotency-Key', budget: 'Hopgate-Budget-Ms', via: 'Hopgate-Via' } as const;
+
+/** The form of an idempotency key. */
+export const RUN_KEY = /^[\w.:-]{1,200}$/;
 
 /** Sends a run to another node, and returns its reply. */
 export type SendRun = (request: RunRequest, route: RunRoutingData, signal: AbortSignal) => Promise<RunReply>;
@@ -93,8 +96,12 @@ async function post(
   const reply = parseRunReply(value);
   if (reply) return reply;
   if (answer.status >= 500) throw new Error(`HTTP status ${answer.status}`);
+  const { message, remedy } = fieldsOf(fieldsOf(value)['error']);
   throw agentUnreachableFailure(
-    `its node answered ${String(fieldsOf(fieldsOf(value)['error'])['message'] ?? answer.status)}`,
+    `its node answered ${textOf(message) ?? answer.status}`,
+    answer.status === 401
+      ? 'Get the token with "hopgate agency token" on that node, and name its file under "token-file" in agents.yaml.'
+      : (textOf(remedy) ?? undefined),
   );
 }
 

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isAlive } from '../../src/base/process.ts';
@@ -28,6 +31,25 @@ describe('hopgate agency', () => {
     expect(await run('z', 'talk')).toMatchObject({ code: 1, err: expect.stringContaining('Name one of these: x.') });
     const unknown = await run('x', 'talk', '--input', 'what=1', '--input', 'wat=2', '--json');
     expect([unknown.code, JSON.parse(unknown.out).error.code]).toEqual([1, 'unknown-inputs']);
+    expect(await run('x', 'talk', '--key', '')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("'--key <key>'"),
+    });
+    expect(await run('x', 'talk', '--file', 'a')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--session ID'),
+    });
+  });
+
+  it('shows the remedy of another node that refuses a run, with the key of the run', async () => {
+    const error = { message: 'there is no session "s"', remedy: 'Send it again with the same key.' };
+    const node = createServer((_, response) => response.writeHead(404).end(JSON.stringify({ error }))).listen(0);
+    onTestFinished(() => void node.close());
+    await once(node, 'listening');
+    const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
+    const agency = agencyWith(`x: { location: remote, url: "${url}" }`, TALK);
+    const { err } = await machine().run('agency', 'run', 'x', 'talk', '--agency', agency, '--key', 'k1');
+    expect(err).toMatch(/answered there is no session "s"\n.*Send it again with --key k1\./);
   });
 
   it('names the address of an agent that is down, and the remedy', async () => {

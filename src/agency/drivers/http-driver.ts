@@ -27,6 +27,7 @@ export function httpDriver({ url, token, honours }: HttpAgent): AgentDriver {
         answer = await fetchJson(url, { token, body: task, signal });
         text = await readAgentResponseText(answer);
       } catch (error) {
+        if (error instanceof AgentFailed) throw error;
         throw new AgentFailed(`the agent at ${url} cannot be reached: ${requestProblem(error)}`, {
           remedy: 'Start it, or correct "url" of the agent in agents.yaml.',
           cause: error,

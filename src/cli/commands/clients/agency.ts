@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError, Option } from 'commander';
 import { dialIn } from '../../../agency/dial-in.ts';
+import type { RunReply } from '../../../agency/run-reply.ts';
 import type { RunRequest } from '../../../agency/run-request.ts';
 import { runWithAllAgents } from '../../../agency/run-with-all-agents.ts';
+import { RUN_KEY } from '../../../agency/send-run.ts';
 import { parseJson } from '../../../base/json.ts';
 import { escapeInvisible, plural } from '../../../base/text.ts';
 import { Tokens } from '../../../server/access/tokens.ts';
@@ -13,7 +15,7 @@ import { loadAgency, nodeNameOf } from '../../../spec/agency/load-agency.ts';
 import type { Json } from '../../../spec/types.ts';
 import { agencyFolderOf, agencyOption, formatRunReply, openLocalNode, withLocalNode } from '../../agency/use-node.ts';
 import type { CliCommand } from '../../cli-command.ts';
-import { CliError, type Io, print, printJson, printRemark, readNamedFile } from '../../io.ts';
+import { CliError, type Io, print, printJson, printRemark, readNamedFile, usageError } from '../../io.ts';
 import { onTerminationSignal } from '../../on-signal.ts';
 import { numberParser } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
@@ -52,7 +54,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
           .argParser((path: string, before: readonly string[]) => [...before, path]),
       )
       .option('--route <where>', 'overrides the location of the agent: local, or the url of a remote node')
-      .option('--key <key>', 'the name of the run: the same key never starts the agent again')
+      .option('--key <key>', 'the name of the run: the same key never starts the agent again', keyOf)
       .option('--wait <seconds>', 'how long to wait for the reply; then the run continues', numberParser(604_800));
   withRequest(command.command('run'))
     .summary('run one agent')
@@ -106,14 +108,20 @@ const requestOf = (
   agent: string,
   peripheral: string,
   { input, prompt, session, file, route }: RunOptions,
-): RunRequest => ({
-  'agent-id': agent,
-  peripheral,
-  ...(input.length > 0 || prompt === undefined ? { inputs: Object.fromEntries(input) } : {}),
-  ...(prompt === undefined ? {} : { prompt }),
-  ...(session === undefined ? {} : { 'context-from': { session, ...(file.length === 0 ? {} : { files: [...file] }) } }),
-  ...(route === undefined ? {} : { route }),
-});
+): RunRequest => {
+  if (file.length > 0 && session === undefined)
+    throw usageError('--file has no session that reads it', 'Name one with --session ID.');
+  return {
+    'agent-id': agent,
+    peripheral,
+    ...(input.length > 0 || prompt === undefined ? { inputs: Object.fromEntries(input) } : {}),
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(session === undefined
+      ? {}
+      : { 'context-from': { session, ...(file.length === 0 ? {} : { files: [...file] }) } }),
+    ...(route === undefined ? {} : { route }),
+  };
+};
 
 /** The remedies of a run that name fields of a request, in the words of the command. */
 const OPTION_REMEDIES: { readonly [code: string]: string } = {
@@ -121,10 +129,18 @@ const OPTION_REMEDIES: { readonly [code: string]: string } = {
   'context-unavailable': 'Name a session with --session ID, and its files with --file PATH.',
 };
 
+function withOptionRemedy(reply: RunReply, key: string): RunReply {
+  if (reply.ok) return reply;
+  const { code, remedy } = reply.error;
+  const inWords = OPTION_REMEDIES[code] ?? remedy.replace('the same key', `--key ${key}`);
+  return { ...reply, error: { ...reply.error, remedy: inWords } };
+}
+
 async function runOne(io: Io, agent: string, peripheral: string, options: RunOptions): Promise<void> {
-  const route = { key: options.key ?? randomUUID(), budgetMs: budgetOf(options), via: [] };
-  const reply = await withLocalNode(io, options, (send, signal) =>
-    send(requestOf(agent, peripheral, options), route, signal),
+  const key = options.key ?? randomUUID();
+  const request = requestOf(agent, peripheral, options);
+  const reply = await withLocalNode(io, options, async (send, signal) =>
+    withOptionRemedy(await send(request, { key, budgetMs: budgetOf(options), via: [] }, signal), key),
   );
   if (io.json) {
     printJson(io, reply);
@@ -132,7 +148,7 @@ async function runOne(io: Io, agent: string, peripheral: string, options: RunOpt
   } else if (reply.ok) print(io, formatRunReply(reply));
   else {
     const { code, message, remedy } = reply.error;
-    throw new CliError(code, message, OPTION_REMEDIES[code] ?? remedy, {
+    throw new CliError(code, message, remedy, {
       exitCode: code === 'invalid-request' ? 2 : 1,
     });
   }
@@ -141,13 +157,10 @@ async function runOne(io: Io, agent: string, peripheral: string, options: RunOpt
 async function runAll(io: Io, agents: string, peripheral: string, options: RunOptions): Promise<void> {
   const key = options.key ?? randomUUID();
   const all = await withLocalNode(io, options, (send, signal) =>
-    runWithAllAgents(agents.split(',').filter(Boolean), (agent) =>
-      send(
-        requestOf(agent, peripheral, options),
-        { key: `${key}.${agent}`, budgetMs: budgetOf(options), via: [] },
-        signal,
-      ),
-    ),
+    runWithAllAgents(agents.split(',').filter(Boolean), async (agent) => {
+      const route = { key: `${key}.${agent}`, budgetMs: budgetOf(options), via: [] };
+      return withOptionRemedy(await send(requestOf(agent, peripheral, options), route, signal), key);
+    }),
   );
   if (io.json) printJson(io, all);
   else
@@ -223,6 +236,11 @@ async function connect(io: Io, url: string, options: ConnectOptions): Promise<vo
   await exchanged;
   await allEvidence.close();
   await node.close();
+}
+
+function keyOf(text: string): string {
+  if (RUN_KEY.test(text)) return text;
+  throw new InvalidArgumentError('It must have 1 to 200 letters, digits, or any of _ . : -');
 }
 
 function inputOf(text: string, before: RunOptions['input']): RunOptions['input'] {

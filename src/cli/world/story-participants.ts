@@ -81,7 +81,7 @@ export async function playJoeInEmacs(
     (message "ding! %s" (hopgate--line message))
     (hopgate-answer ${text(knows)})))
 (hopgate-start ${text(root)})
-(while hopgate--process (accept-process-output nil 0.1))
+(while (and hopgate--process (process-attributes ${process.pid})) (accept-process-output nil 0.1))
 `,
   );
   const emacs = spawn('emacs', ['-Q', '--batch', '-l', script], {

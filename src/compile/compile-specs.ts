@@ -1,7 +1,7 @@
+import { mapValues } from '../base/map-values.ts';
 import { assertSpecSet } from '../spec/assert-spec-set.ts';
 import type { SpecSet } from '../spec/types.ts';
 import { compileHopGraph } from './hop-graph.ts';
-import { lazyRecord } from './lazy-record.ts';
 import { compileLifecycle } from './lifecycle.ts';
 import { buildMachine, type Machine } from './machine.ts';
 import type { MachineJson } from './machine-json.ts';
@@ -33,6 +33,6 @@ export function compileSpecs(specs: SpecSet): CompiledSpecs {
     specs,
     modeGate: specs.modeGate && buildMachine(compileModeGate(specs.modeGate)),
     hopGraph: buildMachine(compileHopGraph(specs)),
-    lifecycle: lazyRecord(specs.peripherals, (peripheral) => buildMachine(compileLifecycle(specs, peripheral))),
+    lifecycle: mapValues(specs.peripherals, (peripheral) => buildMachine(compileLifecycle(specs, peripheral))),
   };
 }

@@ -1,14 +1,13 @@
 import { getOrInsert } from '../base/get-or-insert.ts';
-import { memoise } from '../base/lazy.ts';
+import { mapValues } from '../base/map-values.ts';
 import type { SpecSet } from '../spec/types.ts';
 import { allRequirementsHold, type MachineEvent } from './guards.ts';
 import { compileHopGraph } from './hop-graph.ts';
-import { lazyRecord } from './lazy-record.ts';
 import { compileLifecycle } from './lifecycle.ts';
 import { findMachineProblems, type MachineJson } from './machine-json.ts';
 import { compileModeGate } from './mode-gate.ts';
 
-/** A spec set and the transition tables of its machines, which are computed at first access. */
+/** A spec set and the transition tables of its machines. */
 export interface SpecTables<M = MachineJson> {
   readonly specs: SpecSet;
   /** null if the spec set has no mode gate. */
@@ -20,25 +19,16 @@ export interface SpecTables<M = MachineJson> {
 
 const tablesBySpecs = new WeakMap<SpecSet, SpecTables>();
 
-/** Returns the tables of a trusted spec set, the same ones each time. Reading one throws if a guard is missing. */
+/** Returns the tables of a trusted spec set, the same ones each time. Throws if a guard is missing. */
 export const compileSpecTables = (specs: SpecSet): SpecTables =>
   getOrInsert(tablesBySpecs, specs, () => tablesOf(specs));
 
-function tablesOf(specs: SpecSet): SpecTables {
-  const { modeGate } = specs;
-  const modeTable = modeGate && memoise(() => assertMachineConfig(compileModeGate(modeGate)));
-  const hopGraph = memoise(() => assertMachineConfig(compileHopGraph(specs)));
-  return {
-    specs,
-    get modeGate() {
-      return modeTable ? modeTable() : null;
-    },
-    get hopGraph() {
-      return hopGraph();
-    },
-    lifecycle: lazyRecord(specs.peripherals, (peripheral) => assertMachineConfig(compileLifecycle(specs, peripheral))),
-  };
-}
+const tablesOf = (specs: SpecSet): SpecTables => ({
+  specs,
+  modeGate: specs.modeGate && assertMachineConfig(compileModeGate(specs.modeGate)),
+  hopGraph: assertMachineConfig(compileHopGraph(specs)),
+  lifecycle: mapValues(specs.peripherals, (peripheral) => assertMachineConfig(compileLifecycle(specs, peripheral))),
+});
 
 /** Checks a config. Throws with every problem at once: a config comes from a checked spec, so a problem is a bug. */
 export function assertMachineConfig(config: MachineJson): MachineJson {

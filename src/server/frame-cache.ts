@@ -1,4 +1,6 @@
 import { compileSpecTables } from '../compile/spec-tables.ts';
+import type { EvidenceStore } from '../ports/evidence-store.ts';
+import type { SessionPin } from '../session/pin.ts';
 import { foldToEnd } from '../session/state/fold-entries.ts';
 import { readStoredState } from '../session/state/stored-state.ts';
 import type { SpecSet } from '../spec/types.ts';
@@ -38,29 +40,12 @@ export class FrameCache {
   async #begin(sessionId: string): Promise<CompressedViewFrames> {
     const { store } = await this.#allEvidence.ownSession(sessionId);
     const pin = await this.#allEvidence.pinOf(sessionId);
-    return new CompressedViewFrames(store, sessionId, new SessionFrames(pin, sessionId), await this.#tailOf(sessionId));
-  }
-
-  /** The tail of a long session; null if the session is short or altered, or no state is stored near its end. */
-  async #tailOf(sessionId: string): Promise<NewestFrames | null> {
-    const { store } = await this.#allEvidence.ownSession(sessionId);
-    const { seq } = await store.head(sessionId);
-    if (seq < LONG_SESSION) return null;
-    const storedState = await readStoredState(store, sessionId);
-    if (storedState === null || seq - storedState.state.head.seq > LONG_SESSION) return null;
-    const pin = await this.#allEvidence.pinOf(sessionId);
-    const tables = compileSpecTables(pin.specs);
-    const state = await foldToEnd(store, tables, storedState.state).catch(() => null);
-    if (state === null) return null;
-    const end = state.head.seq;
-    const from = Math.max(0, end - NEWEST_ROW_COUNT + 1);
-    const view = new SessionFrames(pin, sessionId, { state, from });
-    const past: ViewFrame[] = [];
-    for await (const stored of store.entries(sessionId, { from })) {
-      if (stored.entry.seq > end) break;
-      past.push(view.addPast(stored));
-    }
-    return { view, before: view.state, end, past };
+    return new CompressedViewFrames(
+      store,
+      sessionId,
+      new SessionFrames(pin, sessionId),
+      await tailOf(store, pin, sessionId),
+    );
   }
 
   /** The laid out hop graph of the spec set that a session is pinned to. */
@@ -68,4 +53,24 @@ export class FrameCache {
     const { specs } = await this.#allEvidence.pinOf(sessionId);
     return { graph: await this.#graphOf(specs), specs };
   }
+}
+
+/** The tail of a long session; null if the session is short or altered, or no state is stored near its end. */
+async function tailOf(store: EvidenceStore, pin: SessionPin, sessionId: string): Promise<NewestFrames | null> {
+  const { seq } = await store.head(sessionId);
+  if (seq < LONG_SESSION) return null;
+  const storedState = await readStoredState(store, sessionId);
+  if (storedState === null || seq - storedState.state.head.seq > LONG_SESSION) return null;
+  const tables = compileSpecTables(pin.specs);
+  const state = await foldToEnd(store, tables, storedState.state).catch(() => null);
+  if (state === null) return null;
+  const end = state.head.seq;
+  const from = Math.max(0, end - NEWEST_ROW_COUNT + 1);
+  const view = new SessionFrames(pin, sessionId, { state, from });
+  const past: ViewFrame[] = [];
+  for await (const stored of store.entries(sessionId, { from })) {
+    if (stored.entry.seq > end) break;
+    past.push(view.addPast(stored));
+  }
+  return { view, before: view.state, end, past };
 }

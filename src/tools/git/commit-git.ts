@@ -45,7 +45,6 @@ echo "[\${branch}\${initial} $("$@" rev-parse --short $sha)] $subject"
  */
 export async function runGitCommit(
   session: GitSession,
-  call: ToolCall,
   parsed: ParsedGit,
   operator: NodeJS.ProcessEnv,
 ): Promise<ToolReport | ToolStop> {
@@ -53,12 +52,12 @@ export async function runGitCommit(
     isOwnChange = () => true,
     tree: approved = null,
     message: approvedMessage = null,
-  } = call.envelope.shipping ?? {};
+  } = session.call.envelope.shipping ?? {};
   const named = (long: string) => parsed.options.filter(({ option }) => option.long === long);
   const stated = approvedMessage ?? readCommitMessage(parsed) ?? '';
-  const persons = chooseCommitters(session, call, operator);
+  const persons = chooseCommitters(session, operator);
   if (persons === null) return failedToolStop('no-author', NO_AUTHOR);
-  const message = appendCommitTrailer(stated, trailerOf(call));
+  const message = appendCommitTrailer(stated, trailerOf(session.call));
   const all = named('all').length > 0;
   const alreadyStaged = await listStagedFiles(session);
   if (isStop(alreadyStaged)) return alreadyStaged;
@@ -66,7 +65,7 @@ export async function runGitCommit(
   // Approved files need no separate `git add`: the tree of the commit is compared with the approved tree.
   const stages =
     all || (approved !== null && !isUnderWay && !alreadyStaged.files.some(({ path }) => isOwnChange(path)));
-  const staged = stages ? await stageFiles(session, call, [], all) : null;
+  const staged = stages ? await stageFiles(session, [], all) : null;
   if (staged !== null && isStop(staged)) return staged;
   const skipped = { skipped: [...(staged?.skipped ?? [])], ...(staged ? replacedStagedField(staged) : {}) };
   const nothing = { committed: false, sha: null, ref: null, paths: [], ...skipped };
@@ -185,11 +184,8 @@ const NO_AUTHOR =
   'Git knows no name and address for commits here. Ask the operator to run `git config --global user.name "NAME"` and `git config --global user.email ADDRESS`, or to set git.author in hopgate.yaml.';
 
 /** The author and the committer: the approved ones, else those of the configuration or of git. */
-function chooseCommitters(
-  { repository }: GitSession,
-  { envelope: { config, shipping } }: ToolCall,
-  operator: NodeJS.ProcessEnv,
-): CommitPersons | null {
+function chooseCommitters({ repository, call }: GitSession, operator: NodeJS.ProcessEnv): CommitPersons | null {
+  const { config, shipping } = call.envelope;
   const { author, committer } = shipping?.tree?.ships ?? {};
   const approved = readPerson(author ?? '');
   if (approved === null) return personsOfCommit(config.commits, repository, operator);

@@ -56,30 +56,25 @@ async function runGit(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv):
   const { parsed } = judged;
   const session = await openGitSession(sandbox, call);
   if (isStop(session)) return session;
-  const report = await runSub(session, call, parsed, env);
+  const report = await runSub(session, parsed, env);
   return isStop(report) ? report : reportInnerRepositories(report, call.envelope);
 }
 
-async function runSub(
-  session: GitSession,
-  call: ToolCall,
-  parsed: ParsedGit,
-  env: NodeJS.ProcessEnv,
-): Promise<ToolReport | ToolStop> {
+async function runSub(session: GitSession, parsed: ParsedGit, env: NodeJS.ProcessEnv): Promise<ToolReport | ToolStop> {
   switch (parsed.sub) {
     case 'add':
-      return runGitAdd(session, call, parsed);
+      return runGitAdd(session, parsed);
     case 'restore':
-      return unstageFiles(session, call, parsed);
+      return unstageFiles(session, parsed);
     case 'commit':
-      return runGitCommit(session, call, parsed, env);
+      return runGitCommit(session, parsed, env);
     case 'switch':
     case 'checkout':
       return runGitBranchCommand(session, parsed);
     case 'branch':
       return isBranchCreation(parsed) ? runGitBranchCommand(session, parsed) : runReadOnlyGit(session, parsed);
     case 'push':
-      return runGitPush(session, call, parsed);
+      return runGitPush(session, parsed);
     default:
       return runReadOnlyGit(session, parsed);
   }

@@ -25,6 +25,8 @@ const ANSWER_BYTES = 16 << 20;
 
 /** One call's access to a repository whose configuration was checked. Every git process of the call runs through it. */
 export interface GitSession {
+  /** The call that git answers. */
+  readonly call: ToolCall;
   readonly repository: GitRepository;
   readonly config: readonly GitConfigValue[];
   readonly rules: OperandPathRules;
@@ -93,6 +95,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
 
   const [masked, git] = [compileMasks(envelope.config.mask), detectGitPaths(envelope.root)];
   const session: Omit<GitSession, 'config'> = {
+    call,
     repository,
     contained: availability.ok,
     rules: { root: envelope.root, masked: (path) => masked(path) || git.holdsCredential(path) },

@@ -4,7 +4,7 @@ import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import { branchToShip, mayShipBranch } from '../../gate/scope/branch-patterns.ts';
 import { printFirstPaths, type ShippedContent, type TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
-import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import type { ToolReport } from '../../ports/tool-backend.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import { failedToolStop, isStop, outOfScopeStop, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { appendCommitTrailer } from './commit-trailer.ts';
@@ -18,11 +18,8 @@ import { findCommit, type GitSession } from './git-session.ts';
 import { currentBranch } from './repository.ts';
 
 /** Pushes a configured branch, by default the checked-out one, to its namesake at the remote, only fast-forward. */
-export async function runGitPush(
-  session: GitSession,
-  call: ToolCall,
-  parsed: ParsedGit,
-): Promise<ToolReport | ToolStop> {
+export async function runGitPush(session: GitSession, parsed: ParsedGit): Promise<ToolReport | ToolStop> {
+  const { call } = session;
   const configured = call.envelope.config.git;
   if (configured === null) throw new Error('[tools/git] the gate allowed a push without a configured remote');
   const { remote } = configured;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { lstatIfAny } from '../../base/files.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
-import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import type { ToolReport } from '../../ports/tool-backend.ts';
 import { makeShippableTest, parseFilteredPaths } from '../tree/git-tree.ts';
 import { failedToolStop, invalidArgumentStop, isStop, outOfScopeStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { type ChangedFile, listChangedFiles } from './changed-files.ts';
@@ -24,14 +24,10 @@ interface StagingResult {
 }
 
 /** Runs `git add`: stages exactly those changed files that the agent asked for and may change. */
-export async function runGitAdd(
-  session: GitSession,
-  call: ToolCall,
-  parsed: ParsedGit,
-): Promise<ToolReport | ToolStop> {
+export async function runGitAdd(session: GitSession, parsed: ParsedGit): Promise<ToolReport | ToolStop> {
   const chosen = new Set(parsed.options.map(({ option }) => option.long));
   const words = [...parsed.operands, ...parsed.paths];
-  const staged = await stageFiles(session, call, words, chosen.has('update'));
+  const staged = await stageFiles(session, words, chosen.has('update'));
   if (isStop(staged)) return staged;
   return makeGitReport('add', staged.result, {
     paths: [...staged.paths],
@@ -46,7 +42,6 @@ export async function runGitAdd(
  */
 export async function stageFiles(
   session: GitSession,
-  call: ToolCall,
   words: readonly string[],
   trackedOnly: boolean,
 ): Promise<StagingResult | ToolStop> {
@@ -58,8 +53,8 @@ export async function stageFiles(
   }
   const listed = await listChangedFiles(session);
   if (isStop(listed)) return listed;
-  const inScope = makeShippableTest(call.envelope);
-  const isOwnChange = call.envelope.shipping?.isOwnChange ?? (() => true);
+  const inScope = makeShippableTest(session.call.envelope);
+  const isOwnChange = session.call.envelope.shipping?.isOwnChange ?? (() => true);
   const files = listed.files.filter(({ tracked }) => tracked || !trackedOnly);
   const paths = new Set<string>();
   const skipped = new Set<string>();
@@ -130,11 +125,7 @@ export const replacedStagedField = ({ replaced }: StagingResult): { readonly rep
   Object.keys(replaced).length === 0 ? {} : { replaced };
 
 /** Runs `git restore --staged`: unstages files. Does not change the work tree. */
-export async function unstageFiles(
-  session: GitSession,
-  call: ToolCall,
-  parsed: ParsedGit,
-): Promise<ToolReport | ToolStop> {
+export async function unstageFiles(session: GitSession, parsed: ParsedGit): Promise<ToolReport | ToolStop> {
   const words = [...parsed.operands, ...parsed.paths];
   if (!parsed.options.some(({ option }) => option.long === 'staged'))
     return invalidArgumentStop(
@@ -146,7 +137,7 @@ export async function unstageFiles(
     return invalidArgumentStop('args', 'git restore --staged needs paths.', 'Name paths; "." takes every staged file.');
   const staged = await listStagedFiles(session);
   if (isStop(staged)) return staged;
-  const isOwnChange = call.envelope.shipping?.isOwnChange ?? (() => true);
+  const isOwnChange = session.call.envelope.shipping?.isOwnChange ?? (() => true);
   const paths = new Set<string>();
   const skipped = new Set<string>();
   for (const word of words) {

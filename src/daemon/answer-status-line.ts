@@ -25,7 +25,6 @@ export interface SessionStatusQuery {
   readonly conversation?: string | null;
 }
 
-/** Maximum number of sessions whose state is kept. */
 const MAX_SESSIONS = 50;
 
 /** Reads the status of sessions from their evidence. It takes no lease, so another process can write meanwhile. */

@@ -33,7 +33,6 @@ export interface SessionOwner {
 
 /** Maximum time between the hook of a call and the call itself, in milliseconds. */
 const EXPECTED_MS = 60_000;
-/** Maximum number of events in a record. */
 const MAX_EVENTS = 50;
 
 const nameHash = (...parts: readonly (string | null)[]): string => hash('sha256', JSON.stringify(parts)).slice(0, 24);

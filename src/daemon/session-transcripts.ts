@@ -10,7 +10,6 @@ export interface SessionTranscript extends TranscriptFile {
   offers(tools: readonly string[]): void;
 }
 
-/** Finds the transcript of a session. */
 export type FindTranscript = (root: string, sessionId: string) => SessionTranscript;
 
 export function openSessionTranscripts(env: Env): FindTranscript {

@@ -1,5 +1,5 @@
 import { isObject, type Json, setOwnField } from '../base/json.ts';
-import { CLAIM_TYPES, type EntryDraft, EVIDENCE_TYPES, type Subject, SUBJECT_TYPES } from './entry.ts';
+import { CLAIM_TYPES, type EntryDraft, EVIDENCE_TYPES, SUBJECT_TYPES, type Subject } from './entry.ts';
 
 /** A problem of a draft; `path` is such as `body.result[2]`. */
 interface DraftProblem {

@@ -99,7 +99,6 @@ export type Decision<Plan> =
   | { readonly ok: true; readonly plan: Plan }
   | { readonly ok: false; readonly denial: Denial; readonly wanted: WantedApproval | null };
 
-/** A decision that refuses. */
 export type Refusal = Extract<Decision<never>, { ok: false }>;
 
 /** The denial that a caller would get; null if the request is allowed, or a grant of the operator approves it. */

@@ -15,5 +15,4 @@ export const SPEECH_ACTS: { readonly [act in SpeechAct]: string } = {
 export const isSpeechAct = (word: unknown): word is SpeechAct =>
   typeof word === 'string' && Object.hasOwn(SPEECH_ACTS, word);
 
-/** Maximum number of characters in a message's text. */
 export const MAX_MESSAGE_CHARS = 16_384;

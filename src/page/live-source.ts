@@ -15,7 +15,6 @@ import type {
 import { addressOf, inAddress, ServerApi, ServerRefusal } from './server-api.ts';
 import { SessionStore } from './session-store.ts';
 
-/** Maximum number of frames in one response. */
 const MAX_FRAMES = 5_000;
 const MAX_SESSIONS = 60;
 /** Interval for polling the requests and messages to the operator, in milliseconds. Each refusal also causes a read. */

@@ -3,7 +3,6 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { RowFilter } from './row-filters.ts';
 
-/** The choices of a person in one view. */
 export interface ViewChoices {
   /** The id of the shown session; null for the overview of all sessions. */
   readonly session: Signal<string | null>;

@@ -3,7 +3,6 @@ import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { SessionFrames } from '../view/session-frames.ts';
 import { applyViewDelta, type ViewFrame, type ViewState } from '../view/view-state.ts';
 
-/** Number of frames in a compressed piece. */
 const PIECE_FRAMES = 500;
 /** Number of frames after which other requests may run. */
 const TURN_FRAMES = 100;

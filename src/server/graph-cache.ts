@@ -8,7 +8,6 @@ import { layOutViewGraph } from '../view/view-graph.ts';
 import type { ViewGraph } from '../view/view-state.ts';
 import { keepRecent } from './keep-recent.ts';
 
-/** Maximum number of graphs in memory. */
 const MAX_GRAPHS = 32;
 /** The version of the stored graphs. Raise the number when the layout or the form of a graph changes. */
 const FORMAT = `${manifest.version} 1`;

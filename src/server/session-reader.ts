@@ -17,7 +17,6 @@ import type { ToolSpec } from '../spec/types.ts';
 import type { EvidenceOfAllRepositories, RepositoryEvidence } from './all-evidence.ts';
 import { keepRecent } from './keep-recent.ts';
 
-/** Maximum number of sessions whose state is kept. */
 const MAX_SESSIONS = 200;
 
 /**

@@ -3,7 +3,6 @@ import { Household, type HouseholdSnapshot } from './household.ts';
 import { relevantObjectsIn } from './oracle.ts';
 import { HouseFacts } from './world-facts.ts';
 
-/** Maximum number of visited states. */
 const MAX_STATES = 20_000;
 /** Maximum number of objects of the task to try. */
 const MAX_OBJECTS = 2;

@@ -9,7 +9,6 @@ import { type MailPositions, NO_MAIL_POSITIONS, type NodeMailExchange } from './
 export const MAIL_POLL_MS = 100;
 /** Maximum time that a request for mail waits, in milliseconds. */
 export const MAIL_WAIT_MS = 15_000;
-/** Maximum time of a request, in milliseconds. */
 const REQUEST_MS = 30_000;
 const MAX_PAUSE_MS = 10_000;
 

@@ -4,7 +4,6 @@ import { NEWEST_ROW_COUNT } from '../frame-cache.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { EntrySeqSchema, JsonFieldsSchema, MillisSchema, ModeSchema } from '../schemas.ts';
 
-/** Maximum number of frames in one response. */
 const MAX_FRAMES = 5_000;
 
 const LegSchema = z.object({ from: z.string().nullable(), to: z.string() });

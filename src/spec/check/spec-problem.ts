@@ -1,6 +1,5 @@
 import { plural } from '../../base/text.ts';
 
-/** One problem in an authored file. */
 export interface SpecProblem {
   /** The file name as the caller gave it. */
   readonly file: string;

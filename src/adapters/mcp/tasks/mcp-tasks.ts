@@ -3,7 +3,6 @@ import { errorText } from '../../../base/text.ts';
 import type { McpOptions } from '../mcp-options.ts';
 import type { McpReading } from '../mcp-reading.ts';
 
-/** Maximum number of milliseconds for which the result of a task is kept. */
 const MAX_KEPT_MS = 24 * 3_600_000;
 /** Milliseconds for which the result of a task is kept after its deadline. */
 const KEPT_MS = 600_000;

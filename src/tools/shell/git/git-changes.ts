@@ -19,7 +19,6 @@ export interface GitChanges {
   readonly staged: boolean;
 }
 
-/** Maximum number of refs that are compared. */
 const MAX_REFS = 50_000;
 /** Files that show an unfinished operation of git, and the operation's name. */
 const OPERATIONS = {

@@ -33,7 +33,7 @@ import { withTimeLimit } from './tools/time-limit.ts';
 export interface OpenOptions {
   /**
    * A loaded spec set or the path of one. Default: the one in the repository's hopgate.yaml, else the shipped one. The
-   * session freezes it and the config, so that no backend can change by what later calls are judged.
+   * session freezes it and the config, so that no backend can change the rules for later calls.
    */
   readonly specs?: SpecSet | string;
   /** The repository. Tools see only files inside it. */

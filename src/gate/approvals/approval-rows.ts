@@ -27,7 +27,7 @@ export function approvalRows({
 /** The parts whose lists hopgate itself makes. Their objects are shown by their values alone. */
 const OWN_LISTS: readonly string[] = [APPROVAL_FIELD_TITLES.install, APPROVAL_FIELD_TITLES.ships];
 
-/** Renders a list with one line for each item. An agent's own objects have their names: `{"from":"a","to":"b"}`. */
+/** Renders a list with one line for each item. Objects of an agent keep their keys: `{"from":"a","to":"b"}`. */
 function renderValue(title: string, value: Json): string {
   const lineOf = (item: Json): string => {
     const parts = isObject(item) && OWN_LISTS.includes(title) ? Object.values(item) : [item];

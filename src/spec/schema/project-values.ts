@@ -4,7 +4,7 @@ import { MAX_MASK_LENGTH } from '../policy/limits.ts';
 import { reportProblem } from './path-schema.ts';
 
 export const CommandWordsSchema = z
-  .array(z.string().regex(/^[^\0]+$/, 'is not a word of a command: not empty, no NUL'))
+  .array(z.string().regex(/^[^\0]+$/, 'a word of a command must not be empty or contain a NUL character'))
   .min(1);
 // The name of a git remote. Names that git would read as an option, a range or a pattern are refused.
 export const GitRemoteSchema = z.string().regex(/^[^-\s\0][^\s\0]*$/, 'is not a remote: no blank, no - in front');

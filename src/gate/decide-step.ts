@@ -143,7 +143,7 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
       tool: tool.id,
       rule: rule.cel,
       why: `the rule ${rule.cel} does not hold${rule.why}`,
-      remedy: 'Call it with arguments for which the rule holds, or ask the operator.',
+      remedy: `${rule.isAboutArguments ? 'Call it with arguments for which the rule holds' : 'Continue until the rule holds'}, or ask the operator.`,
     });
   const toApprove = partsToApprove(context, tool.id, gates, bound.args, request.files);
   const unapproved =
@@ -173,7 +173,10 @@ function failedRule({ view }: GateContext, gates: readonly ToolGate[], args: Cal
   if (rules.length === 0) return null;
   const facts = collectCelFacts(view, valueOfLazy(view.visit?.observedFruit ?? {}), args);
   const cel = rules.find((rule) => !evaluateRule(rule, facts));
-  return cel === undefined ? null : { cel, why: explainRule(cel, facts) };
+  if (cel === undefined) return null;
+  const why = explainRule(cel, facts);
+  // No arguments can supply a value that the session does not have yet.
+  return { cel, why, isAboutArguments: /\bargs\b/.test(cel) && !/\b(fruit|backpack)\./.test(why) };
 }
 
 /** The titled parts of a call that a person must approve; null if the call needs no approval. */

@@ -140,6 +140,17 @@ it('a session of a database operator stays within the scope of resources and the
   expect(await verify()).toMatchObject({ ok: true, violations: [] });
 });
 
+it.each([
+  ['args.limit <= 500', 'Call it with arguments for which the rule holds, or ask the operator.'],
+  ['args.limit <= backpack.limit', 'Continue until the rule holds, or ask the operator.'],
+  ['visit.steps > 3', 'Continue until the rule holds, or ask the operator.'],
+])('a refusal by the rule %s advises: %s', async (when, remedy) => {
+  const staging = FILES['peripherals/staging.yaml'].replace('args.limit <= 500', () => when);
+  const { session } = await stage({ specs: specsOf({ ...FILES, 'peripherals/staging.yaml': staging }) });
+  await session.start('staging');
+  expect(session.why({ tool: 'query', args: ['db:staging/users', 501] })).toMatchObject({ remedy });
+});
+
 it('the audit finds a call, and an observed effect, beyond the scope', async () => {
   const { call, verify, store, session } = await database({ effects: [{ path: 'db:live/users', op: 'resource' }] });
   await call('query', ['db:staging/users', 10]);

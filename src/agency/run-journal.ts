@@ -1,5 +1,11 @@
 import { isLeaseHolderRunning, nameLeaseHolder } from '../base/process-holder.ts';
-import { loadNodeSqlite, switchToWriteAheadLog } from '../stores/sqlite/node-sqlite.ts';
+import {
+  type Database,
+  loadNodeSqlite,
+  sqliteResultCode,
+  switchToWriteAheadLog,
+} from '../stores/sqlite/node-sqlite.ts';
+import { sqliteError } from '../stores/sqlite/sqlite-error.ts';
 import { RunFailure, type RunReply } from './run-reply.ts';
 
 /** How long the reply of a finished run is kept, in milliseconds. */
@@ -36,31 +42,45 @@ interface Row {
 const BUSY_MS = 5_000;
 const OWN_HOLDER = nameLeaseHolder(String(process.pid));
 
-/** A journal in an SQLite file; `:memory:` for tests. */
+/** A journal in an SQLite file; `:memory:` for tests. Its functions throw StoreError `store-failed` if SQLite fails. */
 export function openRunJournal(file: string): RunJournal {
-  const { DatabaseSync } = loadNodeSqlite();
-  const db = new DatabaseSync(file);
-  switchToWriteAheadLog(db, BUSY_MS);
-  db.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = FULL;
-    CREATE TABLE IF NOT EXISTS agency_runs (key TEXT PRIMARY KEY, digest TEXT NOT NULL, holder TEXT NOT NULL, at INTEGER NOT NULL, reply TEXT) STRICT`);
-  db.prepare('DELETE FROM agency_runs WHERE at < ? AND reply IS NOT NULL').run(Date.now() - KEEP_MS);
+  const inFile =
+    <A extends readonly unknown[], T>(work: (...args: A) => T) =>
+    (...args: A): T => {
+      try {
+        return work(...args);
+      } catch (error) {
+        if (sqliteResultCode(error) === null) throw error;
+        throw sqliteError('store-failed', `cannot use ${file}: ${(error as Error).message}`, error);
+      }
+    };
+  const db = inFile(openDatabase)(file);
   const claim = db.prepare('INSERT OR IGNORE INTO agency_runs (key, digest, holder, at) VALUES (?, ?, ?, ?)');
   const select = db.prepare('SELECT digest, holder, reply FROM agency_runs WHERE key = ?');
   const store = db.prepare('UPDATE agency_runs SET reply = ? WHERE key = ?');
   const drop = db.prepare('DELETE FROM agency_runs WHERE key = ?');
   return {
-    begin(key, digest) {
+    begin: inFile((key, digest) => {
       if (claim.run(key, digest, OWN_HOLDER, Date.now()).changes === 1) return { is: 'new' };
       const row = select.get(key) as unknown as Row;
       if (row.digest !== digest)
         throw new RunFailure('key-reused', 'another run has this idempotency key', 'Use a new key for each run.');
       return stateOf(row);
-    },
-    find: (key) => stateOf(select.get(key) as Row | undefined),
-    finish: (key, reply) => void store.run(JSON.stringify(reply), key),
-    forget: (key) => void drop.run(key),
+    }),
+    find: inFile((key) => stateOf(select.get(key) as Row | undefined)),
+    finish: inFile((key, reply) => void store.run(JSON.stringify(reply), key)),
+    forget: inFile((key) => void drop.run(key)),
     close: () => db.close(),
   };
+}
+
+function openDatabase(file: string): Database {
+  const db = new (loadNodeSqlite().DatabaseSync)(file);
+  switchToWriteAheadLog(db, BUSY_MS);
+  db.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = FULL;
+    CREATE TABLE IF NOT EXISTS agency_runs (key TEXT PRIMARY KEY, digest TEXT NOT NULL, holder TEXT NOT NULL, at INTEGER NOT NULL, reply TEXT) STRICT`);
+  db.prepare('DELETE FROM agency_runs WHERE at < ? AND reply IS NOT NULL').run(Date.now() - KEEP_MS);
+  return db;
 }
 
 function stateOf(row: Row | undefined): Exclude<RunStart, { is: 'new' }> {

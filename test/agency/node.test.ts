@@ -12,6 +12,7 @@ import { openRunJournal } from '../../src/agency/run-journal.ts';
 import type { RunReply } from '../../src/agency/run-reply.ts';
 import { runWithAllAgents } from '../../src/agency/run-with-all-agents.ts';
 import { loadAgency } from '../../src/spec/agency/load-agency.ts';
+import { loadNodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
 import { isDeep } from '../depth.ts';
 import { serveWorld, until } from '../server/serve-world.ts';
 import { agencyWith, breakingWire, countingAgent, folder, nodeWith, run, served } from './agency-nodes.ts';
@@ -94,6 +95,19 @@ d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
     const second = openRunJournal(file);
     onTestFinished(() => second.close());
     expect(second.begin('k', 'd')).toEqual({ is: 'interrupted' });
+  });
+
+  it('names the file of its journal if SQLite fails', () => {
+    const file = join(folder(), 'j.db');
+    const journal = openRunJournal(file);
+    onTestFinished(() => journal.close());
+    const db = new (loadNodeSqlite().DatabaseSync)(file);
+    db.exec('DROP TABLE agency_runs');
+    db.close();
+    const problem = expect.objectContaining({ code: 'store-failed', message: expect.stringContaining(file) });
+    expect(() => journal.begin('k', 'd')).toThrow(problem);
+    writeFileSync(`${file}-2`, 'no database '.repeat(50));
+    expect(() => openRunJournal(`${file}-2`)).toThrow(expect.objectContaining({ code: 'store-failed' }));
   });
 
   it('continues when its caller has stopped waiting', async () => {

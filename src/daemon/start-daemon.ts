@@ -48,7 +48,7 @@ export async function ensureDaemon(env: Env, waitMs = 10_000): Promise<void> {
     } catch (error) {
       if (!(error instanceof NoDaemonError)) throw error;
       if (Date.now() >= deadline)
-        throw new Error('the daemon did not start; see "hopgate daemon status"', { cause: error });
+        throw new Error('the daemon did not start; "hopgate daemon start" shows the reason', { cause: error });
     }
     if (!started) startDetachedDaemon(env);
     started = true;

@@ -52,13 +52,13 @@ function SessionPage({ session, source }: { readonly session: SessionOnPage; rea
   const { peripheral } = useViewChoices();
   const state = store.state.value;
   const isNewest = store.cursor.value === null;
-  const now =
-    isNewest && source.acts !== null ? pageClock.value : (store.frames[store.at.value]?.at ?? pageClock.value);
+  const isNow = isNewest && source.acts !== null;
+  const now = isNow ? pageClock.value : (store.frames[store.at.value]?.at ?? pageClock.value);
   const waiting = isNewest ? source.waiting.value.filter(({ sessionId }) => sessionId === session.id) : [];
   const messages = isNewest ? source.messages.value.filter(({ from }) => from === `session:${session.id}`) : [];
   return (
     <>
-      <Summary session={session} waiting={waiting} messages={messages} now={now} />
+      <Summary session={session} waiting={waiting} messages={messages} now={now} isNow={isNow} />
       <div class="columns">
         <div class="left">
           <Graph
@@ -127,7 +127,7 @@ function Overview({ source }: { readonly source: PageData }) {
     for (const { kind, from } of source.messages.value)
       if (kind === 'whistle') waits.add(from.slice('session:'.length));
     return source.sessions.value
-      .map((session) => ({ session, waits: waits.has(session.id) || isAsking(session) }))
+      .map((session) => ({ session, waits: waits.has(session.id) || (source.acts === null && isAsking(session)) }))
       .toSorted((a, b) => Number(b.waits) - Number(a.waits) || lastAt(b.session) - lastAt(a.session));
   }).value;
   const listed = source.listed.value;

@@ -21,7 +21,7 @@ button{cursor:pointer}button.yes{background:light-dark(#1a7f37,#238636);border-c
 .summary{display:grid;grid-template-columns:minmax(150px,.7fr) 2fr minmax(190px,.9fr);gap:8px}
 .answer{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:8px 12px;min-width:0}
 .answer .big{font-size:19px;font-weight:650;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
-.answer .more{color:var(--soft);min-height:1.4em;display:flex;gap:8px;overflow:hidden}.answer.doing .more{display:block;white-space:nowrap;text-overflow:ellipsis}
+.answer .more{color:var(--soft);min-height:1.4em;display:flex;align-items:center;gap:8px;overflow:hidden}.answer.doing .more{display:block;white-space:nowrap;text-overflow:ellipsis}
 .answer.doing.refused{background:var(--bad-back);border-color:var(--bad)}.answer.doing.refused .big,.alarm{color:var(--bad)}.answer .remedy{color:var(--ink)}
 .answer.doing.failed .big{color:var(--warn)}
 .answer.wants.urgent{background:var(--warn-back);border-color:var(--warn)}.answer.wants.urgent .big{color:var(--warn)}

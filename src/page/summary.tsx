@@ -8,13 +8,15 @@ interface SummaryProps {
   /** Messages of this session to the operator. */
   readonly messages: readonly InboxMessage[];
   readonly now: number;
+  /** False for the past, whose requests are known only by their refusals. */
+  readonly isNow: boolean;
 }
 
 /** The session in short: where it is, its activity or last refusal, and what it needs from the operator. */
-export function Summary({ session: { store }, waiting, messages, now }: SummaryProps) {
+export function Summary({ session: { store }, waiting, messages, now, isNow }: SummaryProps) {
   const state = store.state.value;
   const row = store.rowAt(store.at.value);
-  const wants = wantsOf(state, row, waiting.length, messages);
+  const wants = wantsOf(state, isNow ? undefined : row, waiting.length, messages);
   return (
     <section class="summary" aria-label="In short">
       <div class="answer where">

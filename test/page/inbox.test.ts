@@ -114,6 +114,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.getByRole('alert').getByText(`eve has answered ${id} with no`).waitFor();
       await page.getByRole('button', { name: 'Approve once' }).dblclick();
       await page.locator('.inbox').waitFor({ state: 'detached' });
+      expect(await page.locator('.wants .big').textContent()).toBe('nothing');
       expect(posts).toEqual([409, 200]);
       expect(await page.getByRole('alert').count()).toBe(0);
     });

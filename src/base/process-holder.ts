@@ -5,13 +5,8 @@ import { valueOr } from './value-or.ts';
 /** Suffix that identifies a process: boot id, pid namespace, pid, start time. */
 const MARK = /@([0-9a-f-]+)\.(\d+)\.(\d+)\.(\d+)$/;
 
-interface Host {
-  readonly boot: string;
-  readonly namespace: string;
-}
-
 /** Reads the boot id and the pid namespace; null if not on Linux, where no holder is ever considered gone. */
-const readHost = (): Host | null =>
+const readHost = () =>
   valueOr(
     () => ({
       boot: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),

@@ -18,6 +18,3 @@ export function findBlobIds(body: Json): readonly string[] {
   visit(body);
   return [...found];
 }
-
-/** Cheap test: false if the body bytes cannot contain a blob reference. */
-export const mayContainBlobReference = (bytes: string): boolean => bytes.includes('"blob":"');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findBlobIds, mayContainBlobReference } from '../../src/evidence/find-blob-ids.ts';
+import { findBlobIds } from '../../src/evidence/find-blob-ids.ts';
 
 const [A, B] = ['a'.repeat(64), '0'.repeat(64)] as const;
 
@@ -23,8 +23,3 @@ it.each([
   [{ blob: `x${A.slice(1)}`, bytes: 1 }],
   [{ blob: A.toUpperCase(), bytes: 1 }],
 ])('no blob is found in %j', (body) => expect(findBlobIds(body)).toEqual([]));
-
-it('the quick check for blob references is false for bodies without one', () => {
-  expect(mayContainBlobReference(JSON.stringify({ x: { blob: A, bytes: 1 } }))).toBe(true);
-  expect([mayContainBlobReference('{"a":"blob"}'), mayContainBlobReference('{"blob":1}')]).toEqual([false, false]);
-});

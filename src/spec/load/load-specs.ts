@@ -62,12 +62,7 @@ export async function loadShippedCatalogue(): Promise<SpecSource[]> {
   return Promise.all(['tools.yaml', 'scopes.yaml'].map((name) => readSource(join(folder, name))));
 }
 
-interface SetOnDisk {
-  readonly sources: SpecSource[];
-  readonly problems: SpecProblem[];
-}
-
-async function readSet(path: string): Promise<SetOnDisk> {
+async function readSet(path: string) {
   const found = await stat(path).catch(() => null);
   if (found === null) {
     const suggestion = 'name a folder of spec files, an .edn or .yaml file, or default';

@@ -1,14 +1,11 @@
-import { isObject } from '../../base/json.ts';
+import { fieldsOf } from '../../base/json.ts';
 import type { EntryDraft } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
 
 export function eventOfBody(body: Json): string | null {
-  const event = fieldOf(body, 'event');
+  const { event } = fieldsOf(body);
   return typeof event === 'string' ? event : null;
 }
-
-const fieldOf = (body: Json, key: 'event' | 'agent' | 'pin'): Json | undefined =>
-  isObject(body) ? body[key] : undefined;
 
 /** The facts of a session that survive the erasure of its first entry. `pin` is empty for imported evidence. */
 export interface StoredSessionFacts {
@@ -17,7 +14,6 @@ export interface StoredSessionFacts {
 }
 
 export function sessionFactsOfEntry({ body, author }: Pick<EntryDraft, 'body' | 'author'>): StoredSessionFacts {
-  const agent = fieldOf(body, 'agent');
-  const pin = fieldOf(body, 'pin');
+  const { agent, pin } = fieldsOf(body);
   return { agent: typeof agent === 'string' ? agent : author, pin: typeof pin === 'string' ? pin : '' };
 }

@@ -2,7 +2,7 @@ import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { StoredBytes } from '../../evidence/chain.ts';
 import { EMPTY_CHAIN, type StoredEntry } from '../../evidence/entry.ts';
 import type { EphemeralEntry, FoundEntry } from '../../evidence/evidence-query.ts';
-import { findBlobIds, mayContainBlobReference } from '../../evidence/find-blob-ids.ts';
+import { findBlobIds } from '../../evidence/find-blob-ids.ts';
 import type { Json } from '../../spec/types.ts';
 import { readStoredEntry } from '../rules/append-rules.ts';
 import { eventOfBody, sessionFactsOfEntry } from '../rules/session-summary.ts';
@@ -34,8 +34,8 @@ const MAX_PAGE_CHARACTERS = 1 << 20;
 /** The tables of durable and of ephemeral entries, with their indexes and their references to blobs. */
 export function openEntryTables(db: Database, cache: StoreWriteCache) {
   const sql = prepareAtFirstUse(db, SQL);
-  const addReferences = (id: string, bytes: string, body: Json): void => {
-    if (mayContainBlobReference(bytes)) for (const hash of findBlobIds(body)) sql.addReference.run(id, hash);
+  const addReferences = (id: string, body: Json): void => {
+    for (const hash of findBlobIds(body)) sql.addReference.run(id, hash);
   };
   const last = (sessionId: string): LastEntryOfSession => {
     const row = sql.last.get(sessionId);
@@ -70,7 +70,7 @@ export function openEntryTables(db: Database, cache: StoreWriteCache) {
       }
       if (body !== null) {
         if (eventOfBody(entry.body) === 'session-closed') sql.closeSession.run(sessionId);
-        addReferences(id, body, entry.body);
+        addReferences(id, entry.body);
       }
       cache.heads.set(sessionId, { seq, hash, at });
       cache.ids.add(id);
@@ -92,7 +92,7 @@ export function openEntryTables(db: Database, cache: StoreWriteCache) {
         JSON.stringify(head),
         bytes,
       );
-      addReferences(id, bytes, body);
+      addReferences(id, body);
     },
 
     last,

@@ -3,7 +3,7 @@ import { parseJson } from '../../../base/json.ts';
 import { plural } from '../../../base/text.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import type { EntryDraft } from '../../../evidence/entry.ts';
-import { findBlobIds, mayContainBlobReference } from '../../../evidence/find-blob-ids.ts';
+import { findBlobIds } from '../../../evidence/find-blob-ids.ts';
 import { MAX_STORE_PROBLEMS, type StoreProblem } from '../../../ports/evidence-store.ts';
 import type { Json } from '../../../spec/types.ts';
 import { isLeaseTooLong, type LeaseRow } from '../../rules/append-rules.ts';
@@ -162,8 +162,7 @@ export class StoreCheck {
   }
 
   #references(sessionId: string, rowName: string, row: SqliteRow, body: Json): void {
-    const expected =
-      typeof row['body'] === 'string' && mayContainBlobReference(row['body']) ? [...findBlobIds(body)].sort() : [];
+    const expected = typeof row['body'] === 'string' ? [...findBlobIds(body)].sort() : [];
     const found = this.#sql.references.all(String(row['id'])).map(({ hash }) => String(hash));
     if (found.join() === expected.join()) return;
     this.#add(

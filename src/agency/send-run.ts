@@ -18,9 +18,6 @@ export interface RunRoutingData {
 /** The HTTP headers with which a node passes a run on. */
 export const RUN_HEADER_NAMES = { key: 'Idempotency-Key', budget: 'Hopgate-Budget-Ms', via: 'Hopgate-Via' } as const;
 
-/** The form of an idempotency key. */
-export const RUN_KEY = /^[\w.:-]{1,200}$/;
-
 /** Sends a run to another node, and returns its reply. */
 export type SendRun = (request: RunRequest, route: RunRoutingData, signal: AbortSignal) => Promise<RunReply>;
 

@@ -23,6 +23,14 @@ export function resolveRootOption(io: Io, { root }: RootOption): string {
   return root === '.' ? repositoryOfFolder(named) : named;
 }
 
+/** Parses a name of at most `max` characters. @throws InvalidArgumentError */
+export const nameParser =
+  (max: number) =>
+  (text: string): string => {
+    if (text.length <= max && /^[\w.:-]+$/.test(text)) return text;
+    throw new InvalidArgumentError(`It must have 1 to ${max} letters, digits, or . _ : -`);
+  };
+
 /** Parses an option that is a whole number, by default from 0. @throws InvalidArgumentError */
 export const wholeNumberParser =
   (most: number, least = 0) =>

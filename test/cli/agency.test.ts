@@ -41,6 +41,11 @@ describe('hopgate agency', () => {
     });
   });
 
+  it('makes no token for a name that no address can have', async () => {
+    for (const name of ['', 'a b'])
+      expect(await machine().run('agency', 'token', name)).toMatchObject({ code: 2, out: '' });
+  });
+
   it('shows the remedy of another node that refuses a run, with the key of the run', async () => {
     const error = { message: 'there is no session "s"', remedy: 'Send it again with the same key.' };
     const node = createServer((_, response) => response.writeHead(404).end(JSON.stringify({ error }))).listen(0);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { RUN_HTTP_STATUS, type RunErrorCode } from '../../agency/run-reply.ts';
 import { RunRequest } from '../../agency/run-request.ts';
-import { RUN_HEADER_NAMES, RUN_KEY } from '../../agency/send-run.ts';
+import { RUN_HEADER_NAMES } from '../../agency/send-run.ts';
 import { parseJson } from '../../base/json.ts';
 import type { Requester } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
@@ -13,7 +13,7 @@ import { NodeMailSchema, NodeNameSchema } from '../messages/mail-schema.ts';
 import { type MailPositions, NO_MAIL_POSITIONS } from '../messages/node-mail.ts';
 import { addSessionContext, checkRunRequester } from '../session-context.ts';
 
-const Key = z.string().regex(RUN_KEY);
+const Key = z.string().regex(/^[\w.:-]{1,200}$/);
 const Meta = z.object({ 'agent-id': z.string(), 'duration-ms': z.int() });
 const Reply = z.union([
   z.strictObject({ ok: z.literal(true), response: z.json(), meta: Meta }),

@@ -4,7 +4,6 @@ import { dialIn } from '../../../agency/dial-in.ts';
 import type { RunReply } from '../../../agency/run-reply.ts';
 import type { RunRequest } from '../../../agency/run-request.ts';
 import { runWithAllAgents } from '../../../agency/run-with-all-agents.ts';
-import { RUN_KEY } from '../../../agency/send-run.ts';
 import { parseJson } from '../../../base/json.ts';
 import { escapeInvisible, plural } from '../../../base/text.ts';
 import { Tokens } from '../../../server/access/tokens.ts';
@@ -17,7 +16,7 @@ import { agencyFolderOf, agencyOption, formatRunReply, openLocalNode, withLocalN
 import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, print, printJson, printRemark, readNamedFile, usageError } from '../../io.ts';
 import { onTerminationSignal } from '../../on-signal.ts';
-import { numberParser } from '../../shared-options.ts';
+import { nameParser, numberParser } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface RunOptions {
@@ -54,7 +53,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
           .argParser((path: string, before: readonly string[]) => [...before, path]),
       )
       .option('--route <where>', 'overrides the location of the agent: local, or the url of a remote node')
-      .option('--key <key>', 'the name of the run: the same key never starts the agent again', keyOf)
+      .option('--key <key>', 'the name of the run: the same key never starts the agent again', nameParser(200))
       .option('--wait <seconds>', 'how long to wait for the reply; then the run continues', numberParser(604_800));
   withRequest(command.command('run'))
     .summary('run one agent')
@@ -84,7 +83,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .command('token')
     .summary('print the token for another node')
     .description('Prints the token with which another node may use this one. Keep it secret.')
-    .argument('<node>', 'the name of the node')
+    .argument('<node>', 'the name of the node', nameParser(100))
     .examples('hopgate agency token laptop > laptop.token')
     .action((node: string) => print(io, new Tokens(io.env).ofNode(node)));
   command
@@ -95,7 +94,11 @@ export function configureCommand(command: CliCommand, io: Io): void {
     )
     .argument('<url>', 'the address that "hopgate serve --agency-listen" printed on that node', parseAddress)
     .requiredOption('--token-file <file>', 'the file with the token that "hopgate agency token" printed on that node')
-    .option('--node <name>', 'the name of that node in addresses of messages (default: the host of the url)')
+    .option(
+      '--node <name>',
+      'the name of that node in addresses of messages (default: the host of the url)',
+      nameParser(100),
+    )
     .addOption(agencyOption())
     .examples(
       'hopgate agency connect http://10.0.0.1:4781 --token-file laptop.token',
@@ -236,11 +239,6 @@ async function connect(io: Io, url: string, options: ConnectOptions): Promise<vo
   await exchanged;
   await allEvidence.close();
   await node.close();
-}
-
-function keyOf(text: string): string {
-  if (RUN_KEY.test(text)) return text;
-  throw new InvalidArgumentError('It must have 1 to 200 letters, digits, or any of _ . : -');
 }
 
 function inputOf(text: string, before: RunOptions['input']): RunOptions['input'] {

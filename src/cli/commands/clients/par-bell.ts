@@ -17,7 +17,7 @@ import { agencyOption, formatRunReply, withLocalNode } from '../../agency/use-no
 import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, print, printJson, printRemark } from '../../io.ts';
 import { withCreatedEvidence, withEvidence } from '../../open-store.ts';
-import { parseHostAndPortOption, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { nameParser, parseHostAndPortOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -37,7 +37,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .requiredOption('--agents <names>', 'the agents, separated by commas', namesOf)
     .option('--title <text>', 'the title of the review (default: "Post-action review")')
     .option('--session <id>', 'the session under review (default: the review itself)')
-    .option('--par <id>', 'the name of the review; an interrupted review with this name continues', reviewName)
+    .option('--par <id>', 'the name of the review; an interrupted review with this name continues', nameParser(100))
     .option(
       '--listen <host:port>',
       'the address of the document (default: a free port of 127.0.0.1)',
@@ -139,9 +139,4 @@ function namesOf(text: string): readonly string[] {
     .filter(Boolean);
   if (names.length === 0) throw new InvalidArgumentError('Name at least one agent.');
   return names;
-}
-
-function reviewName(text: string): string {
-  if (/^[\w.:-]{1,100}$/.test(text)) return text;
-  throw new InvalidArgumentError('It must have 1 to 100 letters, digits, or . _ : -');
 }

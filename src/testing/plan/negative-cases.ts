@@ -12,7 +12,9 @@ import { rotateList } from './rotate-list.ts';
 
 /** Number of targets without an edge, and of tools outside of the envelope, to try in one place of a large spec set. */
 const SAMPLE = 1;
-/** Number of starts to try outside of any peripheral in a large spec set. */
+/** Maximum number of targets without an edge to try in one place. Each place begins with the ones after it. */
+const MAX_TARGETS = 20;
+/** Number of starts to try outside of any peripheral, in a large spec set or after a visit. */
 const OUTSIDE_SAMPLE = 20;
 
 /** The cases to try in a place: all, some cases of rules that hold everywhere, or only the edges out of it. */
@@ -105,7 +107,7 @@ function refusedOutside(pinned: AuditedPin, state: AuditState, how: Thoroughness
     moveOfRequest('stop outside', { kind: 'stop' }),
     moveOfRequest(`hop ${anyone} outside`, hopTo(undefined, anyone)),
     ...(state.closed ? [moveOfRequest('close again', { kind: 'close' })] : []),
-    ...(how === 'whole' ? starts : starts.slice(0, OUTSIDE_SAMPLE)),
+    ...(how === 'whole' && Object.keys(state.visits).length === 0 ? starts : starts.slice(0, OUTSIDE_SAMPLE)),
   ];
 }
 
@@ -126,7 +128,7 @@ function targetsWithoutExit(specs: SpecSet, spec: PeripheralSpec, max: number): 
 }
 
 function hopsWithoutEdge(specs: SpecSet, spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
-  const [max, exits] = how === 'whole' ? [Infinity, spec.exits] : [SAMPLE, spec.exits.slice(0, 1)];
+  const [max, exits] = how === 'whole' ? [MAX_TARGETS, spec.exits] : [SAMPLE, spec.exits.slice(0, 1)];
   const tried = targetsWithoutExit(specs, spec, max);
   return tried.flatMap((to) => [
     moveOfRequest(`hop ${to} without an exit`, hopTo(spec, to)),

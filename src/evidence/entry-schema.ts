@@ -68,7 +68,7 @@ function* nonJsonProblems(value: unknown, path: string, depth = 0): Generator<Dr
   }
 }
 
-/** A copy of a JSON value; undefined if the value is not JSON. */
+/** A copy of a JSON value, with the keys of its objects in canonical order; undefined if the value is not JSON. */
 function copyOf(value: unknown, depth: number): Json | undefined {
   if (value === null || typeof value === 'boolean') return value;
   if (typeof value === 'string') return value.isWellFormed() ? value : undefined;
@@ -86,7 +86,7 @@ function copyOf(value: unknown, depth: number): Json | undefined {
   }
   if (!isPlain(value)) return undefined;
   const copy: { [key: string]: Json } = {};
-  for (const key of Object.keys(value)) {
+  for (const key of Object.keys(value).sort()) {
     const member = key.isWellFormed() ? copyOf((value as Record<string, unknown>)[key], depth + 1) : undefined;
     if (member === undefined) return undefined;
     setOwnField(copy, key, member);
@@ -154,7 +154,8 @@ export function findDraftProblems(value: unknown): readonly DraftProblem[] {
 }
 
 /**
- * A copy of a draft's body, which the caller's later mutations cannot change.
+ * A copy of a draft's body, with the keys of its objects in the order that a stored entry has. The caller's later
+ * mutations cannot change it.
  * @throws EntryError with every problem if `value` is not a valid draft.
  */
 export function copyDraftBody(value: unknown): Json {

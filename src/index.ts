@@ -13,7 +13,8 @@ export {
 } from './gate/denial.ts';
 export type { GateContext, Request } from './gate/request.ts';
 export { transferContext } from './gate/transfer-context.ts';
-export { type OpenOptions, openSession } from './open-session.ts';
+export type { OpenOptions } from './open-options.ts';
+export { openSession } from './open-session.ts';
 export type { ApproveFunction } from './operator/approve-function.ts';
 export type { ApprovalRequest, Approver } from './ports/approver.ts';
 export type { Clock } from './ports/clock.ts';

@@ -1,137 +1,30 @@
 import { join } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
 import { assertArgument, hasMethods } from './base/assert-argument.ts';
-import { fieldsOf, isObject } from './base/json.ts';
+import { fieldsOf, textOf } from './base/json.ts';
 import { nameLeaseHolder } from './base/process-holder.ts';
 import { defaultBackends } from './default-backends.ts';
-import type { Entry } from './evidence/entry.ts';
 import { openEvidenceFile } from './open-evidence.ts';
-import { type ApproveFunction, toApprover } from './operator/approve-function.ts';
+import { assertOpenOptions, type OpenOptions } from './open-options.ts';
+import { toApprover } from './operator/approve-function.ts';
 import { whoRevokedGrant } from './operator/revoked-grants.ts';
 import type { Approver } from './ports/approver.ts';
 import type { Clock } from './ports/clock.ts';
 import type { EvidenceStore } from './ports/evidence-store.ts';
 import type { IdGenerator } from './ports/ids.ts';
-import type { Inspector } from './ports/inspector.ts';
 import type { ToolBackend } from './ports/tool-backend.ts';
 import { realRepositoryRoot } from './project/repository-root.ts';
 import { ensureStateDir, evidenceFileIn, stateDir } from './project/state-dir.ts';
-import { createSession, type NewSession, resumeSession } from './session/create-session.ts';
+import { createSession, resumeSession } from './session/create-session.ts';
 import type { SessionPin } from './session/pin.ts';
 import { type ResumePoint, readResumePoint } from './session/resume-point.ts';
 import type { Session } from './session/session.ts';
-import { assertSpecSet } from './spec/assert-spec-set.ts';
 import { SpecError } from './spec/check/spec-problem.ts';
-import { describeSimilarName } from './spec/names.ts';
-import type { ProjectConfig, SpecSet } from './spec/types.ts';
+import type { ProjectConfig } from './spec/types.ts';
 import { makeTimeOrderedId } from './stores/time-ordered-id.ts';
 import type { SessionSpans } from './telemetry/index.ts';
 import { withPathChecks } from './tools/judge-paths.ts';
 import { withTimeLimit } from './tools/time-limit.ts';
-
-/** The options of {@link openSession}; only `root` and `agent` are required. */
-export interface OpenOptions {
-  /**
-   * A loaded spec set or the path of one. Default: the one in the repository's hopgate.yaml, else the shipped one. The
-   * session freezes it and the config, so that no backend can change the rules for later calls.
-   */
-  readonly specs?: SpecSet | string;
-  /** The repository. Tools see only files inside it. */
-  readonly root: string;
-  /** The agent's id, which is the author of its entries. */
-  readonly agent: string;
-  /** `memory`, a file for SQLite, or your own store. Default: SQLite in the state folder, outside the root. */
-  readonly store?: 'memory' | (string & {}) | EvidenceStore;
-  /**
-   * Gives approvals. With `operator`, each request waits for `hopgate approve`, and the repeated call finds the answer.
-   * Without an approver, a call that needs an approval is refused.
-   */
-  readonly approver?: Approver | ApproveFunction | 'operator';
-  /** How the repository is tested and shipped. Default: its hopgate.yaml; only restrictions if it is not trusted. */
-  readonly config?: Partial<ProjectConfig>;
-  /** True to trust the present hopgate.yaml, because this program acts for the operator. */
-  readonly trustConfig?: boolean;
-  /**
-   * Backends instead of the real tools. A function receives the real ones: `(real) => [mine, ...real]`. The first
-   * backend that serves a tool's id runs it. All are closed with the session.
-   */
-  readonly backends?: readonly ToolBackend[] | ((real: readonly ToolBackend[]) => readonly ToolBackend[]);
-  /** The id of a session to continue. The session keeps the spec and config that it was opened with. */
-  readonly session?: string;
-  /** The session whose sub-agent works in this one; the parent may ship the changes made here. */
-  readonly parent?: string;
-  /**
-   * The delegation that started the sub-agent; see `Session.delegate`. It decides what the session may do, so `parent`,
-   * `specs` and `config` are ignored. It must be in the same store.
-   */
-  readonly delegation?: NewSession['delegation'];
-  /**
-   * The environment that commands get, read again for each command. Default: the environment of this process. The state
-   * folder and the trust always depend on the environment of this process.
-   */
-  readonly env?: () => { readonly [name: string]: string | undefined };
-  /** True to run refused calls and only record the refusals, like `enforce: false`. Ignored with `session`. */
-  readonly observe?: boolean;
-  /** True to run shell tools without a sandbox if none is available. Every entry records that. */
-  readonly unsafeNoSandbox?: boolean;
-  /** Called with each entry after it is durable. */
-  readonly onEntry?: (entry: Entry) => void;
-  /** True to create spans with the optional package `@opentelemetry/api`; `contents` adds arguments and results. */
-  readonly telemetry?: boolean | { readonly contents?: boolean };
-  readonly inspector?: Inspector;
-  readonly clock?: Clock;
-  readonly ids?: IdGenerator;
-}
-
-const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
-const isName = (value: unknown): boolean => isText(value) && !/[\p{Cc}\p{Cs}]/u.test(value as string);
-const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
-const isFunction = (value: unknown): boolean => typeof value === 'function';
-const isSession = [isText, 'the id of a session'] as const;
-const TRUE_OR_FALSE = [isBoolean, 'true or false'] as const;
-
-/** The form of each option. */
-const OPTIONS: { readonly [Name in keyof Required<OpenOptions>]: readonly [(value: unknown) => boolean, string] } = {
-  specs: [(value) => isText(value) || isObject(value), 'a spec set, as loadSpecs returns it, or the path of one'],
-  root: [isText, 'the path of a folder'],
-  agent: [isName, 'the name of the agent, a text without control characters'],
-  store: [
-    (value) => isText(value) || hasMethods(value, 'acquire', 'append', 'entries', 'putBlob'),
-    '"memory", a file or an evidence store',
-  ],
-  approver: [
-    (value) => value === 'operator' || isFunction(value) || hasMethods(value, 'approve'),
-    '"operator", a function or an object with the method approve',
-  ],
-  config: [isObject, 'an object with keys of a ProjectConfig'],
-  trustConfig: TRUE_OR_FALSE,
-  backends: [(value) => Array.isArray(value) || isFunction(value), 'a list of backends, or a function that returns it'],
-  session: isSession,
-  parent: isSession,
-  delegation: [(value) => isText(fieldsOf(value)['entry']) && isText(fieldsOf(value)['session']), '{ entry, session }'],
-  env: [isFunction, 'a function that returns the environment'],
-  observe: TRUE_OR_FALSE,
-  unsafeNoSandbox: TRUE_OR_FALSE,
-  onEntry: [isFunction, 'a function'],
-  telemetry: [(value) => isBoolean(value) || isObject(value), 'true, false or { contents }'],
-  inspector: [(value) => hasMethods(value, 'actor', 'event', 'snapshot'), 'an object with the methods of an Inspector'],
-  clock: [(value) => hasMethods(value, 'now'), 'an object with the method now'],
-  ids: [(value) => hasMethods(value, 'next'), 'an object with the method next'],
-};
-
-function assertOptions(given: unknown): void {
-  assertArgument(isObject(given), 'openSession: options', 'an object with root and agent', given);
-  const options = fieldsOf(given);
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(OPTIONS, name));
-  if (unknown !== undefined)
-    throw new TypeError(
-      `openSession has no option "${unknown}"; ${describeSimilarName(unknown, Object.keys(OPTIONS))}`,
-    );
-  for (const [name, [isRight, form]] of Object.entries(OPTIONS))
-    if (options[name] !== undefined || name === 'root' || name === 'agent')
-      assertArgument(isRight(options[name]), `openSession: ${name}`, form, options[name]);
-  if (isObject(options['specs'])) assertSpecSet(options['specs'], 'openSession: specs');
-}
 
 export const randomIds: IdGenerator = {
   next: (kind) =>
@@ -154,7 +47,7 @@ export const idsWithSession = (session: string): IdGenerator => ({
  * await session.start('explore');
  */
 export async function openSession(options: OpenOptions): Promise<Session> {
-  assertOptions(options);
+  assertOpenOptions(options);
   const root = realRepositoryRoot(options.root);
   const clock = options.clock ?? Date;
   const unsafeNoSandbox = options.unsafeNoSandbox ?? false;
@@ -282,7 +175,8 @@ function backendsOf(chosen: OpenOptions['backends'], real: () => readonly ToolBa
   return all.map((backend, index) => {
     if (defaults.includes(backend)) return backend;
     const { name, tools } = fieldsOf(backend);
-    const isBackend = isText(name) && Array.isArray(tools) && tools.every(isText) && hasMethods(backend, 'run');
+    const isBackend =
+      textOf(name) !== null && Array.isArray(tools) && !tools.map(textOf).includes(null) && hasMethods(backend, 'run');
     assertArgument(isBackend, `openSession: backends[${index}]`, '{ name, tools: [the ids], run(call) }', backend);
     return withPathChecks(withTimeLimit(backend));
   });

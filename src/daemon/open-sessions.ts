@@ -1,7 +1,8 @@
 import { getOrInsert } from '../base/get-or-insert.ts';
 import { resultWithin } from '../base/limited-wait.ts';
 import { openEvidence } from '../open-evidence.ts';
-import { type OpenOptions, openSession, randomIds } from '../open-session.ts';
+import type { OpenOptions } from '../open-options.ts';
+import { openSession, randomIds } from '../open-session.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { Session } from '../session/session.ts';
 import { isLockError } from '../stores/sqlite/node-sqlite.ts';

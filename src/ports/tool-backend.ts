@@ -40,6 +40,7 @@ export interface ShippingLimits {
   readonly agent: string;
 }
 
+/** The caller's control over a running call. */
 export interface CallControls {
   /**
    * Aborts the call. While a person is asked, the call is refused with `approval-required`; while it runs, the backend

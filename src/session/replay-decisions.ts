@@ -2,7 +2,7 @@ import { fieldsOf, type Json } from '../base/json.ts';
 import { shorten } from '../base/text.ts';
 import { compileSpecTables, type SpecTables } from '../compile/spec-tables.ts';
 import { isBlobReference, listBlobArguments } from '../evidence/blob-values.ts';
-import { type Body, toBody } from '../evidence/bodies.ts';
+import { toBody } from '../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
 import { stepWaitingTimeMs } from '../evidence/waiting-time.ts';
 import type { Approval } from '../gate/approvals/approval.ts';
@@ -13,12 +13,16 @@ import type { VisitView } from '../gate/session-view.ts';
 import { getOwn } from '../spec/names.ts';
 import type { Mode, SpecSet } from '../spec/types.ts';
 import type { SessionPin } from './pin.ts';
+import {
+  endsRequest,
+  firstBodyWithEvent,
+  isPartOfRequest,
+  type ReplayedAnswer,
+  recordedRequestsOf,
+} from './recorded-requests.ts';
 import { applyEntry } from './state/apply-entry.ts';
 import { initialSessionState, type SessionState } from './state/session-state.ts';
 import { modeAfterIdleTime, sessionViewOf, viewWithReview } from './state/view-of-state.ts';
-
-/** A decision as text: `allow`, or the code of the denial. */
-type ReplayedAnswer = 'allow' | (string & {});
 
 /** A recorded decision, and the decision on the same request under other specs. */
 interface ReplayedDecision {
@@ -78,12 +82,12 @@ export async function replayDecisions(
     const body = toBody(stored.entry.body);
     // A hop is one decision over several entries: review, approval, stop, hop, start. It is judged before the first of
     // them.
-    if (!isPart(body)) {
+    if (!isPartOfRequest(body)) {
       before = state;
       batch = [];
     } else if (batch.length === 0) before = state;
     batch.push(stored);
-    for (const { request: recorded, was } of requestsOf(body, batch)) {
+    for (const { request: recorded, was } of recordedRequestsOf(body, batch)) {
       const request = await withBlobs(recorded, body?.event === 'denial', stored.entry, pinned, getBlob);
       decisions += 1;
       const taken = decideAgain({ ...changed, started }, before, stored.entry, request, batch);
@@ -98,79 +102,16 @@ export async function replayDecisions(
     state = applyEntry(compiled, state, stored);
     if (body?.event === 'start') started = Date.parse(stored.entry.at);
     if (body?.event === 'step' || body?.event === 'outcome') started += stepWaitingTimeMs(pinned.specs.tools, body);
-    if (!isPart(body) || endsBatch(body)) batch = [];
+    if (!isPartOfRequest(body) || endsRequest(body)) batch = [];
   }
   return { sessionId, decisions, changes, drift };
 }
-
-/** The first body with this event in a batch of entries; undefined if there is none. */
-const bodyIn = <Event extends Body['event']>(batch: readonly StoredEntry[], event: Event) =>
-  batch
-    .map(({ entry }) => toBody(entry.body))
-    .find((body): body is Extract<Body, { event: Event }> => body?.event === event);
-
-const isPart = (body: Body | null): boolean =>
-  body !== null &&
-  (['par', 'approval', 'stop', 'hop', 'start', 'mode', 'delegation'].includes(body.event) || isApprovedStep(body));
-const isApprovedStep = (body: Body | null): boolean => body?.event === 'intent' && body.approval !== undefined;
-const endsBatch = (body: Body | null): boolean =>
-  isApprovedStep(body) ||
-  body?.event === 'start' ||
-  body?.event === 'mode' ||
-  body?.event === 'delegation' ||
-  (body?.event === 'stop' && body.exit === null);
 
 const entryReference = ({ id, seq }: Entry, { facts }: SessionState) => ({
   seq,
   entryId: id,
   peripheral: facts.visit?.peripheral ?? null,
 });
-
-interface RecordedRequest {
-  readonly request: Request;
-  readonly was: ReplayedAnswer;
-}
-
-/** The requests that an entry records; none for most entries, which record only a part of a request. */
-function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly RecordedRequest[] {
-  const allowed = (request: Request): RecordedRequest[] => [{ request, was: 'allow' }];
-  switch (body?.event) {
-    case 'start':
-      if (body.facts === null) return [];
-      return allowed({ kind: 'start', peripheral: body.peripheral, by: body.by, context: body.context });
-    case 'step':
-    case 'intent':
-      return [{ request: { kind: 'step', tool: body.tool, args: body.args }, was: body.wouldRefuse?.code ?? 'allow' }];
-    case 'stop':
-      if (body.exit !== null) return [];
-      return allowed({ kind: 'stop', reason: body.reason, by: body.by, fruit: body.fruit });
-    case 'hop': {
-      const { to, exit, reason, by } = body;
-      return allowed({ kind: 'hop', to, exit, reason, by, fruit: bodyIn(batch, 'stop')?.fruit ?? {} });
-    }
-    case 'mode':
-      return allowed({
-        kind: 'mode',
-        to: body.to,
-        by: body.by,
-        ...(body.how === 'reset' ? { reset: true } : {}),
-        ...(body.summary === null ? {} : { summary: body.summary }),
-        ...(body.reason === null ? {} : { reason: body.reason }),
-        ...(body.exitCriteria === null ? {} : { exitCriteria: body.exitCriteria }),
-      });
-    case 'delegation':
-      return allowed({
-        ...{ kind: 'delegate', to: body.to, reason: body.reason, by: body.by },
-        ...(body.agency ? { agency: body.agency } : {}),
-      });
-    case 'denial':
-      return [{ request: body.request as unknown as Request, was: body.code }];
-    case 'session-closed':
-      return allowed({ kind: 'close', reason: body.reason, by: body.by });
-    default:
-      return [];
-  }
-}
 
 interface ReplayContext {
   readonly compiled: SpecTables;
@@ -192,7 +133,7 @@ function decideAgain(
   if (typeof context === 'string') return { now: 'no-peripheral', why: context };
   const fitted = withStatedFruit(other.pinned, context, request);
   const first = decide(context, fitted);
-  const approval = bodyIn(batch, 'approval');
+  const approval = firstBodyWithEvent(batch, 'approval');
   const second =
     first.ok || !first.wanted || !approval
       ? first
@@ -227,7 +168,7 @@ function contextFor(
   const body = toBody(entry.body);
   const tree = body?.event === 'hop' || body?.event === 'start' ? body.tree : undefined;
   const view = sessionViewOf(compiled, state, Date.parse(entry.at), tree as ObservedTree | undefined);
-  const review = bodyIn(batch, 'par');
+  const review = firstBodyWithEvent(batch, 'par');
   const reviewed = review ? viewWithReview(specs, view, review.par) : view;
   return {
     specs,
@@ -250,7 +191,7 @@ function contextFor(
   function modeUnder({ modeGate }: SpecSet): Mode | null {
     const isSame = modeGate?.timeoutMinutes === pinned.specs.modeGate?.timeoutMinutes;
     // Only then does the entry directly follow its decision.
-    const isDecidedThen = body?.event !== 'step' && body?.event !== 'denial' && !bodyIn(batch, 'approval');
+    const isDecidedThen = body?.event !== 'step' && body?.event !== 'denial' && !firstBodyWithEvent(batch, 'approval');
     return isSame || !isDecidedThen ? view.mode : modeAfterIdleTime(modeGate, view.mode, view.now - state.facts.lastAt);
   }
 }

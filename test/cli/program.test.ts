@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { processIo } from '../../src/cli/io.ts';
@@ -216,3 +217,12 @@ describe('the start of the command line', () => {
     expect(loaded('graph', '--help')).toEqual(['specs/graph']);
   });
 });
+
+it.each(['src/cli/mcp/serve-mcp.ts', 'src/cli/codex/run-codex.ts'])(
+  '%s loads no fetch before a client needs it',
+  (file) => {
+    const loaded = `await import(${JSON.stringify(resolve(file))}); console.log(process.moduleLoadList.filter((name) => /undici|internal\\/http2/.test(name)).join())`;
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', loaded], { encoding: 'utf8' });
+    expect([stdout, stderr]).toEqual(['\n', '']);
+  },
+);

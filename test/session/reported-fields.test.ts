@@ -216,7 +216,10 @@ describe('observed fruit of a backend', () => {
     await session.setMode({ to: 'diagnose' });
     await session.step({ tool: 'verify-migration' });
     const left = await session.hop({ to: 'ship', exit: 'pass', reason: 'passed' });
-    expect(left.ok || left.denial.code).toBe('exit-not-met');
+    expect(left.ok || [left.denial.code, left.denial.remedy]).toEqual([
+      'exit-not-met',
+      expect.stringMatching(/^Call verify-migration until migration is pass/),
+    ]);
     expect((await verdict()).violations).toEqual([]);
     const forged = (body: Body) => (body.event === 'step' ? { ...body, observed: { migration: 'pass' } } : body);
     expect((await verdict(forged)).violations.map(({ constraint }) => constraint)).toContain(
@@ -249,12 +252,13 @@ describe('observed fruit of a backend', () => {
 });
 
 it.each([
-  ['game', 'out', 'Call move, which reports score, before the hop.'],
-  ['chat', 'again', 'Call move, which reports score, in a visit to game.'],
+  ['game', 'out', 'from-game', 'Call move, which reports score, before the hop.'],
+  ['game', 'out', 'inherit', 'Call move, which reports score, before the hop.'],
+  ['chat', 'again', 'from-game', 'Call move, which reports score, in a visit to game.'],
 ])(
-  'a context field that nothing observed yet is refused in %s with the tool that reports it',
-  async (from, exit, remedy) => {
-    const needs = (id: 'chat' | 'ship') => `${SPECS[`peripherals/${id}.yaml`]}context: { points: from-game }\n`;
+  'a context field that nothing observed yet is refused in %s by %s (%s) with the tool that reports it',
+  async (from, exit, source, remedy) => {
+    const needs = (id: 'chat' | 'ship') => `${SPECS[`peripherals/${id}.yaml`]}context: { points: ${source} }\n`;
     const specs = specsOf({
       ...SPECS,
       'tools.yaml': TOOLS.replace('effect: simulate', 'effect: observe'),

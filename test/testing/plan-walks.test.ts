@@ -335,3 +335,22 @@ it('a small spec set whose rules distinguish many states is tested with each rul
   expect(names).toContain('a: 40 steps are the limit');
   expect(names).toContain('b: 5 minutes are the limit');
 });
+
+it('a passed check is tested before and after a change', async () => {
+  const { tests, large, coverage } = await generateTests(
+    specsOf({
+      'tools.yaml': `tools:
+  weigh: { purpose: W., effect: observe, parameters: [], limits: { seconds: 5, output-bytes: 99 }, observes: { scale: [pass, fail] } }
+  load: { purpose: L., effect: act, parameters: [], limits: { seconds: 5, output-bytes: 99 } }
+`,
+      'peripherals/a.yaml':
+        'id: a\npurpose: P.\ntools: [weigh, load]\nscope: conversation\nentry: [default]\nexit: { pass: b }\nfruit: { scale: { observed: [pass, fail] } }\n',
+      'peripherals/b.yaml':
+        'id: b\npurpose: P.\ntools: []\nscope: conversation\nentry: [from-a, scale-passed]\nexit: {}\n',
+    }),
+  );
+  expect(large).toBe(false);
+  for (const { run } of tests) await run();
+  // Without a change, the exit is always refused first.
+  expect(coverage().rows.find(({ what }) => what === 'gates')).toMatchObject({ covered: 2, reachable: 2 });
+});

@@ -1,5 +1,5 @@
 import type { Env } from '../../base/user-folders.ts';
-import type { OpenOptions } from '../../open-session.ts';
+import type { OpenOptions } from '../../open-options.ts';
 
 export interface SessionHostOptions {
   /** The variables that locate the state: `XDG_STATE_HOME`, `HOME`. */

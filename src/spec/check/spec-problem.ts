@@ -1,5 +1,6 @@
 import { plural } from '../../base/text.ts';
 
+/** One problem in a file of a spec set, or in hopgate.yaml. */
 export interface SpecProblem {
   /** The file name as the caller gave it. */
   readonly file: string;

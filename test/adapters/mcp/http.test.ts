@@ -5,7 +5,7 @@ import type { AgentSession } from '../../../src/adapters/core/agent-session.ts';
 import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
 import type { McpOptions } from '../../../src/adapters/mcp/mcp-options.ts';
 import { type HttpOptions, type HttpServing, serveOverHttp } from '../../../src/adapters/mcp/serve-http.ts';
-import type { OpenOptions } from '../../../src/open-session.ts';
+import type { OpenOptions } from '../../../src/open-options.ts';
 import { agentWorld } from '../../contracts/agent-world.ts';
 import { isDeep } from '../../depth.ts';
 import { type ClientParts, call, ERAS, hostOf, names, newClient } from './client.ts';

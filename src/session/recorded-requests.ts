@@ -53,7 +53,10 @@ export function recordedRequestsOf(body: Body | null, batch: readonly StoredEntr
 }
 
 /** The first body with this event in a batch of entries; undefined if there is none. */
-export const firstBodyWithEvent = <Event extends Body['event']>(batch: readonly StoredEntry[], event: Event) =>
+export const firstBodyWithEvent = <Event extends Body['event']>(
+  batch: readonly StoredEntry[],
+  event: Event,
+): Extract<Body, { event: Event }> | undefined =>
   batch
     .map(({ entry }) => toBody(entry.body))
     .find((body): body is Extract<Body, { event: Event }> => body?.event === event);

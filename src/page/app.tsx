@@ -124,8 +124,7 @@ function Search({ codes }: { readonly codes: readonly string[] }) {
 function Overview({ source }: { readonly source: PageData }) {
   const cards = useComputed(() => {
     const waits = new Set(source.waiting.value.map(({ sessionId }) => sessionId));
-    for (const { kind, from } of source.messages.value)
-      if (kind === 'whistle') waits.add(from.slice('session:'.length));
+    for (const message of source.messages.value) if (message.waits) waits.add(message.from.slice('session:'.length));
     return source.sessions.value
       .map((session) => ({ session, waits: waits.has(session.id) || (source.acts === null && isAsking(session)) }))
       .toSorted((a, b) => Number(b.waits) - Number(a.waits) || lastAt(b.session) - lastAt(a.session));

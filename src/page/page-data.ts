@@ -52,8 +52,9 @@ export interface WaitingRequest {
 
 /** A message of an agent to the operator that was not read. */
 export interface InboxMessage extends Pick<MessageBody, 'id' | 'act' | 'from' | 'author' | 'text' | 'sentAt'> {
-  /** True for a whistle: its sender waits for the answer. */
   readonly kind: 'bell' | 'whistle';
+  /** True while its sender waits for the answer. */
+  readonly waits: boolean;
   readonly state: string;
 }
 

@@ -58,7 +58,7 @@ function wantsOf(
 ): { readonly short: string; readonly more: string; readonly urgent: boolean } {
   if (waiting > 0)
     return { short: waiting === 1 ? 'an answer' : `${waiting} answers`, more: 'The request is above.', urgent: true };
-  if (messages.some(({ kind }) => kind === 'whistle'))
+  if (messages.some(({ waits }) => waits))
     return { short: 'an answer', more: 'It waits for the answer to its message above.', urgent: true };
   if (row?.code === 'approval-required')
     return { short: 'an approval', more: 'This request was refused until you approve it.', urgent: true };

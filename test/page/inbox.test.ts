@@ -150,7 +150,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await asAgent('bell', { to: 'person:operator', text: `The tests pass.\n${evil}` });
       const asked = asAgent('whistle', { to: 'person:operator', text: 'Which port?', seconds: 30 });
       const whistle = page.getByRole('article', { name: 'whistle from builder' });
-      await whistle.getByText('waits for your answer').waitFor();
+      await whistle.getByText(', waits for your answer').waitFor();
       expect(await page.title()).toBe('(4) hopgate');
       expect(await page.locator('.wants .big').textContent()).toBe('2 answers');
       const bell = page.getByRole('article', { name: 'bell from builder' });
@@ -187,6 +187,8 @@ describe.skipIf(CHROMIUM === undefined)(
       const { id: ref } = (await inbox()).find(({ text }: { text: string }) => text === 'Which file?');
       await asAgent('bell', { act: 'answer', ref, text: 'src/cart.js' });
       await page.getByText('builder: src/cart.js').waitFor();
+      await asAgent('whistle', { to: 'person:operator', text: 'Which host?', seconds: 0 });
+      await whistle.getByText('no longer waits; your answer will arrive as a message').waitFor();
       await picture('messages');
       expect(await page.evaluate('window.hacked')).toBeUndefined();
     });

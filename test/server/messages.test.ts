@@ -123,16 +123,14 @@ describe('messages over HTTP', () => {
     });
     expect(status).toBe(504);
     expect(json).toMatchObject({ ok: false, error: { code: 'no-answer' }, 'status-url': `/v1/messages/${json.job}` });
-    const answer = () => served.ask(`POST /v1/messages/${json.job}/answer`, { body: { text: '3456' } });
-    await answer();
+    const unread = async () => (await served.ask('GET /v1/inbox?unread=true')).json.messages;
+    expect(await unread()).toMatchObject([{ id: json.job, waits: false }]);
+    await served.ask(`POST /v1/messages/${json.job}/answer`, { body: { text: '3456' } });
     expect((await served.ask(`GET ${json['status-url']}`)).json).toMatchObject({ answer: { text: '3456' } });
     const waiting = served.ask('POST /v1/whistle', { body: { as: 'joe', root, to, text: 'And now?', seconds: 30 } });
-    let job: string | undefined;
-    await until(async () => {
-      const { messages } = (await served.ask('GET /v1/inbox?unread=true')).json;
-      job = messages[0]?.id;
-      return job !== undefined;
-    });
+    await until(async () => (await unread()).length > 0);
+    const [{ id: job, waits }] = await unread();
+    expect(waits).toBe(true);
     await served.ask(`POST /v1/messages/${job}/answer`, { body: { text: 'still' } });
     expect((await waiting).json).toMatchObject({ ok: true, job, answer: { text: 'still', ref: job } });
   });

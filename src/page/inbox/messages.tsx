@@ -3,11 +3,11 @@ import { escapeInvisible, escapeInvisibleInLines } from '../../base/text.ts';
 import type { InboxMessage, PageData } from '../page-data.ts';
 import { describeTimeSpan, pageClock } from '../side-panel.tsx';
 
-/** The unread messages of agents to the operator: whistles first, because their senders wait. */
+/** The unread messages of agents to the operator; those whose senders wait come first. */
 export function Messages({ source }: { readonly source: PageData }) {
   const messages = source.messages.value;
   if (messages.length === 0) return null;
-  const ordered = messages.toSorted((a, b) => Number(b.kind === 'whistle') - Number(a.kind === 'whistle'));
+  const ordered = messages.toSorted((a, b) => Number(b.waits) - Number(a.waits));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable by keyboard
     <section class="inbox messages" aria-label="Messages for you" tabIndex={0}>
@@ -26,17 +26,18 @@ export function Messages({ source }: { readonly source: PageData }) {
 /** One message: its source, its words as text, and the answer. */
 function MessageCard({ message, source }: { readonly message: InboxMessage; readonly source: PageData }) {
   const problem = useSignal<string | null>(null);
-  const { kind, act, from, author, text, state, sentAt } = message;
+  const { kind, act, from, author, text, state, sentAt, waits } = message;
   const session = source.sessions.value.find(({ id }) => from === `session:${id}`);
   const { acts } = source;
-  const waits = kind === 'whistle';
   return (
     <article class="request inbox-message" aria-label={`${kind} from ${author}`}>
       <h3>
         {escapeInvisible(author)} <small>{session?.place ?? from}</small> <span class="state">{act}</span>{' '}
         <span class="state">{state}</span>{' '}
         <small>
-          {describeTimeSpan(pageClock.value - Date.parse(sentAt))} ago{waits && ', waits for your answer'}
+          {describeTimeSpan(pageClock.value - Date.parse(sentAt))} ago
+          {waits && ', waits for your answer'}
+          {kind === 'whistle' && !waits && ', no longer waits; your answer will arrive as a message'}
         </small>
       </h3>
       <p class="message">{escapeInvisibleInLines(text)}</p>

@@ -57,7 +57,12 @@ const inbox = defineRoute('GET /v1/inbox', {
     limit: InboxLimitSchema,
   }),
   answer: z.object({
-    messages: z.array(MessageSchema.extend({ root: z.string().nullable().describe('The repository.') })),
+    messages: z.array(
+      MessageSchema.extend({
+        waits: z.boolean().describe('True until the answer to a whistle, or the end of its deadline.'),
+        root: z.string().nullable().describe('The repository.'),
+      }),
+    ),
     cursor: z.string().describe('The position after the last message of this page; the stream goes on from here.'),
     more: z.boolean().describe('True if the next page has messages.'),
     unread: z.int().describe('How many messages of these inboxes were not read.'),
@@ -66,7 +71,7 @@ const inbox = defineRoute('GET /v1/inbox', {
     const { as, root, unread, limit } = query;
     const positions = positionsOf(query.after, 'query.after');
     const address = `person:${as}`;
-    const found: (Message & { readonly root: string | null; readonly key: string })[] = [];
+    const found: (Message & { readonly waits: boolean; readonly root: string | null; readonly key: string })[] = [];
     let count = 0;
     for (const repository of allEvidence.repositoriesOf(root)) {
       const { key } = repository;
@@ -78,8 +83,10 @@ const inbox = defineRoute('GET /v1/inbox', {
         unread: unread === 'true',
         limit: limit + 1 - found.length,
       });
-      const at = page.length === 0 ? null : await rootOf(repository, allEvidence);
-      found.push(...page.map((message) => ({ ...message, root: at, key })));
+      if (page.length === 0) continue;
+      const waiting = new Set((await messages.waits(Date.now())).map(({ id }) => id));
+      const at = await rootOf(repository, allEvidence);
+      found.push(...page.map((message) => ({ ...message, waits: waiting.has(message.id), root: at, key })));
     }
     const messages = found.slice(0, limit);
     for (const { key, seq } of messages) positions.set(key, seq);

@@ -19,6 +19,8 @@ const MAX_FRAMES = 5_000;
 const MAX_SESSIONS = 60;
 /** Interval for polling the requests and messages to the operator, in milliseconds. Each refusal also causes a read. */
 const WAITING_POLL_MS = 2_000;
+/** Time after which a poll without an answer is an alarm, in milliseconds. */
+const MUTE_MS = 5_000;
 const RETRY_MS = 1_500;
 /** Intervals for updating a card of the overview, and a session that is not shown, in milliseconds. */
 const CARD_MS = 1_000;
@@ -114,7 +116,14 @@ class LiveSource implements PageData {
 
   async #follow(): Promise<void> {
     const ended = new AbortController();
-    const timer = setInterval(() => void this.#readWaiting(), WAITING_POLL_MS);
+    let polling = false;
+    const poll = async () => {
+      if (polling) return;
+      polling = true;
+      await this.#readWaiting();
+      polling = false;
+    };
+    const timer = setInterval(() => void poll(), WAITING_POLL_MS);
     try {
       // The stream begins before the list is read, so that no entry is missed in between.
       const events = this.#api.events('/v1/events', ended.signal);
@@ -228,11 +237,19 @@ class LiveSource implements PageData {
 
   /** Reads all that waits for the operator. A part that cannot be read does not hide the others. */
   async #readWaiting(): Promise<void> {
+    // A stopped server keeps its connections open.
+    const mute = setTimeout(() => {
+      this.connection.value = 'offline';
+      this.#report(null);
+    }, MUTE_MS);
     const reads = await Promise.allSettled([this.#readRequests(), this.#readGrants(), this.#readMessages()]);
+    clearTimeout(mute);
     const failed = reads.filter(({ status }) => status === 'rejected');
     for (const { reason } of failed as PromiseRejectedResult[]) this.#report(reason);
     // A server that answers again may have kept the stream of events.
-    if (failed.length === 0 && this.trouble.value === NO_ANSWER) this.trouble.value = null;
+    if (failed.length > 0 || this.trouble.value !== NO_ANSWER) return;
+    this.trouble.value = null;
+    this.connection.value = 'live';
   }
 
   async #readRequests(): Promise<void> {

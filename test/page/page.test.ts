@@ -303,7 +303,7 @@ describe.skipIf(CHROMIUM === undefined)(
       },
     );
 
-    it.runIf(isDeep)('clears its alarm when a server answers again that did not end the stream', async () => {
+    it.runIf(isDeep)('shows an alarm while a server does not answer that did not end the stream', async () => {
       const served = await serveWorld();
       await served.session();
       const page = await browser.newPage();
@@ -315,6 +315,16 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.route('**/v1/grants', (route) => route.abort());
       await page.getByText('The server does not answer').waitFor();
       await page.unroute('**/v1/grants');
+      await page.locator('.trouble').waitFor({ state: 'detached' });
+      const answers = Promise.withResolvers<void>();
+      await page.route('**/v1/grants', async (route) => {
+        await answers.promise;
+        await route.continue();
+      });
+      await page.locator('.badge.offline').waitFor();
+      await page.getByText('The server does not answer').waitFor();
+      answers.resolve();
+      await page.locator('.badge.live').waitFor();
       await page.locator('.trouble').waitFor({ state: 'detached' });
     });
 

@@ -64,6 +64,11 @@ it.each([
   [['world', '--game', '/etc/hostname'], 'there is no (define (problem …))'],
   [['world', '--task', 'sleep'], 'Allowed choices are'],
   [['world', '--port', '70000'], 'a whole number from 0 to 65535'],
+  [['world', '--story', '--port', '0'], "'--story' cannot be used with option '--port <n>'"],
+  [['world', '--export', 'house', '--host', '::1'], "cannot be used with option '--host <address>'"],
+  [['world', '--root', '.'], 'only --story uses --root'],
+  [['agency', 'check', '--agency', 'nowhere'], 'there is no folder /'],
+  [['serve', '--port', '0', '--agency', 'nowhere'], 'there is no folder /'],
 ])('the command line %j is refused', async (args, message) => {
   const { err, code } = await machine().run(...args);
   expect([err, code]).toEqual([expect.stringContaining(message), 2]);

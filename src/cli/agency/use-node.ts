@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import type { AgencyNode } from '../../agency/agency-node.ts';
@@ -8,7 +9,7 @@ import type { RunReply } from '../../agency/run-reply.ts';
 import { RUN_CANCELLED_REASON, type SendRun } from '../../agency/send-run.ts';
 import { escapeInvisible } from '../../base/text.ts';
 import { nodeIdOfUser } from '../../server/access/tokens.ts';
-import type { Io } from '../io.ts';
+import { type Io, usageError } from '../io.ts';
 import { onTerminationSignal } from '../on-signal.ts';
 
 interface AgencyOptions {
@@ -18,8 +19,13 @@ interface AgencyOptions {
 export const agencyOption = (): Option =>
   new Option('--agency <dir>', 'the agency folder (default: ~/.config/hopgate/agency)');
 
-export const agencyFolderOf = (io: Io, { agency }: AgencyOptions): string =>
-  agency === undefined ? agencyFolder(io.env) : resolve(io.cwd, agency);
+/** The agency folder. The one of this user may be missing; a named one must exist. @throws CliError (usage) */
+export function agencyFolderOf(io: Io, { agency }: AgencyOptions): string {
+  if (agency === undefined) return agencyFolder(io.env);
+  const folder = resolve(io.cwd, agency);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
+  throw usageError(`there is no folder ${folder}`, 'Name the folder of peripherals.yaml and agents.yaml.');
+}
 
 export const openLocalNode = (io: Io, options: AgencyOptions): AgencyNode =>
   openAgencyNode({

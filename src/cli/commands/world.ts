@@ -40,9 +40,22 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .option('--asks', 'houses whose goal only a person knows fully; the sentence to tell is printed')
     .option('--game <file...>', 'play these instead: game.tw-pddl or a PDDL problem')
     .option('--host <address>', 'listen on this address; others than 127.0.0.1 let other machines play', '127.0.0.1')
-    .option('--export <dir>', 'write the first house as game.tw-pddl and traj_data.json, and end')
-    .option('--walkthrough', 'print commands that win the first house, and end')
-    .option('--story', 'let a scripted agent get stuck in a house, ask a person, come back and win; and end')
+    .addOption(
+      new Option('--export <dir>', 'write the first house as game.tw-pddl and traj_data.json, and end').conflicts([
+        'port',
+        'host',
+        'walkthrough',
+      ]),
+    )
+    .addOption(
+      new Option('--walkthrough', 'print commands that win the first house, and end').conflicts(['port', 'host']),
+    )
+    .addOption(
+      new Option(
+        '--story',
+        'let a scripted agent get stuck in a house, ask a person, come back and win; and end',
+      ).conflicts(['port', 'host', 'task', 'wording', 'asks', 'game', 'export', 'walkthrough']),
+    )
     .option('--root <dir>', 'with --story: the repository of the session; by default a temporary folder')
     .examples(
       'hopgate world',
@@ -61,6 +74,7 @@ async function world(io: Io, options: Options): Promise<void> {
     const { playStory } = await import('../world/play-story.ts');
     return playStory(io, options);
   }
+  if (options.root !== undefined) throw usageError('only --story uses --root', 'Leave it out, or add --story.');
   const choice = await choiceOf(io, options);
   const { HouseholdEnvironment } = await import('../../world/household-environment.ts');
   const first = new HouseholdEnvironment(choice);

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Option } from 'commander';
 import { tokenFolder } from '../../../server/access/tokens.ts';
+import { agencyFolderOf, agencyOption } from '../../agency/use-node.ts';
 import { findAllPendingRequests } from '../../approve/find-pending.ts';
 import { notifyOfNewRequests } from '../../approve/notify-operator.ts';
 import type { CliCommand } from '../../cli-command.ts';
@@ -42,7 +43,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .addOption(new Option('--socket <file>', 'listen on a unix socket instead').conflicts('port'))
     .option('--exec <command>', 'run this for each new request; it finds the request in HOPGATE_REQUEST_… variables')
     .addOption(telemetryOption())
-    .option('--agency <dir>', 'the agency folder (default: ~/.config/hopgate/agency)')
+    .addOption(agencyOption())
     .option(
       '--agency-listen <host:port>',
       'serve the agency, and nothing else, to other machines; they need a token of "hopgate agency token"',
@@ -81,6 +82,7 @@ export async function serveHttpUntilSignal(io: Io, options: Options): Promise<vo
     import('../../../server/http-server.ts'),
     import('../../../server/access/tokens.ts'),
   ]);
+  const agencyFolder = agencyFolderOf(io, options);
   const telemetry = await checkTelemetryOption(options.telemetry);
   const listen = options.socket === undefined ? { port: options.port } : { socket: resolve(io.cwd, options.socket) };
   let issueCode = (): string => '';
@@ -92,12 +94,12 @@ export async function serveHttpUntilSignal(io: Io, options: Options): Promise<vo
       env: io.env,
       telemetry,
       openHttp: async (host, log) => {
-        const { agency, agencyListen } = options;
+        const { agencyListen } = options;
         const http = await openHttpServer(host, {
           env: io.env,
           listen,
           log,
-          agencyFolder: agency === undefined ? undefined : resolve(io.cwd, agency),
+          agencyFolder,
           agencyListen,
         }).catch((error: unknown) => cannotListen(error, options));
         issueCode = () => http.issueCode();

@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile, spawn } from 'node:child_process';
+import { on, once } from 'node:events';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -79,3 +79,27 @@ it.each(['SIGINT', 'SIGTERM'] as const)(
     expect(await store.messages!.waits(Date.now())).toEqual([]);
   },
 );
+
+const STARTER = `
+  const [command, ...args] = JSON.parse(process.argv[1]);
+  require('node:child_process').spawn(command, args, { stdio: ['pipe', 'inherit', 'inherit'] });
+`;
+
+it('inbox --follow ends after the program that started it was killed', async () => {
+  const world = makeWorld();
+  const store = sqliteStore(join(ensureStateDir(world.root, world.env), 'evidence.db'));
+  world.later(() => store.close());
+  const { id } = await openSession({ root: world.root, agent: 'ann', store });
+  await store.messages!.send({
+    ...{ id: 'm-1', kind: 'bell', act: 'assert', from: `session:${id}`, author: 'ann' },
+    ...{ to: 'person:operator', text: 'the tests are red', ref: null },
+  });
+  const follow = [...hopgateCommandLine(), 'inbox', '--follow', '--root', world.root];
+  const starter = spawn(process.execPath, ['-e', STARTER, JSON.stringify(follow)], { env: world.env, detached: true });
+  world.later(() => execFile('kill', ['-9', `-${starter.pid}`], () => {}));
+  const output = on(starter.stdout, 'data', { close: ['end'] });
+  expect(String((await output.next()).value)).toContain('the tests are red');
+  starter.kill('SIGKILL');
+  // The follower has the same stdout.
+  expect(await output.next()).toMatchObject({ done: true });
+});

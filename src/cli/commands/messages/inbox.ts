@@ -1,4 +1,6 @@
+import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ReadStream } from 'node:tty';
 import { renderMessages } from '../../../messages/render-messages.ts';
 import type { MessageStore } from '../../../ports/message-store.ts';
 import type { CliCommand } from '../../cli-command.ts';
@@ -41,6 +43,7 @@ async function show(io: Io, messages: MessageStore, options: Options): Promise<v
     return;
   }
   const unread = options.all === undefined;
+  const isLeft = options.follow ? noticeEndOfStarter(io) : () => true;
   let after = 0;
   for (;;) {
     const fresh = await messages.inbox(`person:${options.as}`, { after, unread, limit: 1000 });
@@ -51,10 +54,23 @@ async function show(io: Io, messages: MessageStore, options: Options): Promise<v
     }
     if (options.keep === undefined) await Promise.all(fresh.map(({ id }) => messages.mark(id, 'read')));
     if (fresh.length > 0) continue;
-    if (!options.follow) {
-      if (after === 0 && !io.json) print(io, 'No messages.');
-      return;
-    }
+    if (isLeft()) break;
     await sleep(POLL_MS);
   }
+  if (!options.follow && after === 0 && !io.json) print(io, 'No messages.');
+}
+
+/**
+ * Returns a function that returns true once the program that started this one has ended, such as a killed Emacs: its
+ * pipe to stdin is closed, and this process has another parent. After `nohup`, stdin is not a pipe.
+ */
+function noticeEndOfStarter({ stdin }: Io): () => boolean {
+  const starter = process.ppid;
+  let inputEnded = false;
+  const end = () => {
+    inputEnded = true;
+  };
+  // A program in the background that reads from its terminal is stopped.
+  if (stdin instanceof Socket && !(stdin instanceof ReadStream)) stdin.once('close', end).on('error', end).resume();
+  return () => inputEnded && process.ppid !== starter;
 }

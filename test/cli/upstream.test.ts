@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import { machine, put } from './run.ts';
 
@@ -87,6 +87,24 @@ it('hopgate upstream reports missing and changed tools, other arguments, and ser
     'nowhere-echo': 'unknown',
   });
   expect((await here.run('upstream', 'list')).out).toContain('the server knows no argument "volume"');
+});
+
+it('hopgate upstream says after two seconds that it waits for a server that does not start', async () => {
+  const here = machine({ 'hopgate.yaml': 'upstream: { mute: { command: [tail, -f, /dev/null] } }\n' });
+  await here.run('trust', '--yes');
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let ended = false;
+  const list = here.run('upstream', 'list').finally(() => {
+    ended = true;
+  });
+  while (!ended) {
+    await vi.advanceTimersByTimeAsync(500);
+    await new Promise(setImmediate);
+  }
+  const { err, out } = await list;
+  expect(err).toContain('waiting for the upstream "mute" to start, at most 60 s');
+  expect(out).toContain('down');
 });
 
 it('hopgate upstream starts no program of an untrusted hopgate.yaml', async () => {

@@ -9,7 +9,8 @@ import { fillServerSettings, makeSecretRedactor } from './server-env.ts';
 import { removeControlCharacters } from './stderr-tail.ts';
 
 /** Time limit for a server to become ready; its program may be downloaded first. */
-const READY_MS = 60_000;
+/** The time that a server gets to start, in milliseconds. */
+export const READY_MS = 60_000;
 const LIST_MS = 20_000;
 /** Time limit for the ping after a timed-out call; without an answer the server counts as dead. */
 const PING_MS = 2_000;

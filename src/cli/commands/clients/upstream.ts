@@ -8,7 +8,7 @@ import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../../spec/types
 import { writeCatalogueFragments } from '../../../tools/upstream/catalogue-fragments.ts';
 import { compareUpstreamTool, type ToolComparison } from '../../../tools/upstream/compare-tool.ts';
 import type { ListedTool } from '../../../tools/upstream/listed-tool.ts';
-import { UpstreamConnection, UpstreamDownError } from '../../../tools/upstream/upstream-connection.ts';
+import { READY_MS, UpstreamConnection, UpstreamDownError } from '../../../tools/upstream/upstream-connection.ts';
 import { findWritableProgram } from '../../../tools/upstream/writable-program.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import {
@@ -85,6 +85,9 @@ function serverNamed({ config, narrowed, ignored }: OpenedProject, name: string)
   );
 }
 
+/** Time after which a command says what it waits for, in milliseconds. */
+const SLOW_MS = 2_000;
+
 /** Runs `work` with a connection, which is closed afterwards. */
 async function withConnection<T>(
   io: Io,
@@ -108,6 +111,8 @@ async function withConnection<T>(
     random: Math.random,
     version: manifest.version,
   });
+  const wait = `waiting for the upstream "${name}" to start, at most ${READY_MS / 1000} s`;
+  const slow = setTimeout(() => printRemark(io, wait), SLOW_MS);
   try {
     return await work(connection);
   } catch (error) {
@@ -120,6 +125,7 @@ async function withConnection<T>(
         : 'Start it by hand with the same command to see the error.',
     );
   } finally {
+    clearTimeout(slow);
     await connection.close();
   }
 }

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { getOwn } from '../../spec/names.ts';
 import { checkFieldOfCondition } from '../../spec/reported-fields.ts';
 import { type Principal, TESTS_PASSED_CONDITION } from '../../spec/types.ts';
@@ -22,11 +23,20 @@ export const isAtNaturalClose = ({ state, successes }: JudgedState): boolean => 
 
 export const hasHadVisit = ({ visit, visits }: AuditState): boolean => visit !== null || Object.keys(visits).length > 0;
 
+const noVisits = new WeakMap<object, Map<string, Fields>>();
+
 /** 0 visits for each peripheral that a rule names. */
 function neverVisited({ pinned }: AuditState, cel: string): Fields {
   if (!cel.includes('visits')) return {};
-  const named = Object.keys(pinned.specs.peripherals).filter((id) => cel.includes(id.replaceAll('-', '_')));
-  return Object.fromEntries(named.map((id) => [id, 0]));
+  const { peripherals } = pinned.specs;
+  return getOrInsert(
+    getOrInsert(noVisits, peripherals, () => new Map<string, Fields>()),
+    cel,
+    () => {
+      const named = Object.keys(peripherals).filter((id) => cel.includes(id.replaceAll('-', '_')));
+      return Object.fromEntries(named.map((id) => [id, 0]));
+    },
+  );
 }
 
 /** @param args the arguments of the call, for a rule about a call */

@@ -1,4 +1,5 @@
 import { type Fields, freezeDeep } from '../../base/json.ts';
+import { memoise } from '../../base/lazy.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { bindCallArguments } from '../../gate/bind-arguments.ts';
@@ -31,7 +32,7 @@ export class SessionCalls {
   /** Native steps that ended while an acting step was running; they are recorded after its outcome. */
   deferredSteps: readonly Body[] = [];
   /** The config with every peripheral's write paths, so that git knows which files may be shipped. */
-  readonly configWithPaths: ProjectConfig;
+  readonly configWithPaths: () => ProjectConfig;
   readonly #unserved: ReadonlySet<string>;
   /** Observes the working tree; undefined if no backend can observe it. */
   readonly observeTree: ToolBackend['tree'];
@@ -46,7 +47,7 @@ export class SessionCalls {
     this.writer = writer;
     // Backends get parts of both, and must not change by what later calls are judged.
     freezeDeep([parts.compiled.specs, parts.config]);
-    this.configWithPaths = freezeDeep(configWithWritePaths(parts.compiled.specs, parts.config));
+    this.configWithPaths = memoise(() => freezeDeep(configWithWritePaths(parts.compiled.specs, parts.config)));
     const served = new Set(parts.backends.flatMap(({ tools }) => tools));
     this.observeTree = parts.backends.find(({ tree }) => tree)?.tree;
     this.#unserved = new Set(Object.keys(parts.compiled.specs.tools).filter((id) => !served.has(id)));
@@ -160,7 +161,7 @@ export class SessionCalls {
     const { root, unsafeNoSandbox, visit } = this.writer.state.facts;
     const { peripheral, scope, readableFiles } = plan;
     const deadline = plan.overridden ? null : (visit?.deadline ?? null);
-    const { config = this.configWithPaths } = plan.overridden ?? {};
+    const { config = this.configWithPaths() } = plan.overridden ?? {};
     const settings = getOwn(this.parts.compiled.specs.peripherals, peripheral)?.config ?? {};
     const files = readableFiles && [...readableFiles];
     return { root, peripheral, scope, readableFiles: files, config, settings, unsafeNoSandbox, deadline };

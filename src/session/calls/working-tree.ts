@@ -27,7 +27,7 @@ export async function observeWorkingTree(
 ): Promise<ObservedTree | undefined> {
   const { root, unsafeNoSandbox, agent } = calls.writer.state.facts;
   const { signal } = new AbortController();
-  const observation = { root, config: calls.configWithPaths, unsafeNoSandbox, agent, signal, ...own };
+  const observation = { root, config: calls.configWithPaths(), unsafeNoSandbox, agent, signal, ...own };
   return calls.writer.keepLeaseDuring(async () => calls.observeTree?.(observation));
 }
 

@@ -83,8 +83,8 @@ export function makeStateKeyFunction({ specs }: AuditedPin, isRough = false): (s
   const numbers = compared.flatMap((rule) => rule.match(/\d+/g) ?? []).map(Number);
   const far = Math.max(1, ...numbers.filter((count) => count < 1000)) + 1;
   const cap = (count: number) => Math.min(count, far);
-  const countedVisits = Object.keys(specs.peripherals).filter(
-    (id) => !isRough && counts(`visits.${id.replaceAll('-', '_')}`),
+  const countedVisits = new Set(
+    Object.keys(specs.peripherals).filter((id) => !isRough && counts(`visits.${id.replaceAll('-', '_')}`)),
   );
   const fruitKey = makeValueKeyFunction(rules, 'fruit');
   const backpackKey = makeValueKeyFunction(rules, 'backpack');
@@ -122,7 +122,11 @@ export function makeStateKeyFunction({ specs }: AuditedPin, isRough = false): (s
       counts('visit.steps') ? cap(visit?.steps ?? 0) : 0,
       counts('visit.denials') ? cap(visit?.denials ?? 0) : 0,
       counts('tests.count') ? cap(tests.count) : 0,
-      countedVisits.map((id) => cap(visits[id] ?? 0)),
+      // Only the visited places: a large set may count the visits of hundreds.
+      Object.keys(visits)
+        .filter((id) => countedVisits.has(id))
+        .sort()
+        .map((id) => [id, cap(visits[id]!)]),
       keysOf(fruit, fruitKey),
       // The fruit of a visit joins the backpack at its end.
       keysOf({ ...backpack, ...fruit }, backpackKey),

@@ -40,7 +40,8 @@ export function planWalkCases(
   const places = Object.values(peripherals);
   const startable = places.filter(({ entry }) => entry.sources.some(({ kind }) => STARTING_SOURCES.includes(kind)));
   const edgeItems = [...new Set(edges.map(edgeItem))];
-  const starts = startable.map(({ id }) => `start ${id}`);
+  const edgesToCover = [...edgeItems];
+  const startsToCover = startable.map(({ id }) => `start ${id}`);
   const covered = new Set(coveredBefore);
   const cases: PlannedCase[] = [];
   let returnMovesLeft = MAX_RETURN_MOVES;
@@ -74,10 +75,14 @@ export function planWalkCases(
     most: nth < 2 ? MAX_SEARCH_STATES : Math.min(MAX_SEARCH_STATES, MAX_EXACT_STATES / places.length),
   }));
   const edgesLeft = () => returnMovesLeft > 0 && tried.size < edgeItems.length;
-  const isEachCovered = (items: readonly string[]) => items.every((item) => covered.has(item));
+  /** Removes covered items from the end of the list: a covered item stays covered. */
+  const isEachCovered = (items: string[]) => {
+    while (items.length > 0 && covered.has(items.at(-1)!)) items.pop();
+    return items.length === 0;
+  };
   const findRoute = (): ModelRoute<AuditState, Move> | null => {
-    const areEdgesCovered = isEachCovered(edgeItems);
-    const isCovered = areEdgesCovered && isEachCovered(starts);
+    const areEdgesCovered = isEachCovered(edgesToCover);
+    const isCovered = areEdgesCovered && isEachCovered(startsToCover);
     // A set of many states would be searched to the limit at the end. Only a new session can start in another place.
     if (areEdgesCovered && !edgesLeft() && (isCovered || at.visit)) return null;
     for (const search of searches) {

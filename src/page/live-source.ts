@@ -50,6 +50,7 @@ class LiveSource implements PageData {
   readonly waiting = signal<readonly WaitingRequest[]>([]);
   readonly grants = signal<readonly ValidGrant[]>([]);
   readonly messages = signal<readonly InboxMessage[]>([]);
+  readonly unread = signal(0);
   readonly trouble = signal<string | null>(null);
   readonly connection = signal<'connecting' | 'live' | 'offline'>('connecting');
   readonly listed = signal<{ readonly count: number; readonly more: boolean } | null>(null);
@@ -273,8 +274,12 @@ class LiveSource implements PageData {
   }
 
   async #readMessages(): Promise<void> {
-    const { messages } = await this.#api.get<{ messages: InboxMessage[] }>('/v1/inbox?unread=true');
-    setIfChanged(this.messages, messages);
+    const oldest = await this.#api.get<InboxPage>('/v1/inbox?unread=true');
+    const waiting = oldest.more ? await this.#api.get<InboxPage>('/v1/inbox?unread=true&waiting=true') : oldest;
+    const known = new Set(oldest.messages.map(({ id }) => id));
+    const later = waiting.messages.filter(({ id }) => !known.has(id));
+    setIfChanged(this.messages, [...oldest.messages, ...later]);
+    this.unread.value = oldest.unread;
   }
 
   /** Reads the card of a request; null if the request was settled in the meantime, or cannot be read. */
@@ -288,6 +293,12 @@ class LiveSource implements PageData {
       return null;
     }
   }
+}
+
+interface InboxPage {
+  readonly messages: readonly InboxMessage[];
+  readonly more: boolean;
+  readonly unread: number;
 }
 
 interface ListedApproval extends Omit<WaitingRequest, 'sessionId' | 'card' | 'writable'> {

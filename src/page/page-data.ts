@@ -89,7 +89,10 @@ export interface PageData {
   readonly sessions: Signal<readonly SessionOnPage[]>;
   readonly waiting: Signal<readonly WaitingRequest[]>;
   readonly grants: Signal<readonly ValidGrant[]>;
+  /** The oldest unread messages, and those whose senders wait. */
   readonly messages: Signal<readonly InboxMessage[]>;
+  /** The number of all unread messages. */
+  readonly unread: Signal<number>;
   readonly connection: Signal<'connecting' | 'live' | 'offline' | 'recording'>;
   /** The number of listed sessions, and true if there are older ones; null before the list was read. */
   readonly listed: Signal<{ readonly count: number; readonly more: boolean } | null>;

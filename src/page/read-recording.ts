@@ -24,6 +24,7 @@ function sourceOf({ graphs, sessions }: Recording): PageData {
     waiting: signal<readonly WaitingRequest[]>([]),
     grants: signal<readonly ValidGrant[]>([]),
     messages: signal<readonly InboxMessage[]>([]),
+    unread: signal(0),
     connection: signal('recording'),
     listed: signal({ count: sessions.length, more: false }),
     trouble: signal(null),

@@ -189,6 +189,13 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.getByText('builder: src/cart.js').waitFor();
       await asAgent('whistle', { to: 'person:operator', text: 'Which host?', seconds: 0 });
       await whistle.getByText('no longer waits; your answer will arrive as a message').waitFor();
+      // A whistle is shown although the first page of the inbox has only older messages.
+      await page.route('**/v1/inbox?unread=true', (route) =>
+        route.fulfill({ json: { messages: [], more: true, unread: 300 } }),
+      );
+      void asAgent('whistle', { to: 'person:operator', text: 'And now?', seconds: 30 });
+      await whistle.getByText('And now?').waitFor();
+      await page.getByText('300 messages for you; 1 shown').waitFor();
       await picture('messages');
       expect(await page.evaluate('window.hacked')).toBeUndefined();
     });

@@ -131,6 +131,11 @@ describe('messages over HTTP', () => {
     await until(async () => (await unread()).length > 0);
     const [{ id: job, waits }] = await unread();
     expect(waits).toBe(true);
+    const blocked = async () => (await served.ask('GET /v1/inbox?unread=true&waiting=true')).json.messages;
+    await bellOf(served, to, { as: 'joe', root });
+    expect((await blocked()).map(({ id }: { id: string }) => id)).toEqual([job]);
+    await served.ask(`POST /v1/messages/${job}/read`, { body: {} });
+    expect(await blocked()).toEqual([]);
     await served.ask(`POST /v1/messages/${job}/answer`, { body: { text: 'still' } });
     expect((await waiting).json).toMatchObject({ ok: true, job, answer: { text: 'still', ref: job } });
   });

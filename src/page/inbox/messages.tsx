@@ -7,11 +7,15 @@ import { describeTimeSpan, pageClock } from '../side-panel.tsx';
 export function Messages({ source }: { readonly source: PageData }) {
   const messages = source.messages.value;
   if (messages.length === 0) return null;
+  const count = Math.max(messages.length, source.unread.value);
   const ordered = messages.toSorted((a, b) => Number(b.waits) - Number(a.waits));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable by keyboard
     <section class="inbox messages" aria-label="Messages for you" tabIndex={0}>
-      <h2>{messages.length === 1 ? '1 message for you' : `${messages.length} messages for you`}</h2>
+      <h2>
+        {count === 1 ? '1 message for you' : `${count} messages for you`}
+        {count > messages.length && `; ${messages.length} shown`}
+      </h2>
       <ul>
         {ordered.map((message) => (
           <li key={message.id}>

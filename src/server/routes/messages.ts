@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { sendBell, sendWhistle } from '../../messages/send-message.ts';
-import type { Message } from '../../ports/message-store.ts';
+import type { Message, MessageStore } from '../../ports/message-store.ts';
 import { ROLES_THAT_READ_ALL } from '../access/tokens.ts';
 import type { EvidenceOfAllRepositories, RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
@@ -53,6 +53,7 @@ const inbox = defineRoute('GET /v1/inbox', {
     as: PersonNameSchema,
     root: Root,
     unread: UnreadOnlySchema,
+    waiting: z.enum(['true', 'false']).default('false').describe('Only whistles whose senders wait.'),
     after: After,
     limit: InboxLimitSchema,
   }),
@@ -78,13 +79,14 @@ const inbox = defineRoute('GET /v1/inbox', {
       const messages = messageStoreOf(repository);
       count += await messages.countUnread(address);
       if (found.length > limit) continue;
-      const page = await messages.inbox(address, {
-        after: positions.get(key) ?? 0,
-        unread: unread === 'true',
-        limit: limit + 1 - found.length,
-      });
+      const after = positions.get(key) ?? 0;
+      const waits = (await messages.waits(Date.now())).filter(({ target }) => target === address);
+      const waiting = new Set(waits.map(({ id }) => id));
+      const page =
+        query.waiting === 'true'
+          ? await findEach(messages, waiting, (one) => one.seq > after && !(unread === 'true' && isRead(one)))
+          : await messages.inbox(address, { after, unread: unread === 'true', limit: limit + 1 - found.length });
       if (page.length === 0) continue;
-      const waiting = new Set((await messages.waits(Date.now())).map(({ id }) => id));
       const at = await rootOf(repository, allEvidence);
       found.push(...page.map((message) => ({ ...message, waits: waiting.has(message.id), root: at, key })));
     }
@@ -98,6 +100,21 @@ const inbox = defineRoute('GET /v1/inbox', {
     };
   },
 });
+
+const isRead = ({ state }: Message): boolean => state === 'read' || state === 'answered';
+
+/** The messages with these ids that `admits`, in the order of the inbox. */
+async function findEach(
+  messages: MessageStore,
+  ids: ReadonlySet<string>,
+  admits: (message: Message) => boolean,
+): Promise<readonly Message[]> {
+  const found = await Promise.all([...ids].map((id) => messages.find(id)));
+  return found
+    .filter((message) => message !== null)
+    .filter(admits)
+    .sort((a, b) => a.seq - b.seq);
+}
 
 /** The root of a repository, from its newest session that hopgate recorded; null without one. */
 async function rootOf({ store }: RepositoryEvidence, allEvidence: EvidenceOfAllRepositories): Promise<string | null> {

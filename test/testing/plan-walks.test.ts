@@ -19,14 +19,14 @@ import { planCases } from '../../src/testing/plan-cases.ts';
 import { specsOf } from './spec-sets.ts';
 
 /** Peripherals in a circle, each with hops to the next ones; one has no way out. */
-function circle(size: number, hops: number, rule = (to: string): string => to) {
+function circle(size: number, hops: number, rule = (to: string): string => to, fruit = '') {
   const ids = Array.from({ length: size }, (_, at) => `p${at}`);
   const files = ids.map((id, at) => {
     const to = Array.from({ length: hops }, (_, hop) => ids[(at + hop + 1) % size]!);
     const from = Array.from({ length: hops }, (_, hop) => ids[(at - hop - 1 + size) % size]!);
     const entry = [...(at === 0 ? ['default'] : []), ...from.map((each) => `from-${each}`)].join(', ');
     const exits = [...to.map((each) => `  to-${each}: ${rule(each)}`), ...(at === 1 ? ['  end: last'] : [])].join('\n');
-    return `id: ${id}\npurpose: A place.\ntools: [read]\nscope: full-codebase\nentry: [${entry}]\nexit:\n${exits}\n`;
+    return `id: ${id}\npurpose: A place.\ntools: [read]\nscope: full-codebase\nentry: [${entry}]\nexit:\n${exits}\n${fruit}`;
   });
   const last = 'id: last\npurpose: The end.\ntools: [read]\nscope: full-codebase\nentry: [from-p1]\nexit: {}\n';
   return specsOf(
@@ -90,6 +90,42 @@ it('a large spec set is tested with calls that rules refuse everywhere in one pl
   await walk.run();
   expect(coverage().requests).toBeGreaterThan(walk.planned.moves.length + 200);
   expect(coverage().requests).toBeLessThan(walk.planned.moves.length + 600);
+});
+
+it.each([
+  ['the session counts', 'session.denials < 3', ''],
+  ['a fruit counts', 'fruit.no_thanks < 3', 'fruit: { no-thanks: { observed: integer, from: refusals } }\n'],
+])(
+  'a rule that allows few refusals, which %s, holds on the walks, whose refusals are tried apart',
+  async (_, rule, fruit) => {
+    const { tests, large, coverage } = await generateTests(
+      circle(2, 1, (to) => `{ to: ${to}, when: ${rule} && visit.steps < 300 }`, fruit),
+    );
+    expect(large).toBe(true);
+    for (const { planned, run } of tests) if (planned.group === 'walks') await run();
+    expect(coverage().rows.find(({ what }) => what === 'edges')).toMatchObject({ covered: 3, reachable: 3 });
+    expect(coverage().requests).toBeGreaterThan(100);
+  },
+);
+
+it('a rule about refusals does not hide the edges that need none', () => {
+  const place = (id: string, entry: string, exit: string) => ({
+    [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: P.\ntools: [look]\nscope: conversation\nentry: [${entry}]\nexit: ${exit}\nfruit: { seen: { observed: [aa, bb, cc, dd] }, n: { observed: integer } }\n`,
+  });
+  const specs = specsOf({
+    'tools.yaml':
+      'tools:\n  look: { purpose: L., effect: observe, parameters: [], limits: { seconds: 5, output-bytes: 99 }, observes: { seen: [aa, bb, cc, dd], n: integer } }\n',
+    ...place('a', 'default, from-b', '{ on: { to: b, when: fruit.n > 7 } }'),
+    ...place(
+      'b',
+      'from-a',
+      '{ back: { to: a, when: fruit.n > 17 }, on: { to: c, when: visits.a > 2 && visits.b > 2 && session.denials < 60 } }',
+    ),
+    ...place('c', 'from-b', '{ refused: { to: d, when: visit.denials > 1 } }'),
+    ...place('d', 'from-c', '{}'),
+  });
+  const { reachable } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
+  expect(specs.edges.filter(({ from, exit, to }) => !reachable.has(`edge ${from} ${exit} ${to}`))).toEqual([]);
 });
 
 it('tests that run one after the other share a store, and the store of a failed one is closed', async () => {

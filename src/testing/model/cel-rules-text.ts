@@ -22,3 +22,13 @@ const joinRules = ({ conditions, edges, tools, peripherals }: SpecSet): string =
       ]),
     ),
   ].join(CEL_RULE_SEPARATOR);
+
+/** True if a rule reads how many requests were refused, so that a refused request changes what is allowed later. */
+export function doRulesReadDenials(specs: SpecSet): boolean {
+  const fields = Object.values(specs.peripherals).flatMap(({ fruit }) =>
+    Object.entries(fruit).flatMap(([field, rule]) =>
+      rule.kind === 'observed' && rule.from === 'refusals' ? [field.replaceAll('-', '_')] : [],
+    ),
+  );
+  return new RegExp(`\\b(${['denials', ...fields].join('|')})\\b`).test(joinCelRules(specs));
+}

@@ -85,9 +85,11 @@ export class ModelRun {
     return this.#session;
   }
 
-  /** Descriptions of the moves so far. */
-  get trace(): readonly string[] {
-    return this.#trace;
+  /** The names of the moves so far, without the requests that were only made to be refused, except for the last. */
+  get trace(): string {
+    const shown = this.#trace.filter((name, at) => !name.startsWith('? ') || at === this.#trace.length - 1);
+    const left = this.#trace.length - shown.length;
+    return `${shown.join(' → ')}${left === 0 ? '' : ` (and ${plural(left, 'request')} to be refused)`}`;
   }
 
   async open(): Promise<this> {
@@ -202,17 +204,17 @@ export class ModelRun {
     const [damage] = chain;
     if (damage)
       throw new ModelRunFailure(
-        `${this.#trace.join(' → ')}\n  the chain is broken at entry ${damage.seq} (${damage.rule}): ${damage.message}`,
+        `${this.trace}\n  the chain is broken at entry ${damage.seq} (${damage.rule}): ${damage.message}`,
       );
     if (head.hash !== this.#last?.hash)
       throw new ModelRunFailure(
-        `${this.#trace.join(' → ')}\n  the store ends with entry ${head.seq}, but entry ${this.#last?.seq} was stored`,
+        `${this.trace}\n  the store ends with entry ${head.seq}, but entry ${this.#last?.seq} was stored`,
       );
     const { violations } = audit;
     const [first] = violations;
     if (first)
       throw new ModelRunFailure(
-        `${this.#trace.join(' → ')}\n  the round trip finds ${plural(violations.length, 'violation')}; the first: ${first.rule} at entry ${first.seq}: ${first.message} (the spec says ${first.constraint})`,
+        `${this.trace}\n  the round trip finds ${plural(violations.length, 'violation')}; the first: ${first.rule} at entry ${first.seq}: ${first.message} (the spec says ${first.constraint})`,
       );
     await this.session.detach().catch((error) => {
       if (!(error instanceof CrashError)) throw error;
@@ -269,7 +271,7 @@ export class ModelRun {
 
   #fail(move: Move, expected: string, actual: string): never {
     throw new ModelRunFailure(
-      `${this.#trace.join(' → ')}\n  request   ${JSON.stringify(move.asked)}\n  expected  ${expected}\n  actual    ${actual}`,
+      `${this.trace}\n  request   ${JSON.stringify(move.asked)}\n  expected  ${expected}\n  actual    ${actual}`,
     );
   }
 

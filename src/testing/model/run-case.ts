@@ -14,6 +14,7 @@ import { countingIds } from '../doubles/counting-ids.ts';
 import type { Move } from '../plan/move.ts';
 import { requestsLikelyRefused } from '../plan/negative-cases.ts';
 import { type PlannedCase, peripheralNameOf } from '../plan/planned-case.ts';
+import { doRulesReadDenials } from './cel-rules-text.ts';
 import { SettableTestClock } from './model-clock.ts';
 import { type JudgedMove, ModelRun, ModelRunFailure } from './model-run.ts';
 
@@ -37,14 +38,19 @@ export interface RunCaseOptions {
 const ROOT = '/repository';
 
 /** Executes a case on a session over the memory store. Throws {@link ModelRunFailure} if session and spec disagree. */
-export function runPlannedCase(pinned: AuditedPin, planned: PlannedCase, options: RunCaseOptions): Promise<void> {
-  return withRun(pinned, options, async (run) => {
-    for (const move of planned.moves) {
-      if (planned.provoke === 'all') await provokeOnce(pinned, run, options.provoked);
+export async function runPlannedCase(pinned: AuditedPin, planned: PlannedCase, options: RunCaseOptions): Promise<void> {
+  const later: (() => Promise<void>)[] = [];
+  await withRun(pinned, options, async (run) => {
+    // If rules count refusals, a refusal on the way would change the answers to the moves after it.
+    const isApart = planned.provoke === 'all' && doRulesReadDenials(pinned.specs);
+    for (const [made, move] of planned.moves.entries()) {
+      const how = planned.provoke === 'all' ? howToProvoke(run, options.provoked) : null;
+      if (how !== null && isApart) later.push(() => provokeApart(made, how));
+      else if (how !== null) await tryNegativeCases(pinned, run, how);
       await makePlanned(run, move, planned);
     }
-    if (planned.provoke === 'end') await tryNegativeCases(pinned, run, 'whole');
-    if (planned.provoke === 'all') await provokeOnce(pinned, run, options.provoked);
+    const how = planned.provoke === 'all' ? howToProvoke(run, options.provoked) : planned.provoke ? 'whole' : null;
+    if (how !== null) await tryNegativeCases(pinned, run, how);
     for (const move of planned.tries ?? []) await run.make(move);
     for (const move of planned.forges ?? []) {
       run.forgeApproval(move);
@@ -52,6 +58,15 @@ export function runPlannedCase(pinned: AuditedPin, planned: PlannedCase, options
     }
     if (planned.both) await run.makeBoth(...planned.both);
   });
+  for (const provoke of later) await provoke();
+
+  /** Makes the first moves in a session of their own, and tries the negative cases there. */
+  function provokeApart(count: number, how: HowToProvoke): Promise<void> {
+    return withRun(pinned, options, async (run) => {
+      for (const move of planned.moves.slice(0, count)) await makePlanned(run, move, planned);
+      await tryNegativeCases(pinned, run, how);
+    });
+  }
 }
 
 /** Executes a case on SQLite with a process that crashes in every call, before or after the append is durable. */
@@ -116,26 +131,29 @@ async function makePlanned(run: ModelRun, move: Move, { group }: PlannedCase): P
   const { refusal } = await run.make(move);
   if ((refusal !== null) === (move.refused ?? false) || group === 'visits') return;
   throw new ModelRunFailure(
-    `${run.trace.join(' → ')}\n  ${move.name} was planned as ${move.refused ? 'refused' : 'allowed'}, but: ${refusal ? `${refusal.code} (${refusal.constraint})` : 'allowed'}`,
+    `${run.trace}\n  ${move.name} was planned as ${move.refused ? 'refused' : 'allowed'}, but: ${refusal ? `${refusal.code} (${refusal.constraint})` : 'allowed'}`,
   );
 }
 
-async function provokeOnce(pinned: AuditedPin, run: ModelRun, provoked: RunCaseOptions['provoked']): Promise<void> {
+type HowToProvoke = 'whole' | 'sample' | 'edges';
+
+/** The negative cases to try in the place of a run; null if they were tried before. */
+function howToProvoke(run: ModelRun, provoked: RunCaseOptions['provoked']): HowToProvoke | null {
   const { mode, visit } = run.state;
   const { tools, scope, fruit, calls, delegates, agencies, exits } = visit?.spec ?? {};
   const envelope = JSON.stringify([mode, tools, scope, fruit, calls, delegates, agencies, exits?.[0]?.implies]);
   const places = getOrInsert(provoked, envelope, () => new Set());
   const place = peripheralNameOf(run.state);
-  if (places.has(place)) return;
+  if (places.has(place)) return null;
   places.add(place);
-  await tryNegativeCases(pinned, run, places.size === 1 && provoked.size <= SAMPLED ? 'sample' : 'edges');
+  return places.size === 1 && provoked.size <= SAMPLED ? 'sample' : 'edges';
 }
 
 /** Number of envelopes of a large spec set; in one place of each, even the rules that hold everywhere are tried. */
 const SAMPLED = 12;
 
 /** Tries the negative cases of this state. Of those that turn out to be allowed, only steps are made. */
-async function tryNegativeCases(pinned: AuditedPin, run: ModelRun, how: 'whole' | 'sample' | 'edges'): Promise<void> {
+async function tryNegativeCases(pinned: AuditedPin, run: ModelRun, how: HowToProvoke): Promise<void> {
   for (const move of requestsLikelyRefused(pinned, run.state, how)) {
     const { state } = run;
     const refused = findFirstRuleProblem(state, move.asked) !== null;

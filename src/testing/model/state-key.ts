@@ -58,8 +58,6 @@ const keysOf = (fields: Fields, keyOf: ValueKeyFunction) =>
  */
 export function makeStateKeyFunction({ specs }: AuditedPin, isRough = false): (state: AuditState) => string {
   const rules = joinCelRules(specs);
-  const counted = new Set(rules.match(COUNTED) ?? []);
-  const counts = (name: string) => counted.has(name);
   const sources = [
     ...new Set(
       Object.values(specs.peripherals).flatMap(({ context }) =>
@@ -78,14 +76,16 @@ export function makeStateKeyFunction({ specs }: AuditedPin, isRough = false): (s
       ),
     ),
   ];
-  // No rule distinguishes values of a counter above the largest number that a rule names.
-  const compared = rules.split(CEL_RULE_SEPARATOR).filter((rule) => rule.match(COUNTED));
-  const numbers = compared.flatMap((rule) => rule.match(/\d+/g) ?? []).map(Number);
-  const far = Math.max(1, ...numbers.filter((count) => count < 1000)) + 1;
-  const cap = (count: number) => Math.min(count, far);
-  const countedVisits = new Set(
-    Object.keys(specs.peripherals).filter((id) => !isRough && counts(`visits.${id.replaceAll('-', '_')}`)),
-  );
+  // No rule distinguishes values of a counter above the largest number in the rules that read it.
+  const most = new Map<string, number>();
+  for (const rule of rules.split(CEL_RULE_SEPARATOR))
+    for (const name of rule.match(COUNTED) ?? []) {
+      const numbers = (rule.match(/\d+/g) ?? []).map(Number).filter((count) => count < 1000);
+      most.set(name, Math.max(1, most.get(name) ?? 0, ...numbers));
+    }
+  const capped = (name: string, count: number) => (most.has(name) ? Math.min(count, most.get(name)! + 1) : 0);
+  const visitsOf = (id: string) => `visits.${id.replaceAll('-', '_')}`;
+  const countedVisits = new Set(Object.keys(specs.peripherals).filter((id) => !isRough && most.has(visitsOf(id))));
   const fruitKey = makeValueKeyFunction(rules, 'fruit');
   const backpackKey = makeValueKeyFunction(rules, 'backpack');
   const readsFields = sources.length + inherited.length > 0 || /\b(fruit|backpack)\b/.test(rules);
@@ -116,17 +116,17 @@ export function makeStateKeyFunction({ specs }: AuditedPin, isRough = false): (s
       patterns,
       sources.map(([from, field]) => isGiven((from === visit?.peripheral ? fruit : fruits[from])?.[field])),
       inherited.map((field) => isGiven(fruit[field]) || isGiven(backpack[field])),
-      counts('session.steps') ? cap(state.steps) : 0,
-      counts('session.denials') ? cap(state.denials) : 0,
-      counts('session.visits') ? cap(Object.values(visits).reduce((sum, count) => sum + count, 0)) : 0,
-      counts('visit.steps') ? cap(visit?.steps ?? 0) : 0,
-      counts('visit.denials') ? cap(visit?.denials ?? 0) : 0,
-      counts('tests.count') ? cap(tests.count) : 0,
+      capped('session.steps', state.steps),
+      capped('session.denials', state.denials),
+      most.has('session.visits') && capped('session.visits', sum(Object.values(visits))),
+      capped('visit.steps', visit?.steps ?? 0),
+      capped('visit.denials', visit?.denials ?? 0),
+      capped('tests.count', tests.count),
       // Only the visited places: a large set may count the visits of hundreds.
       Object.keys(visits)
         .filter((id) => countedVisits.has(id))
         .sort()
-        .map((id) => [id, cap(visits[id]!)]),
+        .map((id) => [id, capped(visitsOf(id), visits[id]!)]),
       keysOf(fruit, fruitKey),
       // The fruit of a visit joins the backpack at its end.
       keysOf({ ...backpack, ...fruit }, backpackKey),
@@ -134,6 +134,8 @@ export function makeStateKeyFunction({ specs }: AuditedPin, isRough = false): (s
     ]);
   };
 }
+
+const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
 
 /** The observed fields on which exits of a peripheral depend. */
 const impliedFields = ({ exits, fruit }: PeripheralSpec): readonly string[] => [

@@ -3,7 +3,7 @@ import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { listModesOfGate } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
-import { joinCelRules } from '../model/cel-rules-text.ts';
+import { doRulesReadDenials } from '../model/cel-rules-text.ts';
 import { sampleStartContexts } from '../samples/start-contexts.ts';
 import { type StatedFruit, sampleStatedFruit, sampleStatedFruits } from '../samples/stated-fruit.ts';
 import type { Move } from './move.ts';
@@ -20,7 +20,7 @@ export function movesToTryIn(pinned: AuditedPin, state: AuditState): readonly Mo
       ? [...hops(pinned, inside), ...stepMoves(pinned, state, inside), ...delegations(inside), stop(inside)]
       : starts(pinned)),
     ...modes(pinned, state),
-    ...(inside && /\bdenials\b/.test(joinCelRules(pinned.specs)) ? [REFUSED] : []),
+    ...(inside && doRulesReadDenials(pinned.specs) ? [REFUSED] : []),
   ];
 }
 

@@ -2,6 +2,7 @@ import type { AuditState } from '../../audit/rules/audit-state.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { plural } from '../../base/text.ts';
 import type { Edge, SpecSet } from '../../spec/types.ts';
+import { doRulesReadDenials } from '../model/cel-rules-text.ts';
 import type { HopModel } from '../model/session-model.ts';
 import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
 import type { Move } from './move.ts';
@@ -34,10 +35,11 @@ const MAX_EXACT_STATES = 10_000_000;
 export function planWalkCases(
   model: HopModel,
   prefix: readonly Move[],
-  { edges, peripherals }: SpecSet,
+  specs: SpecSet,
   coveredBefore: ReadonlySet<string>,
 ): { cases: PlannedCase[]; reachable: Set<string> } {
-  const places = Object.values(peripherals);
+  const { edges } = specs;
+  const places = Object.values(specs.peripherals);
   const startable = places.filter(({ entry }) => entry.sources.some(({ kind }) => STARTING_SOURCES.includes(kind)));
   const edgeItems = [...new Set(edges.map(edgeItem))];
   const edgesToCover = [...edgeItems];
@@ -67,12 +69,21 @@ export function planWalkCases(
   // Each search finds routes that the one before it misses, but costs more. The second does not join the states that
   // have equal rough keys, but follows only one of them. `spent` are states from which a search found no new edge. All
   // walks share them, because a covered edge never becomes new again.
-  const searches = [rough, { ...joined, key: rough.key }, joined, model].map((graph, nth) => ({
+  const graphs = [rough, { ...joined, key: rough.key }, joined, model].map((graph, nth) => ({
     graph,
     exactKey: nth === 1 ? joined.key : graph.key,
-    findNew: newMovesIn(graph),
-    spent: new Set<string>(),
+    isExact: nth >= 2,
     most: nth < 2 ? MAX_SEARCH_STATES : Math.min(MAX_SEARCH_STATES, MAX_EXACT_STATES / places.length),
+  }));
+  // A search without refused requests has fewer states, and most edges need none.
+  const withoutRefused = <Search extends { readonly graph: typeof rough }>(search: Search): Search => ({
+    ...search,
+    graph: { ...search.graph, moves: (state) => search.graph.moves(state).filter(({ refused }) => !refused) },
+  });
+  const searches = (doRulesReadDenials(specs) ? [...graphs.map(withoutRefused), ...graphs] : graphs).map((search) => ({
+    ...search,
+    findNew: newMovesIn(search.graph),
+    spent: new Set<string>(),
   }));
   const edgesLeft = () => returnMovesLeft > 0 && tried.size < edgeItems.length;
   /** Removes covered items from the end of the list: a covered item stays covered. */
@@ -86,8 +97,8 @@ export function planWalkCases(
     // A set of many states would be searched to the limit at the end. Only a new session can start in another place.
     if (areEdgesCovered && !edgesLeft() && (isCovered || at.visit)) return null;
     for (const search of searches) {
-      const { graph, exactKey, findNew, spent, most } = search;
-      if (graph === joined && isCovered) return null;
+      const { graph, exactKey, isExact, findNew, spent, most } = search;
+      if (isExact && isCovered) continue;
       const found = searchRouteToGoal(graph, at, findNew, most, spent, exactKey);
       if (found === 'limit reached') {
         // The next searches visit more states, so they would reach their limits, too.

@@ -45,6 +45,7 @@ it.each([
 it('a name that is none is quoted', () => {
   const why = '"db/../x" is not the name of a resource: it contains an empty name, "." or ".."';
   expect(resourceProblem(['queue:mail', 'db/../x'], PATTERNS)?.why).toBe(why);
+  expect(resourceProblem('db:\u202ex', PATTERNS)?.why).toMatch('an invisible character');
 });
 
 it('the gate and the audit agree on names and patterns of resources', () => {

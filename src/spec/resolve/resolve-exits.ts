@@ -83,10 +83,11 @@ function impliedValue(
     .filter(([, field]) => field.kind === 'observed' && typeof field.type !== 'string' && field.type.includes(name))
     .map(([field]) => field);
   if (fields.length > 1) {
+    const rule = fields.map((field) => `fruit.${field.replaceAll('-', '_')} == "${name}"`).join(' && ');
     report(
       path,
       `"${name}" is a value of ${fields.join(' and of ')}`,
-      'rename a value, so that the exit implies exactly one value',
+      `rename the exit and give it a rule, such as { to, when: '${rule}' }, or rename a value`,
     );
   }
   return fields[0] === undefined ? null : { field: fields[0], value: name };

@@ -48,9 +48,9 @@ export function describeNeed({ conditions }: SpecSet, need: Requirement): string
   return rule === undefined ? describeRequirement(need) : `${describeRequirement(need)} (${rule})`;
 }
 
-/** The needs of an edge. The source counts as met, unless the operator must request the hop. */
+/** The needs of an edge that admits the agent. The source counts as met, unless the operator must request the hop. */
 export function needsOfEdge(specs: SpecSet, edge: Edge): Requirement[] {
-  const others = requirementsOfEdge(specs, edge).filter(({ kind }) => kind !== 'source');
+  const others = requirementsOfEdge(specs, edge).filter(({ kind }) => kind !== 'source' && kind !== 'agent');
   const byRequestOnly = edge.sources.every(({ kind }) => kind === 'user-request');
   if (!byRequestOnly || others.some(({ kind }) => kind === 'principal')) return others;
   return [{ kind: 'principal', is: 'operator' }, ...others];
@@ -60,7 +60,9 @@ export function needsOfEdge(specs: SpecSet, edge: Edge): Requirement[] {
 export function startWayLegs(specs: SpecSet, view: SessionView, by: 'agent' | 'operator' = 'agent'): WayLeg[] {
   const alone = Object.keys(view.visits).length === 0 ? 'default' : 'session-close';
   const source = by === 'agent' ? alone : 'user-request';
-  const to = Object.values(specs.peripherals).filter(({ entry }) => entry.sources.some(({ kind }) => kind === source));
+  const to = Object.values(specs.peripherals).filter(
+    ({ id, entry }) => isAgentAdmitted(specs, view, id) && entry.sources.some(({ kind }) => kind === source),
+  );
   return to.map(({ id }) => {
     const words = needsOfStart(specs, id, by).map((need) => describeNeed(specs, need));
     return { from: null, exit: null, to: id, needs: [...words, ...contextNeeds(specs, view, id)] };
@@ -69,8 +71,12 @@ export function startWayLegs(specs: SpecSet, view: SessionView, by: 'agent' | 'o
 
 export const needsOfStart = (specs: SpecSet, to: string, by: 'agent' | 'operator'): Requirement[] => [
   ...(by === 'agent' ? [] : [{ kind: 'principal' as const, is: by }]),
-  ...startRequirements(specs, to).filter(({ kind }) => kind !== 'source'),
+  ...startRequirements(specs, to).filter(({ kind }) => kind !== 'source' && kind !== 'agent'),
 ];
+
+/** True if the session's agent may enter a peripheral. */
+export const isAgentAdmitted = ({ peripherals }: SpecSet, { agent }: SessionView, to: string): boolean =>
+  peripherals[to]?.agents?.includes(agent) ?? true;
 
 /** Adds the mode changes that the first leg of a path needs. If no reachable mode admits its target, adds none. */
 function inMode(specs: SpecSet, { mode }: SessionView, leg: WayLeg): WayLeg {
@@ -109,7 +115,9 @@ export function availableActions(specs: SpecSet, view: SessionView): Available {
       ? []
       : peripheral === null
         ? startWayLegs(specs, view).map((leg) => inMode(specs, view, leg))
-        : edgesFromPeripheral(specs, peripheral).map((edge) => inMode(specs, view, hopToWayLeg(specs, view, edge))),
+        : edgesFromPeripheral(specs, peripheral)
+            .filter(({ to }) => isAgentAdmitted(specs, view, to))
+            .map((edge) => inMode(specs, view, hopToWayLeg(specs, view, edge))),
     modes: view.closed ? [] : modesFrom(specs, view.mode),
   };
 }

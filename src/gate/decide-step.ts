@@ -82,21 +82,26 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
   const spec = specs.peripherals[peripheral];
   if (!spec) throw new Error(`the session is in "${peripheral}", which its spec does not have`);
 
+  const limit = limitReached(context, spec.limits);
   if (!tool) {
     const suggestion = findSimilarName(String(id), Object.keys(specs.tools));
-    return makeDenial(context, 'unknown-tool', { tool: String(id), suggestion });
+    return makeDenial(context, 'unknown-tool', { tool: String(id), suggestion, ...limit });
   }
   const allows = (mode: Mode, effect: ToolEffect) =>
     specs.modeGate ? effectsOfMode(specs.modeGate, mode).includes(effect) : true;
   const { mode } = view;
   const servedTools = () => spec.tools.filter((other) => isToolServed(view, other));
   if (!spec.tools.includes(tool.id))
-    return makeDenial(context, 'tool-not-allowed', { tool: tool.id, peripheral, allowed: servedTools() }, wayToTool());
+    return makeDenial(
+      context,
+      'tool-not-allowed',
+      { tool: tool.id, peripheral, allowed: servedTools(), ...limit },
+      wayToTool(),
+    );
   if (!isToolServed(view, tool.id)) {
     const upstream = tool.upstream?.server ?? null;
     return makeDenial(context, 'unknown-tool', { tool: tool.id, unserved: true, upstream });
   }
-  const limit = limitReached(context, spec.limits);
   if (limit) return makeDenial(context, 'limit-reached', { peripheral, tool: tool.id, ...limit });
   if (mode && !allows(mode, tool.effect)) {
     const allowed = servedTools().filter((other) => {

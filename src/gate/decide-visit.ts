@@ -12,8 +12,6 @@ import { findEdge, isNonBlankText } from './find-edge.ts';
 import { backpackFieldsOf, type Fruit, predictVisitFruit } from './fruit.ts';
 import { makeDenial } from './make-denial.ts';
 import {
-  exitProblem,
-  exitRemedy,
   refuseByMode,
   refuseCondition,
   refuseEntry,
@@ -21,6 +19,7 @@ import {
   refuseMissingContext,
   refuseUnknownPeripheral,
   refuseUnknownTree,
+  refuseUnmetExit,
 } from './refuse-visit.ts';
 import type {
   CloseRequest,
@@ -136,8 +135,7 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   const factsBefore = collectRequirementFacts(specs, view, requirements, options);
 
   const [unmetExit] = unmetRequirements(exit, factsBefore);
-  if (unmetExit)
-    return refuseExit(context, edge, exitProblem(context, unmetExit, fruit), exitRemedy(context, unmetExit, options));
+  if (unmetExit) return refuseUnmetExit(context, edge, unmetExit, options);
   const refused =
     refuseByMode(context, target) ?? refuseEntry(context, target, unmetRequirements(entry, factsBefore), fruit);
   if (refused) return refused;

@@ -12,9 +12,13 @@ interface Words {
 const listOrNothing = (items: unknown): string =>
   Array.isArray(items) && items.length > 0 ? items.join(', ') : 'nothing';
 
-/** The tools that can be called now; if there are none, also the modes that the session can change to. */
-const toolsHere = (available: Available): string =>
-  `${listOrNothing(available.tools)}${available.tools.length === 0 && available.mode !== null && available.modes.length > 0 ? ` in mode ${available.mode} (${modesIn(available)})` : ''}`;
+/** The tools that can be called now; if there are none, also why, or the modes that the session can change to. */
+function toolsHere(available: Available, { limit }: About): string {
+  if (available.tools.length > 0) return listOrNothing(available.tools);
+  if (limit !== undefined) return `nothing, because the ${limit} limit of this visit is reached`;
+  const { mode, modes } = available;
+  return `nothing${mode !== null && modes.length > 0 ? ` in mode ${mode} (${modesIn(available)})` : ''}`;
+}
 
 /** One leg of a path, with its mode changes: `hop to edit with exit found (needs: approval by operator)`. */
 export function describeWayLeg({ from, exit, to, needs, modes = [], modesAfter = [] }: WayLeg): string {
@@ -109,12 +113,12 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
         };
       return {
         message: tool === '' ? 'the call names no tool' : `there is no tool "${tool}"`,
-        remedy: `${didYouMean(about)}Available ${peripheralInWords(available)}: ${toolsHere(available)}`,
+        remedy: `${didYouMean(about)}Available ${peripheralInWords(available)}: ${toolsHere(available, about)}`,
       };
     case 'tool-not-allowed':
       return {
         message: `${peripheral} has no tool ${tool}`,
-        remedy: `available here: ${toolsHere(available)}; ${pathOr(way, `no path to ${tool} was found whose needs can be met from here`)}`,
+        remedy: `available here: ${toolsHere(available, about)}; ${pathOr(way, `no path to ${tool} was found whose needs can be met from here`)}`,
       };
     case 'invalid-action':
       return {
@@ -193,18 +197,20 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
     case 'exit-not-met':
       return {
         message: about.unknown ? String(why) : `exit ${exit} of ${from} does not hold: ${why}`,
-        remedy:
-          typeof about.remedy === 'string' ? about.remedy : `exits that open ${to}: ${listOrNothing(about.candidates)}`,
+        remedy: pathOr(way, about.remedy ?? `exits that open ${to}: ${listOrNothing(about.candidates)}`),
       };
     case 'entry-not-met':
       return {
         message: `${to} does not admit this entry: ${why}`,
-        remedy: typeof about.remedy === 'string' ? about.remedy : pathOr(way, describeHops(available)),
+        remedy: pathOr(way, about.remedy ?? describeHops(available)),
       };
     case 'condition-failed':
       return {
         message: tool ? `${tool}: ${why}` : `${to} stays closed: ${why}`,
-        remedy: String(about.remedy ?? describeHops(available)),
+        remedy:
+          about.remedy && way
+            ? `${about.remedy}; ${pathOr(way, '')}`
+            : pathOr(way, about.remedy ?? describeHops(available)),
       };
     case 'approval-required': {
       const needs = `${about.what} needs an approval by the operator`;

@@ -2,7 +2,8 @@ import { edgesFromPeripheral } from '../spec/edges-from.ts';
 import { findSimilarName, getOwn } from '../spec/names.ts';
 import { CHECK_PASSED_VALUE, checkFieldOfCondition } from '../spec/reported-fields.ts';
 import { type Edge, type PeripheralSpec, type Principal, type SpecSet, TESTS_PASSED_CONDITION } from '../spec/types.ts';
-import { describeNeed } from './available-actions.ts';
+import { describeNeed, isVisitSpent } from './available-actions.ts';
+import type { WayLeg } from './denial.ts';
 import type { Fruit } from './fruit.ts';
 import { makeDenial } from './make-denial.ts';
 import type { GateContext, Refusal } from './request.ts';
@@ -11,6 +12,7 @@ import { explainRule } from './requirements/evaluate-rule.ts';
 import { describeRequirement, type Requirement, unmetRequirements } from './requirements/requirement.ts';
 import { collectCelFacts, collectRequirementFacts } from './requirements/requirement-facts.ts';
 import { shortestWay } from './ways/shortest-way.ts';
+import { factsOfRequirement } from './ways/way-facts.ts';
 import { modeStepsToGoal } from './ways/way-modes.ts';
 
 export function refuseUnknownPeripheral(context: GateContext, to: string): Refusal {
@@ -26,21 +28,41 @@ export function refuseUnknownPeripheral(context: GateContext, to: string): Refus
   });
 }
 
-export function refuseExit(context: GateContext, edge: Edge, why: string, remedy?: string): Refusal {
+/** Refuses an exit. `way` is the path to the target if this visit cannot make the exit hold. */
+export function refuseExit(
+  context: GateContext,
+  edge: Edge,
+  why: string,
+  remedy?: string,
+  way: readonly WayLeg[] | null = null,
+): Refusal {
   const candidates = edgesFromPeripheral(context.specs, edge.from)
     .filter(({ to }) => to === edge.to)
     .map(({ exit }) => exit);
-  return makeDenial(context, 'exit-not-met', {
-    exit: edge.exit,
-    from: edge.from,
-    to: edge.to,
-    why,
-    candidates,
-    ...(remedy ? { remedy } : {}),
-  });
+  const about = { exit: edge.exit, from: edge.from, to: edge.to, why, candidates, ...(remedy ? { remedy } : {}) };
+  return makeDenial(context, 'exit-not-met', about, way);
 }
 
-export function exitProblem(context: GateContext, requirement: Requirement, fruit: Fruit): string {
+/** Refuses an exit because of a requirement that does not hold. */
+export function refuseUnmetExit(
+  context: GateContext,
+  edge: Edge,
+  requirement: Requirement,
+  options: { readonly by: Principal; readonly fruit: Fruit },
+): Refusal {
+  const way = requirement.kind === 'principal' ? null : wayTo(context, edge.to);
+  const remedy = exitRemedy(context, requirement, options, way !== null);
+  return refuseExit(context, edge, exitProblem(context, requirement, options.fruit), remedy, detour(way));
+}
+
+/** The shortest path to a peripheral that just refused a request; null if none is found. */
+const wayTo = ({ specs, view }: GateContext, to: string): readonly WayLeg[] | null =>
+  shortestWay(specs, view, new Set([to]));
+
+/** A path that leaves the present visit first, because this visit cannot meet a need; null for any other path. */
+const detour = (way: readonly WayLeg[] | null): readonly WayLeg[] | null => (way && way.length > 1 ? way : null);
+
+function exitProblem(context: GateContext, requirement: Requirement, fruit: Fruit): string {
   if (requirement.kind === 'fruit') {
     const value = fruit[requirement.field] ?? null;
     return `the exit implies that ${describeRequirement(requirement)}, but it is ${value === null ? 'unknown, because nothing that counts was observed' : JSON.stringify(value)}`;
@@ -49,14 +71,15 @@ export function exitProblem(context: GateContext, requirement: Requirement, frui
   return `${describeSubject(requirement)} does not hold${explainRequirement(context, requirement, fruit)}`;
 }
 
+/** The rule of a requirement in CEL; undefined if it has none. */
+function ruleOf({ conditions }: SpecSet, requirement: Requirement): string | undefined {
+  if (requirement.kind === 'when') return requirement.cel;
+  return requirement.kind === 'condition' ? getOwn(conditions, requirement.name) : undefined;
+}
+
 /** Explains why the rule of a requirement cannot be evaluated; empty if it can, or if there is no rule. */
 function explainRequirement({ specs, view }: GateContext, requirement: Requirement, fruit: Fruit): string {
-  const rule =
-    requirement.kind === 'when'
-      ? requirement.cel
-      : requirement.kind === 'condition'
-        ? getOwn(specs.conditions, requirement.name)
-        : undefined;
+  const rule = ruleOf(specs, requirement);
   return rule === undefined ? '' : explainRule(rule, collectCelFacts(view, fruit));
 }
 
@@ -64,11 +87,12 @@ function explainRequirement({ specs, view }: GateContext, requirement: Requireme
 const describeSubject = (requirement: Requirement): string =>
   requirement.kind === 'when' ? `the rule ${requirement.cel}` : describeRequirement(requirement);
 
-/** The remedy for an exit that does not hold: how to make it hold, and the other exits that hold now. */
-export function exitRemedy(
+/** The remedy for an exit that does not hold: how to make it hold if it can, and the other exits that hold now. */
+function exitRemedy(
   context: GateContext,
   requirement: Requirement,
   options: { readonly by: Principal; readonly fruit: Fruit },
+  canHold: boolean,
 ): string {
   const { specs, view } = context;
   const open = edgesFromPeripheral(specs, view.visit?.peripheral ?? '').filter((edge) => {
@@ -84,20 +108,28 @@ export function exitRemedy(
   const first =
     requirement.kind === 'principal'
       ? `ask the ${requirement.is} to request this hop`
-      : requirement.kind === 'when'
-        ? `continue until ${describeSubject(requirement)} holds`
+      : !canHold || isVisitSpent(specs, view)
+        ? noWayRemedy(context, exits.length === 0)
         : requirement.kind === 'fruit'
           ? `${waysToObserve(specs, view.visit?.peripheral ?? '', requirement.field) ?? 'continue'} until ${describeRequirement(requirement)}`
-          : `continue until ${describeRequirement(requirement)}`;
+          : untilItHolds(context, requirement);
   return exits.length === 0 ? first : `${first}, or leave by an exit that holds (${exits.join('; ')})`;
 }
 
-/** Refuses to enter a peripheral because of the first unmet requirement of its entry; null if all are met. */
+/** The remedy if no path was found to where a request could be granted. */
+const noWayRemedy = ({ specs, view }: GateContext, isStuck: boolean): string =>
+  `${isVisitSpent(specs, view) ? 'no tool can be called in this visit any more' : 'nothing that can be done from here was found to make it hold'}${isStuck ? '; stop the visit, or ask the operator' : ''}`;
+
+/**
+ * Refuses to enter a peripheral because of the first unmet requirement of its entry; null if all are met.
+ * @param isDelegation true for the start of a sub-agent: the session's own path to the peripheral does not help then
+ */
 export function refuseEntry(
   context: GateContext,
   target: PeripheralSpec,
   [requirement]: readonly Requirement[],
   fruit: Fruit = {},
+  isDelegation = false,
 ): Refusal | null {
   if (!requirement) return null;
   const { view } = context;
@@ -114,17 +146,22 @@ export function refuseEntry(
         shortestWay(context.specs, view, new Set([to])),
       );
     case 'natural-close':
-      return makeDenial(context, 'entry-not-met', {
-        to,
-        from,
-        why: `an agent may enter it only at a natural close, and ${view.pending ? `${view.pending} is pending` : 'no step has succeeded since the last review'}`,
-        missing: view.pending ? 'nothing-pending' : 'work',
-        remedy: view.pending
-          ? `wait until ${view.pending} has ended, or ask the operator to request the hop`
-          : 'do some work first, or ask the operator to request the hop',
-      });
+      return makeDenial(
+        context,
+        'entry-not-met',
+        {
+          to,
+          from,
+          why: `an agent may enter it only at a natural close, and ${view.pending ? `${view.pending} is pending` : 'no step has succeeded since the last review'}`,
+          missing: view.pending ? 'nothing-pending' : 'work',
+          remedy: view.pending
+            ? `wait until ${view.pending} has ended, or ask the operator to request the hop`
+            : 'do some work first, or ask the operator to request the hop',
+        },
+        view.pending || isDelegation ? null : detour(wayTo(context, to)),
+      );
     default:
-      return refuseCondition(context, target, requirement, fruit);
+      return refuseCondition(context, target, requirement, fruit, isDelegation);
   }
 }
 
@@ -133,6 +170,7 @@ export function refuseCondition(
   target: PeripheralSpec,
   requirement: Requirement,
   fruit: Fruit,
+  isDelegation = false,
 ): Refusal {
   const { tests } = context.view;
   const isTests = requirement.kind === 'condition' && requirement.name === TESTS_PASSED_CONDITION;
@@ -144,18 +182,22 @@ export function refuseCondition(
         : requirement.kind === 'pattern'
           ? `the pattern ${requirement.pattern} ${requirement.is === 'selected' ? 'is not selected' : 'has no successful outcome'}`
           : `${requirement.kind === 'when' ? describeSubject(requirement) : `the condition ${describeNeed(context.specs, requirement)}`} does not hold${explainRequirement(context, requirement, fruit)}`;
-  return makeDenial(context, 'condition-failed', {
-    to: target.id,
-    condition: describeRequirement(requirement),
-    why,
-    remedy:
-      isTests && tests.stale !== undefined
+  const way = isDelegation ? [] : wayTo(context, target.id);
+  const remedy =
+    way === null
+      ? noWayRemedy(context, true)
+      : isTests && tests.stale !== undefined
         ? 'run the configured tests in full again with bash-test: only tested files may be shipped'
-        : remedyFor(context, requirement),
-  });
+        : remedyFor(context, requirement);
+  const path = detour(way);
+  // To wait for a rule does not help on a path; to run the tests does.
+  const hasRemedy = path === null || ruleOf(context.specs, requirement) === undefined;
+  const about = { to: target.id, condition: describeRequirement(requirement), why };
+  return makeDenial(context, 'condition-failed', { ...about, ...(hasRemedy ? { remedy } : {}) }, path);
 }
 
-function remedyFor({ specs }: GateContext, requirement: Requirement): string {
+function remedyFor(context: GateContext, requirement: Requirement): string {
+  const { specs } = context;
   switch (requirement.kind) {
     case 'condition': {
       const check = checkFieldOfCondition(specs, requirement.name);
@@ -164,15 +206,24 @@ function remedyFor({ specs }: GateContext, requirement: Requirement): string {
       }
       return requirement.name === 'tests-passed'
         ? 'run the configured tests in full with bash-test after the last change, until they pass'
-        : `continue until the condition ${requirement.name} holds`;
+        : untilItHolds(context, requirement);
     }
     case 'pattern':
       return requirement.is === 'selected'
         ? `select the pattern ${requirement.pattern} first (psr-select)`
         : `apply the pattern ${requirement.pattern} and record a successful outcome (pur-update)`;
     default:
-      return `continue until ${describeSubject(requirement)} holds`;
+      return untilItHolds(context, requirement);
   }
+}
+
+/** The remedy for a rule that does not hold. No call changes the backpack's fruit before the visit ends. */
+function untilItHolds({ specs, view }: GateContext, requirement: Requirement): string {
+  const subject = requirement.kind === 'condition' ? `the condition ${requirement.name}` : describeSubject(requirement);
+  const facts = factsOfRequirement(specs, requirement);
+  return view.visit && facts.length > 0 && facts.every(({ isLate }) => isLate)
+    ? `leave by another exit, and come back with a fruit for which ${subject} holds: the fruit of this visit joins the backpack only at its end`
+    : `continue until ${subject} holds`;
 }
 
 /** `call TOOL`, for the tools of a peripheral whose backends report a field of its fruit; null if there are none. */

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { DENIAL_CODES, type DenialCode } from '../../src/gate/denial.ts';
+import { DENIAL_CODES, type Denial, type DenialCode } from '../../src/gate/denial.ts';
 import type { ToolCall } from '../../src/ports/tool-backend.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
@@ -146,8 +146,8 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     asked: hopTo('deploy', 'pass', 'almost all pass'),
     message: 'exit pass of test does not hold: the exit implies that result is pass, but it is "fail"',
     remedy:
-      'Continue until result is pass, or leave by an exit that holds (fail → edit or reflect; hop-discipline → discipline; hop-edit → edit; hop-reflect → reflect)',
-    follow: (session) => [() => session.hop({ to: 'edit', exit: 'fail', reason: 'a test fails' })],
+      'Shortest path: hop to edit with exit hop-edit, then hop to test with exit hop-test (needs: commit-message), then hop to deploy with exit pass (needs: result is pass; tests-passed; approval by operator).',
+    follow: (session) => [() => session.hop({ to: 'edit', exit: 'hop-edit', reason: 'a test fails' })],
   },
   'entry-not-met': {
     provoke: (session) => session.start('edit'),
@@ -313,6 +313,76 @@ describe.each(Object.entries(CASES))(
     });
   },
 );
+
+describe('the remedy of a hop that this visit cannot allow', () => {
+  const place = (id: string, rest: string) => ({
+    [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: P.\ntools: [weigh]\nscope: conversation\n${rest}\n`,
+  });
+  const scales = specsOf({
+    'tools.yaml':
+      'tools: { weigh: { purpose: W., effect: observe, parameters: [], limits: { seconds: 1, output-bytes: 100 }, observes: { scale: [pass, fail], load: integer } } }',
+    'scopes.yaml': 'scopes: { conversation: { read: none, write: [], command: none, url: none } }',
+    'conditions.yaml': 'conditions: { light: backpack.load < 9, twice: visits.yard > 1 }',
+    ...place('yard', 'entry: [default, from-dock]\nexit: { on: dock }'),
+    ...place(
+      'dock',
+      'entry: [from-yard]\nexit: { pass: ship, back: yard, on: [van, cart] }\nfruit: { scale: { observed: [pass, fail] }, load: { observed: integer } }\nlimits: { steps: 1 }',
+    ),
+    ...place('ship', 'entry: [from-dock]\nexit: {}'),
+    ...place('van', 'entry: [from-dock, light]\nexit: {}'),
+    ...place('cart', 'entry: [from-dock, twice]\nexit: {}\nagents: [keeper]'),
+  });
+  const docked = async (load: number, agent = 'keeper') => {
+    const report = { outcome: { status: 'ok', result: null }, effects: [], observed: { scale: 'fail', load } } as const;
+    const { session } = await stage({ specs: scales, agent, results: { weigh: () => report } });
+    await must(session.start('yard'));
+    await must(session.hop({ to: 'dock', exit: 'on', reason: 'r' }));
+    return session;
+  };
+  const refusalOf = async (answer: Promise<{ readonly ok: true } | { readonly ok: false; readonly denial: Denial }>) =>
+    (await denied(answer)).denial;
+  const again = 'hop to yard with exit back, then hop to dock with exit on, then hop to';
+
+  it('is a path that leaves the visit, if its limit is reached', async () => {
+    const session = await docked(1);
+    expect((await refusalOf(session.hop({ to: 'ship', exit: 'pass', reason: 'r' }))).remedy).toMatch(
+      'Call weigh until',
+    );
+    await must(session.step({ tool: 'weigh', args: [] }));
+    const { remedy } = await refusalOf(session.hop({ to: 'ship', exit: 'pass', reason: 'r' }));
+    expect(remedy).toBe(`Shortest path: ${again} ship with exit pass (needs: scale is pass).`);
+    expect((await refusalOf(session.step({ tool: 'read', args: [] }))).remedy).toMatch(
+      'Available in dock: nothing, because the steps limit of this visit is reached',
+    );
+  });
+
+  it('is a path that leaves the visit, if a rule is about another visit or its fruit', async () => {
+    const session = await docked(1);
+    const remedyOf = async (to: string) => (await refusalOf(session.hop({ to, exit: 'on', reason: 'r' }))).remedy;
+    expect(await remedyOf('cart')).toMatch(/^Shortest path: hop to yard .* then hop to cart with exit on\.$/);
+    await must(session.step({ tool: 'weigh', args: [] }));
+    expect(await remedyOf('van')).toMatch(/^Shortest path: hop to yard .* then hop to van with exit on\.$/);
+  });
+
+  it('is to leave, if the fruit that the rule reads is one of an earlier visit', async () => {
+    const session = await docked(20);
+    await must(session.step({ tool: 'weigh', args: [] }));
+    await must(session.hop({ to: 'yard', exit: 'back', reason: 'r' }));
+    await must(session.hop({ to: 'dock', exit: 'on', reason: 'r' }));
+    const { remedy } = await refusalOf(session.hop({ to: 'van', exit: 'on', reason: 'r' }));
+    expect(remedy).toMatch(/^Leave by another exit, and come back with a fruit for which the condition light holds/);
+  });
+
+  it('offers no hop to a peripheral that does not admit the agent', async () => {
+    const session = await docked(1, 'somebody');
+    const { remedy, available } = await refusalOf(session.hop({ to: 'cart', exit: 'on', reason: 'r' }));
+    expect(remedy).not.toMatch('hop to cart');
+    expect(available.hops.map(({ to }) => to)).toEqual(['yard', 'van', 'ship']);
+    expect((await docked(1)).available().hops.flatMap(({ to, needs }) => (to === 'cart' ? needs : []))).toEqual([
+      'twice (visits.yard > 1)',
+    ]);
+  });
+});
 
 describe('a refusal outside the chain', () => {
   const notes = async ({ store }: Stage) => (await store.notes()).map(({ code, sessionId }) => ({ code, sessionId }));

@@ -52,10 +52,11 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   const { entry, gates } = edgeRequirements(specs, edge);
   const { fruit } = predictVisitFruit(here, valueOfLazy(view.visit?.observedFruit ?? {}), {});
   const facts = collectRequirementFacts(specs, view, [...entry, ...gates], { by: request.by, fruit });
-  const refused = refuseByMode(context, target) ?? refuseEntry(context, target, unmetRequirements(entry, facts), fruit);
+  const refused =
+    refuseByMode(context, target) ?? refuseEntry(context, target, unmetRequirements(entry, facts), fruit, true);
   if (refused) return refused;
   const [failedGate] = unmetRequirements(gates, facts).filter(({ kind }) => kind !== 'approval');
-  if (failedGate) return refuseCondition(context, target, failedGate, fruit);
+  if (failedGate) return refuseCondition(context, target, failedGate, fruit, true);
   const backpack = { ...view.backpack, ...backpackFieldsOf(fruit) };
   const { context: carried, missing } = transferContext(target, { ...view, backpack }, {}, { [from]: fruit });
   if (missing.length > 0) return refuseMissingContext(context, target, missing);

@@ -7,6 +7,7 @@ import type { Edge, Mode, PeripheralSpec, SpecSet, ToolEffect } from '../../spec
 import {
   describeNeed,
   hopToWayLeg,
+  isAgentAdmitted,
   isVisitSpent,
   needsOfEdge,
   needsOfStart,
@@ -93,7 +94,7 @@ function search(
   const late = index.maskOf(({ isLate }) => isLate);
   const spent = isVisitSpent(specs, view);
   const admits = (mode: Mode | null, to: string): boolean =>
-    isAdmittedByMode(specs, mode, to) && (specs.peripherals[to]?.agents?.includes(view.agent) ?? true);
+    isAdmittedByMode(specs, mode, to) && isAgentAdmitted(specs, view, to);
   const hopsLeft = fewestHopsTo(specs, targets);
   const hopsFewest = (place: string | null): number => (place === null ? 0 : (hopsLeft.get(place) ?? Infinity));
   /** The maximum length of the paths that are tried now, the length of the shortest other one, and the moves so far. */

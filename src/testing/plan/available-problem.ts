@@ -17,13 +17,16 @@ interface ExpectedActions {
 }
 
 /** Computes the actions that are available in a state from its place, its mode and the status of its visit. Pure. */
-function expectedActions({ specs }: AuditedPin, { visit, visits, mode, closed }: AuditState): ExpectedActions {
+function expectedActions({ specs }: AuditedPin, { agent, visit, visits, mode, closed }: AuditState): ExpectedActions {
   const spec = visit ? specs.peripherals[visit.peripheral] : undefined;
   const { modeGate } = specs;
   const allowed = modeGate && mode ? (modeGate.effects[mode] ?? []) : null;
+  const isAdmitted = (id: string) => specs.peripherals[id]?.agents?.includes(agent) ?? true;
   const startable = () => {
     const source = Object.keys(visits).length === 0 ? 'default' : 'session-close';
-    return Object.values(specs.peripherals).filter(({ entry }) => entry.sources.some(({ kind }) => kind === source));
+    return Object.values(specs.peripherals).filter(
+      ({ id, entry }) => isAdmitted(id) && entry.sources.some(({ kind }) => kind === source),
+    );
   };
   const forward = modeGate && mode ? modeGate.transitions.filter(({ from }) => from === mode).map(({ to }) => to) : [];
   const back = modeGate && mode && mode !== modeGate.reset && !forward.includes(modeGate.reset) ? [modeGate.reset] : [];
@@ -37,7 +40,9 @@ function expectedActions({ specs }: AuditedPin, { visit, visits, mode, closed }:
     hops: closed
       ? []
       : visit
-        ? edgesFromPeripheral(specs, visit.peripheral).map(({ from, exit, to }) => `${from} ${exit} ${to}`)
+        ? edgesFromPeripheral(specs, visit.peripheral)
+            .filter(({ to }) => isAdmitted(to))
+            .map(({ from, exit, to }) => `${from} ${exit} ${to}`)
         : startable().map(({ id }) => id),
     modes: closed ? [] : [...forward, ...back],
   };

@@ -95,7 +95,9 @@ async function runInBackground(
   const last = await use(async (session) =>
     visitOf(session) === visit ? session.step({ tool: call.tool, args }) : null,
   );
-  return last ? answerAfterOutput(last) : { answer: VISIT_ENDED, recorded: { status: 'ok', text: VISIT_ENDED.stderr } };
+  if (!last) return { answer: VISIT_ENDED, recorded: { status: 'ok', text: VISIT_ENDED.stderr } };
+  const { answer, recorded } = answerAfterOutput(last);
+  return { answer, recorded: { ...recorded, evidence: entryIdsOrNull([...first.evidence, ...last.evidence]) } };
 }
 
 /** A name that is unique among the visits of a session. */

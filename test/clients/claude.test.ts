@@ -206,7 +206,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     const cell = { cell_type: 'code', id: 'c1', source: ['1'], metadata: {}, outputs: [], execution_count: null };
     world.write('src/n.ipynb', JSON.stringify({ cells: [cell], metadata: {}, nbformat: 4, nbformat_minor: 5 }));
     const notebook = world.path('src/n.ipynb');
-    const background = { command: 'echo back > src/bg.txt', description: 'x', run_in_background: true };
+    const background = { command: 'echo back > src/bg.txt; sleep 1', description: 'x', run_in_background: true };
     const run = await world.run(
       [
         ...toEdit,
@@ -222,10 +222,11 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     );
     expect(outcomes(run)[3]).toBe('Write refused');
     expect(world.read('.claude/settings.local.json')).toBeNull();
-    expect((await world.evidence(run.session)).slice(-3)).toEqual([
+    expect((await world.evidence(run.session)).slice(-4)).toEqual([
       'intent edit',
       'outcome edit ok, modify src/n.ipynb',
-      'step bash-background ok',
+      'step bash-background ok', // its start
+      'step bash-background ok', // its end
     ]);
     expect(world.read('src/bg.txt')).toBeNull(); // a background command keeps no change
     const { stdout } = await world.hopgate('verify', run.session, '--inhabited');

@@ -40,6 +40,7 @@ export function alignCallsWithActs(calls: readonly CallWithResult[], acts: reado
   const pairs: { call: CallWithResult; act: SessionAct }[] = [];
   const unrecorded: CallWithResult[] = [];
   const matched = new Set<SessionAct>();
+  const actOfEntry = new Map(agentActs.flatMap((act) => act.entries.map((entry) => [entry, act])));
   /** For each finished call: the number of its result in the transcript, and the position of the next act. */
   let ended: { readonly item: number; readonly after: number }[] = [];
   let from = 0;
@@ -56,6 +57,11 @@ export function alignCallsWithActs(calls: readonly CallWithResult[], acts: reado
       for (const mode of modesBefore(agentActs.slice(from, at), call)) matched.add(mode);
       pairs.push({ call, act });
       matched.add(act);
+      // One call may make several steps: the start of a command in the background, and the read of its end.
+      for (const entry of call.result?.evidence ?? []) {
+        const more = actOfEntry.get(entry);
+        if (more?.kind === 'step' && more.what === act.what) matched.add(more);
+      }
       ended.push({ item: call.result?.n ?? Number.POSITIVE_INFINITY, after: at + 1 });
     } else if (call.result?.status !== 'error') unrecorded.push(call);
   }

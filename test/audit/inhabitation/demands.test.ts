@@ -68,6 +68,27 @@ describe('P-1 (world replacement) fails', () => {
     const without = items.filter((_, index) => index !== callIndex('read') && index !== callIndex('read') + 1);
     expect(failing(numbered(without)).ids).toBe('P-1 P-3');
   });
+  it('if a call made a second step that its result does not name', async () => {
+    const ids: string[] = [];
+    const { session } = await stage({ onEntry: ({ id }) => ids.push(id) });
+    const recorded = new Items();
+    const agent = recordTranscript(agentSession(session), recorded, { evidence: () => ids.splice(0) });
+    await agent.prompt();
+    await agent.tools();
+    await agent.call({ name: 'mode', input: { to: 'diagnose', reason: 'to look' } });
+    await agent.call({ name: 'hop', input: { to: 'explore', reason: 'to look' } });
+    await agent.tools();
+    for (const path of ['src/a.ts', 'src/a.ts']) await agent.call({ name: 'read', input: { path } });
+    const { items } = recorded;
+    const [first, second] = items.flatMap((item) => (item.kind === 'result' ? item : [])).slice(-2);
+    const once = items.filter((item) => !('callId' in item) || item.callId !== second!.callId);
+    const evidence = [...first!.evidence!, ...second!.evidence!];
+    const both = once.map((item) => (item === first ? { ...first, evidence } : item));
+    const verdicts = async (items: readonly TranscriptItem[]) =>
+      (await judge(session, { items, problems: [] })).verdicts;
+    expect(await verdicts(once)).toMatchObject({ 'P-1': 'fails', 'P-3': 'fails' });
+    expect(await verdicts(both)).toMatchObject({ 'P-1': 'holds', 'P-3': 'holds' });
+  });
   it('if a visit begins within another one', () => {
     const start = entries.find(({ tags }) => tags.includes('start'))!;
     const twice = [...entries, { ...start, seq: entries.length }];

@@ -60,9 +60,9 @@ export interface GeneratedTests {
 
 /**
  * Generates the tests of a spec set: every edge, start and mode transition by a shortest route, every hop's round trip
- * and reframe, every rule that can refuse, every visit's limits; for a large spec set, long walks over every edge. Each
- * test runs a real session with canned tools, and compares every answer with a second judgement of the spec that does
- * not use the gate.
+ * and reframe, every rule that can refuse, every visit's limits (peripherals that differ only in their edges share the
+ * tests of their visits); for a large spec set, long walks over every edge. Each test runs a real session with canned
+ * tools, and compares every answer with a second judgement of the spec that does not use the gate.
  * @param specs a spec set, or the path of one; `default` for the shipped one
  * @throws {@link SpecError} if the specs have problems; TypeError for a wrong argument
  * @example

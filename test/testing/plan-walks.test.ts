@@ -51,6 +51,18 @@ it('a spec set with more than 150 edges is walked over every edge, out and back 
   expect(all.filter((item) => !back.has(item))).toEqual(['edge p1 end last']);
 });
 
+it('peripherals that differ only in their edges share the tests of their visits', () => {
+  const specs = circle(5, 1);
+  const { cases } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
+  const placesOf = (chosen: typeof cases) => new Set(chosen.map(({ moves }) => moves.findLast(isEntered)?.name));
+  const isEntered = ({ asked }: Move) => asked.kind === 'start' || asked.kind === 'hop';
+  const visits = placesOf(cases.filter(({ group }) => group === 'visits'));
+  expect([...visits].sort()).toEqual(['start.p0', 'to-p1.p1']);
+  const calls = cases.filter(({ group, name }) => group === 'refusals' && name.startsWith('in '));
+  const others = calls.filter(({ provoke }) => provoke === 'edges');
+  expect([...placesOf(others)].sort()).toEqual(['end.last', 'to-p1.p1', 'to-p2.p2', 'to-p3.p3', 'to-p4.p4']);
+});
+
 function chain(ids: readonly string[]) {
   return specsOf(
     Object.fromEntries(

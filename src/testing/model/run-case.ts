@@ -11,6 +11,7 @@ import type { Session } from '../../session/session.ts';
 import { memoryStore } from '../../stores/memory.ts';
 import { sqliteStore } from '../../stores/sqlite.ts';
 import { countingIds } from '../doubles/counting-ids.ts';
+import { envelopeKey } from '../plan/envelope-key.ts';
 import type { Move } from '../plan/move.ts';
 import { requestsLikelyRefused } from '../plan/negative-cases.ts';
 import { type PlannedCase, peripheralNameOf } from '../plan/planned-case.ts';
@@ -49,8 +50,8 @@ export async function runPlannedCase(pinned: AuditedPin, planned: PlannedCase, o
       else if (how !== null) await tryNegativeCases(pinned, run, how);
       await makePlanned(run, move, planned);
     }
-    const how = planned.provoke === 'all' ? howToProvoke(run, options.provoked) : planned.provoke ? 'whole' : null;
-    if (how !== null) await tryNegativeCases(pinned, run, how);
+    const how = planned.provoke === 'all' ? howToProvoke(run, options.provoked) : (planned.provoke ?? null);
+    if (how !== null) await tryNegativeCases(pinned, run, how === 'end' ? 'whole' : how);
     for (const move of planned.tries ?? []) await run.make(move);
     for (const move of planned.forges ?? []) {
       run.forgeApproval(move);
@@ -140,8 +141,7 @@ type HowToProvoke = 'whole' | 'sample' | 'edges';
 /** The negative cases to try in the place of a run; null if they were tried before. */
 function howToProvoke(run: ModelRun, provoked: RunCaseOptions['provoked']): HowToProvoke | null {
   const { mode, visit } = run.state;
-  const { tools, scope, fruit, calls, delegates, agencies, exits } = visit?.spec ?? {};
-  const envelope = JSON.stringify([mode, tools, scope, fruit, calls, delegates, agencies, exits?.[0]?.implies]);
+  const envelope = `${mode} ${visit?.spec ? envelopeKey(visit.spec) : ''}`;
   const places = getOrInsert(provoked, envelope, () => new Set());
   const place = peripheralNameOf(run.state);
   if (places.has(place)) return null;

@@ -1,6 +1,7 @@
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { findFirstRuleProblem } from '../../audit/rules/find-rule-problems.ts';
 import type { ModelRoute } from '../model/shortest-routes.ts';
+import { envelopeKey } from './envelope-key.ts';
 import type { Move } from './move.ts';
 import { movesToTryIn } from './moves.ts';
 import { describeModelRoute, type PlannedCase, peripheralNameOf } from './planned-case.ts';
@@ -18,10 +19,14 @@ export function planRefusalCases(
     const path = describeModelRoute(route);
     const after = path === '' ? '' : ` (${path})`;
     const where = `${peripheralNameOf(state)}${Object.keys(state.visits).length > 0 ? '' : ' at first'}`;
-    if (!provoked.has(where)) {
-      provoked.add(where);
-      const name = `in ${where}: everything forbidden is refused${after}`;
-      found.set(where, { group: 'refusals', name, moves: [...prefix, ...route.moves], provoke: 'end' });
+    if (!found.has(where)) {
+      const envelope = state.visit?.spec ? envelopeKey(state.visit.spec) : where;
+      const [what, provoke] = provoked.has(envelope)
+        ? (['every forbidden hop', 'edges'] as const)
+        : (['everything forbidden', 'end'] as const);
+      provoked.add(envelope);
+      const name = `in ${where}: ${what} is refused${after}`;
+      found.set(where, { group: 'refusals', name, moves: [...prefix, ...route.moves], provoke });
     }
     for (const move of movesToTryIn(pinned, state)) {
       const forged = `${peripheralNameOf(state)} ${move.name}: by approvals for something else`;

@@ -4,6 +4,7 @@ import type { ToolReport } from '../../ports/tool-backend.ts';
 import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
 import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
+import { envelopeKey } from './envelope-key.ts';
 import type { Move } from './move.ts';
 import { type PlannedCase, peripheralNameOf } from './planned-case.ts';
 
@@ -24,8 +25,8 @@ interface Visit {
 type VisitCase = Pick<PlannedCase, 'name' | 'moves' | 'provoke' | 'both' | 'tries'>;
 
 /**
- * Plans cases for the visits to each peripheral: outcomes of steps, limits of steps and time, a clock that is set back,
- * the moves after a stop and a close, and a start with the identity of another session.
+ * Plans cases for the visits to one peripheral of each envelope: outcomes of steps, limits of steps and time, a clock
+ * that is set back, the moves after a stop and a close, and a start with the identity of another session.
  */
 export function planVisitCases(
   pinned: AuditedPin,
@@ -33,9 +34,13 @@ export function planVisitCases(
   prefix: readonly Move[],
   states: readonly ModelRoute<AuditState, Move>[],
 ): PlannedCase[] {
+  const planned = new Set<string>();
   return Object.values(pinned.specs.peripherals).flatMap((spec) => {
     const route = states.find(({ states: path }) => peripheralNameOf(path.at(-1)!) === spec.id);
     if (!route) return [];
+    const visit = `${route.moves.length === 1 ? 'start' : 'hop'} ${envelopeKey(spec)}`;
+    if (planned.has(visit)) return [];
+    planned.add(visit);
     const allowed = model.moves(route.states.at(-1)!);
     const stop = allowed.find(({ asked }) => asked.kind === 'stop');
     const step = allowed.find(({ asked }) => asked.kind === 'step');

@@ -15,8 +15,11 @@ export interface PlannedCase {
   readonly forges?: readonly Move[];
   /** Two moves to make at the same time at the end of the route. */
   readonly both?: readonly [Move, Move];
-  /** Places in which all negative cases are tried: every new place of the route (`all`), or its end. */
-  readonly provoke?: 'end' | 'all';
+  /**
+   * Places in which negative cases are tried: every new place of the route (`all`) or its end. `edges` tries only the
+   * hops at its end: another case tries the calls in a place with the same envelope.
+   */
+  readonly provoke?: 'end' | 'edges' | 'all';
 }
 
 /** Timeout of a generated test in milliseconds. It is long, so that no test fails on a busy machine. */

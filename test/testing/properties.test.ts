@@ -61,10 +61,30 @@ describe('the check of the built-in properties', () => {
     const messages = (...set: Parameters<typeof specs>) => broken(specs(...set)).map(({ message }) => message);
     expect(messages('', ', style-passed')).toEqual([]);
     expect(messages(', style-passed', '')).toContainEqual(expect.stringContaining('no session can reach one'));
+    // The operator can start two, whose tool reports the check, but not one as the first visit.
+    const alone = { ...check, ...place('one', `${linted}entry: [default, style-passed]\nexit: {}\n`) };
+    const both = specsOf({ ...alone, ...place('two', `${linted}entry: [default]\nexit: {}\n`) });
+    expect(broken(both).map(({ message }) => message)).toContain('no session can reach one: nothing leads there');
     const watch = {
       'gate.yaml': 'initial: watch\nmodes: { watch: { effects: [observe] } }\ntransitions: []\nreset: watch\n',
     };
     expect(messages('', ', style-passed', watch)).toContainEqual(expect.stringContaining('no session can reach two'));
+  });
+
+  it('finds an exit whose observed value no tool of the peripheral reports', () => {
+    const specs = (tool: string) =>
+      specsOf({
+        'tools.yaml': `tools:\n  lint: { purpose: Lints., effect: observe, parameters: [], limits: { seconds: 1, output-bytes: 100 }, observes: { style: [pass, fail] } }\n`,
+        ...place(
+          'one',
+          `tools: [${tool}]\nscope: full-codebase\nentry: [default, from-two]\nexit: { pass: two }\nfruit: { style: { observed: [pass, fail] } }\n`,
+        ),
+        ...place('two', `tools: [lint]\nscope: full-codebase\nentry: [from-one]\nexit: { again: one }\n`),
+      });
+    expect(broken(specs('lint'))).toEqual([]);
+    expect(broken(specs('read')).map(({ message }) => message)).toContain(
+      'no session can reach two: one ─pass→ two never opens (no tool of one reports style)',
+    );
   });
 
   it('finds a gate that can never open', () => {

@@ -2,7 +2,7 @@ import { getOrInsert } from '../../base/get-or-insert.ts';
 import { effectsOfMode } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
-import { checkFieldOfCondition } from '../../spec/reported-fields.ts';
+import { checkFieldOfCondition, fieldsReportedByTools } from '../../spec/reported-fields.ts';
 import { findDelegationEdge } from '../../spec/resolve/derive-edges.ts';
 import { type Edge, type Mode, type PeripheralSpec, type SpecSet, TESTS_PASSED_CONDITION } from '../../spec/types.ts';
 import { canRuleHold, ruleReadsFact, rulesOf, stringLiteralsInRule } from './can-rule-hold.ts';
@@ -132,9 +132,9 @@ export class AbstractMoveFinder {
 
   #condition(state: AbstractState, name: string): boolean {
     if (name === TESTS_PASSED_CONDITION) return state.passed;
-    // The backend of a tool that reports the field may report any value.
+    // The backend of a tool that reports the field may report any value. Before the first visit, no tool was called.
     const field = checkFieldOfCondition(this.#specs, name);
-    if (field !== undefined) return this.#reported.has(field);
+    if (field !== undefined) return state.begun && this.#reported.has(field);
     const rule = this.#specs.conditions[name];
     return rule !== undefined && this.#rule(state, rule);
   }
@@ -188,6 +188,8 @@ export class AbstractMoveFinder {
       yield `only the operator can use user-request, and ${to} admits only a request of the agent`;
     if (implies && this.#tests(state.peripheral!, implies.field) && state.seen !== implies.value)
       yield `${implies.field} is not ${implies.value}`;
+    if (implies && !this.#canBeReported(state.peripheral!, implies.field))
+      yield `no tool of ${state.peripheral} reports ${implies.field}`;
     if (when !== null && !this.#rule(state, when)) yield `the rule "${when}" of ${exit} cannot hold`;
     if (!this.#admittedInMode(state, to)) yield `the mode does not admit ${to}`;
     if (!this.#admitsAgent(state, to)) yield `the agent may not enter ${to}`;
@@ -224,6 +226,15 @@ export class AbstractMoveFinder {
   #tests(peripheral: string, field: string): boolean {
     const rule = this.#specs.peripherals[peripheral]?.fruit[field];
     return rule?.kind === 'observed' && rule.from === 'result';
+  }
+
+  /** False if a fruit field comes from a report, and no tool of the peripheral reports it. */
+  #canBeReported(peripheral: string, field: string): boolean {
+    const { fruit = {}, tools = [] } = this.#specs.peripherals[peripheral] ?? {};
+    const rule = fruit[field];
+    if (rule?.kind !== 'observed' || !Object.hasOwn(fieldsReportedByTools(this.#specs).observed, rule.from))
+      return true;
+    return tools.some((id) => Object.hasOwn(this.#specs.tools[id]!.observes ?? {}, rule.from));
   }
 
   #patternCanStand(is: 'selected' | 'held'): boolean {

@@ -354,9 +354,11 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(await world.evidence(run.session)).toContain('approval');
   });
 
-  it('passes on the client’s exit code', async () => {
-    const run = await world.run([done], { args: ['--resume', 'no-such-conversation'] });
+  it('passes on the client’s exit code, and offers to continue no unknown conversation', async () => {
+    const run = await world.run([done], { args: ['--resume', '01234567-89ab-4def-8123-456789abcdef'] });
     expect(run.code).toBe(1);
+    expect(run.stderr).toContain('No conversation found');
+    expect(run.stderr).not.toContain('--resume');
   });
 });
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { claudeFolder } from '../../base/user-folders.ts';
 import { callsWithoutHookWarning } from '../client/calls-without-hook.ts';
@@ -9,8 +10,15 @@ import { missingHooksOfSession } from './list-missing-hooks.ts';
 export function showClaudeEnd(io: Io, end: ClientEnd): void {
   const missingHooks = didUserQuitAtOnce(end, join(claudeFolder(io.env), 'projects')) ? [] : missingHooksOf(end);
   io.exitCode = (end.code === 0 && missingHooks.length > 0 ? 1 : end.code) as Io['exitCode'];
-  const main = mainConversationIdOf(end);
+  const main = resumableConversationOf(end);
   showClientEnd(io, end, missingHooks, ['claude', ...(main === null ? [] : ['--resume', main])]);
+}
+
+/** The id of the main conversation; null without a transcript, as after the wish to resume an unknown one. */
+function resumableConversationOf({ conversations }: ClientEnd): string | null {
+  const main = conversations.find(({ conversation }) => conversation.agentId === null);
+  const transcript = main?.notes['transcript'];
+  return main && typeof transcript === 'string' && existsSync(transcript) ? main.conversation.id : null;
 }
 
 /** Events of this run that the hooks should have reported but did not. */

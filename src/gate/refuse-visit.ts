@@ -190,7 +190,7 @@ export function refuseCondition(
         ? 'run the configured tests in full again with bash-test: only tested files may be shipped'
         : remedyFor(context, requirement);
   const path = detour(way);
-  // To wait for a rule does not help on a path; to run the tests does.
+  // If a path leads there first, its words say what each hop needs. Tests can be run on the way.
   const hasRemedy = path === null || ruleOf(context.specs, requirement) === undefined;
   const about = { to: target.id, condition: describeRequirement(requirement), why };
   return makeDenial(context, 'condition-failed', { ...about, ...(hasRemedy ? { remedy } : {}) }, path);

@@ -17,7 +17,7 @@ interface FramePage {
 export interface NewestFrames {
   /** Makes the frames of the entries after `end`. */
   readonly view: SessionFrames;
-  /** The state after `end`. */
+  /** The state before the frames of `view`. */
   readonly before: ViewState;
   readonly end: number;
   /** The rows just before `end`, for display only: their deltas are empty, so no state can be computed from them. */

@@ -8,8 +8,7 @@ import { openUpstreamTransport, type ServerTransport } from './open-transport.ts
 import { fillServerSettings, makeSecretRedactor } from './server-env.ts';
 import { removeControlCharacters } from './stderr-tail.ts';
 
-/** Time limit for a server to become ready; its program may be downloaded first. */
-/** The time that a server gets to start, in milliseconds. */
+/** Time limit in milliseconds for a server to become ready; its program may be downloaded first. */
 export const READY_MS = 60_000;
 const LIST_MS = 20_000;
 /** Time limit for the ping after a timed-out call; without an answer the server counts as dead. */

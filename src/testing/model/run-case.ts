@@ -13,7 +13,7 @@ import { sqliteStore } from '../../stores/sqlite.ts';
 import { countingIds } from '../doubles/counting-ids.ts';
 import { envelopeKey } from '../plan/envelope-key.ts';
 import type { Move } from '../plan/move.ts';
-import { requestsLikelyRefused } from '../plan/negative-cases.ts';
+import { requestsLikelyRefused, type Thoroughness } from '../plan/negative-cases.ts';
 import { type PlannedCase, peripheralNameOf } from '../plan/planned-case.ts';
 import { doRulesReadDenials } from './cel-rules-text.ts';
 import { SettableTestClock } from './model-clock.ts';
@@ -62,7 +62,7 @@ export async function runPlannedCase(pinned: AuditedPin, planned: PlannedCase, o
   for (const provoke of later) await provoke();
 
   /** Makes the first moves in a session of their own, and tries the negative cases there. */
-  function provokeApart(count: number, how: HowToProvoke): Promise<void> {
+  function provokeApart(count: number, how: Thoroughness): Promise<void> {
     return withRun(pinned, options, async (run) => {
       for (const move of planned.moves.slice(0, count)) await makePlanned(run, move, planned);
       await tryNegativeCases(pinned, run, how);
@@ -136,10 +136,8 @@ async function makePlanned(run: ModelRun, move: Move, { group }: PlannedCase): P
   );
 }
 
-type HowToProvoke = 'whole' | 'sample' | 'edges';
-
 /** The negative cases to try in the place of a run; null if they were tried before. */
-function howToProvoke(run: ModelRun, provoked: RunCaseOptions['provoked']): HowToProvoke | null {
+function howToProvoke(run: ModelRun, provoked: RunCaseOptions['provoked']): Thoroughness | null {
   const { mode, visit } = run.state;
   const envelope = `${mode} ${visit?.spec ? envelopeKey(visit.spec) : ''}`;
   const places = getOrInsert(provoked, envelope, () => new Set());
@@ -153,7 +151,7 @@ function howToProvoke(run: ModelRun, provoked: RunCaseOptions['provoked']): HowT
 const SAMPLED = 12;
 
 /** Tries the negative cases of this state. Of those that turn out to be allowed, only steps are made. */
-async function tryNegativeCases(pinned: AuditedPin, run: ModelRun, how: HowToProvoke): Promise<void> {
+async function tryNegativeCases(pinned: AuditedPin, run: ModelRun, how: Thoroughness): Promise<void> {
   for (const move of requestsLikelyRefused(pinned, run.state, how)) {
     const { state } = run;
     const refused = findFirstRuleProblem(state, move.asked) !== null;

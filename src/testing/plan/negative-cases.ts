@@ -18,7 +18,7 @@ const MAX_TARGETS = 20;
 const OUTSIDE_SAMPLE = 20;
 
 /** The cases to try in a place: all, some cases of rules that hold everywhere, or only the edges out of it. */
-type Thoroughness = 'whole' | 'sample' | 'edges';
+export type Thoroughness = 'whole' | 'sample' | 'edges';
 
 /**
  * Requests that the spec probably refuses: hops without an edge, exits that open another target, tools outside of the

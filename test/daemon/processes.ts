@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
 import { askDaemon } from '../../src/daemon/hook/ask-daemon.ts';
 import { commandEntryFile } from '../../src/daemon/package-files.ts';
 import type { World } from './daemon-fixture.ts';
@@ -33,9 +34,12 @@ export async function ended(child: ChildProcess, input: string | null = null): P
   return { exit, signal, stdout, stderr };
 }
 
-/** Starts the daemon as a process of its own; it is ended with the test. */
-export function spawnDaemon(world: World): ChildProcess {
-  const child = spawn(process.execPath, [commandEntryFile(), 'daemon'], { env: world.env, stdio: 'ignore' });
+/** Starts the daemon as a process of its own, with these flags of Node; it is ended with the test. */
+export function spawnDaemon(world: World, flags: readonly string[] = []): ChildProcess {
+  const child = spawn(process.execPath, [...flags, commandEntryFile(), 'daemon'], {
+    env: world.env,
+    stdio: ['ignore', 'ignore', flags.length > 0 ? 'pipe' : 'ignore'],
+  });
   world.later(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGKILL');
@@ -45,8 +49,8 @@ export function spawnDaemon(world: World): ChildProcess {
 }
 
 /** Starts the daemon as `spawnDaemon` does, and waits until this one answers: no second one is started meanwhile. */
-export async function startDaemon(world: World): Promise<ChildProcess> {
-  const child = spawnDaemon(world);
+export async function startDaemon(world: World, flags: readonly string[] = []): Promise<ChildProcess> {
+  const child = spawnDaemon(world, flags);
   const pid = () =>
     askDaemon('/status', { env: world.env }).then(
       (bytes) => (JSON.parse(bytes.toString()) as { pid: number }).pid,
@@ -57,6 +61,26 @@ export async function startDaemon(world: World): Promise<ChildProcess> {
     await sleep(10);
   }
   return child;
+}
+
+/** Connects to the inspector of a process of Node that was started with `--inspect`. Sends one command at a time. */
+export async function connectInspector(
+  child: ChildProcess,
+): Promise<(method: string) => Promise<{ readonly [name: string]: unknown }>> {
+  const [printed] = (await once(child.stderr!.setEncoding('utf8'), 'data')) as [string];
+  child.stderr!.resume();
+  const url = /ws:\S+/.exec(printed)?.[0];
+  if (url === undefined) throw new Error(`no address of an inspector in ${printed}`);
+  const socket = new WebSocket(url);
+  onTestFinished(() => socket.close());
+  await once(socket, 'open');
+  return async (method) => {
+    socket.send(JSON.stringify({ id: 1, method }));
+    const [message] = (await once(socket, 'message')) as [MessageEvent];
+    const { result, error } = JSON.parse(String(message.data)) as { result?: object; error?: object };
+    if (result === undefined) throw new Error(`${method}: ${JSON.stringify(error)}`);
+    return { ...result };
+  };
 }
 
 /** A PreToolUse event of Claude Code. */

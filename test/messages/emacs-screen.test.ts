@@ -82,6 +82,7 @@ it.skipIf(!hasEmacs || !hasTmux || !isDeep)(
       await screen.press('C-c', 'h', 'y');
       await screen.shows(/Approve request:/);
       await screen.type(id);
+      await screen.shows(/ann asks for mode diagnose → execute\s+reason: mend it/);
       await screen.shows(/yes or no/);
       await screen.type('yes');
     };

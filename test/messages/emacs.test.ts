@@ -22,14 +22,21 @@ const SCRIPT = (root: string) => `
 (condition-case problem (hopgate-approve "abc") (user-error (princ (concat (cadr problem) "\\n"))))
 (defvar said nil)
 (advice-add 'hopgate--say :before (lambda (text) (setq said text)))
-(hopgate-answer "In the sink.")
+(advice-add 'read-string :override (lambda (&rest _) (push '((id . "m-2") (from . "agent:bob")) hopgate-messages) "In the sink."))
+(call-interactively #'hopgate-answer)
 (wait (lambda () said))
+(kill-process hopgate--process)
+(wait (lambda () (null hopgate--process)))
+(princ (with-current-buffer "*hopgate*" (buffer-string)))
+(hopgate-start "/nowhere")
+(wait (lambda () (null hopgate--process)))
+(princ (with-current-buffer "*hopgate*" (buffer-string)))
 (princ (format "%s %s %d" (lookup-key (current-global-map) (kbd "C-c h a")) (key-binding (kbd "C-c h a")) dings))
 (hopgate-stop)
 `;
 
 it.skipIf(!hasEmacs)(
-  'Emacs makes one sound for a message, answers it, and approves nothing without the operator’s token',
+  'Emacs makes one sound for a message, answers the message that it asked about, says why the inbox ended, and approves nothing without the operator’s token',
   async () => {
     const home = mkdtempSync(join(tmpdir(), 'messages-emacs-'));
     const env = { ...process.env, XDG_STATE_HOME: join(home, 'state') };
@@ -44,6 +51,10 @@ it.skipIf(!hasEmacs)(
     writeFileSync(script, SCRIPT(root));
     const { stdout } = await promisify(execFile)('emacs', ['-Q', '--batch', '-l', script], { env, timeout: 60_000 });
     expect(stdout).toContain('The operator’s token /nowhere/token cannot be read');
+    expect(stdout).toMatch(/^hopgate: the inbox ended \(killed\); M-x hopgate-start shows messages again\. $/m);
+    expect(stdout).toMatch(
+      /^hopgate: the inbox ended \(exited .*\); .*again\. there is no folder \/nowhere\. Name .*$/m,
+    );
     expect(stdout).toMatch(/hopgate-answer 1$/);
     expect(await store.messages!.inbox(from)).toMatchObject([{ act: 'answer', ref: 'm-1', text: 'In the sink.' }]);
     expect(await store.messages!.find('m-1')).toMatchObject({ state: 'answered' });

@@ -14,11 +14,11 @@
 ;;
 ;; A message dings and appears in the buffer *hopgate*.  Keys:
 ;;
-;;   C-c h a   answer a message (by default the last one)
+;;   C-c h a   answer the last message
 ;;   C-c h b   ring an agent
 ;;   C-c h h   ask the sender of the last message to hop
 ;;   C-c h o   move the sender of the last message out, as the operator
-;;   C-c h y   approve a request, with the operator's token
+;;   C-c h y   show a request and approve it, with the operator's token
 ;;   C-c h n   refuse a request
 ;;   C-c h i   show the messages
 
@@ -47,6 +47,7 @@ Approvals are refused if the file cannot be read."
 (defvar hopgate--process nil)
 (defvar hopgate--root nil)
 (defvar hopgate--rest "")
+(defvar hopgate--problem "" "The output of the inbox that is no message.")
 (defvar hopgate--seen (make-hash-table :test 'equal))
 
 (defun hopgate--arguments (command &rest arguments)
@@ -58,13 +59,12 @@ Approvals are refused if the file cannot be read."
   "Show the messages of the repository ROOT."
   (interactive "DRepository: ")
   (hopgate-stop)
-  (setq hopgate--root (expand-file-name root) hopgate--rest "")
+  (setq hopgate--root (expand-file-name root) hopgate--rest "" hopgate--problem "")
   (hopgate-mode 1)
   (setq hopgate--process
         (make-process
          :name "hopgate" :noquery t :connection-type 'pipe :coding 'utf-8-unix
          :command (hopgate--arguments "inbox" "--as" hopgate-person "--follow" "--keep" "--json")
-         :stderr (get-buffer-create " *hopgate errors*")
          :filter #'hopgate--filter
          :sentinel #'hopgate--sentinel)))
 
@@ -75,13 +75,21 @@ Approvals are refused if the file cannot be read."
     (setq hopgate--process nil)
     (when (process-live-p process) (delete-process process))))
 
-(defun hopgate--sentinel (process _event)
-  "Say why PROCESS ended, unless `hopgate-stop' ended it."
+(defun hopgate--sentinel (process event)
+  "Say by which EVENT PROCESS ended and what to do, unless `hopgate-stop' ended it."
   (when (and (eq process hopgate--process) (not (process-live-p process)))
     (setq hopgate--process nil)
-    (message "hopgate: the inbox ended: %s"
-             (with-current-buffer (get-buffer-create " *hopgate errors*")
-               (string-trim (buffer-substring-no-properties (point-min) (point-max)))))))
+    (let ((line (format "hopgate: the inbox ended (%s); M-x hopgate-start shows messages again. %s"
+                        (string-trim event) (hopgate--problem-text))))
+      (hopgate--insert line)
+      (message "%s" line))))
+
+(defun hopgate--problem-text ()
+  "The message and the remedy of an error of the inbox."
+  (condition-case nil
+      (let ((problem (alist-get 'error (json-parse-string hopgate--problem :object-type 'alist))))
+        (concat (alist-get 'message problem) ". " (alist-get 'remedy problem)))
+    (error (string-trim hopgate--problem))))
 
 (defun hopgate--filter (_process output)
   "Read the complete JSON lines of OUTPUT; keep the rest for later."
@@ -91,6 +99,7 @@ Approvals are refused if the file cannot be read."
       (unless (string-empty-p line)
         (condition-case problem
             (hopgate--receive (json-parse-string line :object-type 'alist :null-object nil))
+          (json-error (setq hopgate--problem (concat hopgate--problem line "\n")))
           (error (message "hopgate: cannot read a line: %s" (error-message-string problem))))))))
 
 (defun hopgate--visible (text)
@@ -106,7 +115,7 @@ Approvals are refused if the file cannot be read."
     (unless (gethash id hopgate--seen)
       (puthash id t hopgate--seen)
       (push message hopgate-messages)
-      (hopgate--insert message)
+      (hopgate--insert (concat (alist-get 'sentAt message) " " (hopgate--line message)))
       (ding t)
       (message "%s" (hopgate--line message))
       (hopgate--run #'ignore "inbox" "--as" hopgate-person "--ack" id)
@@ -120,14 +129,14 @@ Approvals are refused if the file cannot be read."
           (alist-get 'act message)
           (hopgate--visible (alist-get 'text message))))
 
-(defun hopgate--insert (message)
-  "Add MESSAGE to the buffer *hopgate*."
+(defun hopgate--insert (line)
+  "Add LINE to the buffer *hopgate*."
   (with-current-buffer (get-buffer-create "*hopgate*")
     (unless (derived-mode-p 'special-mode) (special-mode))
     (let ((inhibit-read-only t))
       (save-excursion
         (goto-char (point-max))
-        (insert (alist-get 'sentAt message) " " (hopgate--line message) "\n")))))
+        (insert line "\n")))))
 
 (defun hopgate--run (done command &rest arguments)
   "Run COMMAND with ARGUMENTS; call DONE with its output if it succeeds."
@@ -148,10 +157,17 @@ Approvals are refused if the file cannot be read."
   "The newest message; an error if there is none."
   (or (car hopgate-messages) (user-error "There is no message")))
 
-(defun hopgate-answer (text)
-  "Answer the newest message with TEXT."
-  (interactive (list (read-string (format "Answer %s: " (alist-get 'author (hopgate--last))))))
-  (let ((message (hopgate--last)))
+(defun hopgate--read (message &rest questions)
+  "Read an answer to each of QUESTIONS; return the answers, then MESSAGE.
+A message that arrives meanwhile does not replace MESSAGE."
+  (append (mapcar (lambda (question) (apply #'read-string question)) questions) (list message)))
+
+(defun hopgate-answer (text &optional message)
+  "Answer MESSAGE, by default the newest one, with TEXT."
+  (interactive
+   (let ((last (hopgate--last)))
+     (hopgate--read last (list (format "Answer %s: " (hopgate--visible (alist-get 'author last)))))))
+  (let ((message (or message (hopgate--last))))
     (hopgate--run #'hopgate--say "bell" "--as" hopgate-person "--act" "answer"
                   "--ref" (alist-get 'id message) "--" (alist-get 'from message) text)))
 
@@ -160,19 +176,21 @@ Approvals are refused if the file cannot be read."
   (interactive "sTo (agent:<id>): \nsMessage: ")
   (hopgate--run #'hopgate--say "bell" "--as" hopgate-person "--" to text))
 
-(defun hopgate-ask-to-hop (peripheral reason)
-  "Ask the sender of the newest message to hop to PERIPHERAL because of REASON.
-The agent hops itself, through the gate."
-  (interactive "sHop to: \nsReason: ")
+(defun hopgate-ask-to-hop (peripheral reason &optional message)
+  "Ask the sender of MESSAGE to hop to PERIPHERAL because of REASON.
+MESSAGE is the newest one by default.  The agent hops itself, through the gate."
+  (interactive (hopgate--read (hopgate--last) '("Hop to: ") '("Reason: ")))
   (hopgate--run #'hopgate--say "bell" "--as" hopgate-person "--act" "request" "--"
-                (alist-get 'from (hopgate--last)) (format "Please hop to %s: %s" peripheral reason)))
+                (alist-get 'from (or message (hopgate--last)))
+                (format "Please hop to %s: %s" peripheral reason)))
 
-(defun hopgate-move (peripheral exit reason)
-  "Move the session of the newest message to PERIPHERAL by EXIT because of REASON.
-This is the operator's own act; the gate judges it."
-  (interactive (list (read-string "Move to: ") (read-string "Exit: " "user-request") (read-string "Reason: ")))
+(defun hopgate-move (peripheral exit reason &optional message)
+  "Move the session of MESSAGE to PERIPHERAL by EXIT because of REASON.
+MESSAGE is the newest one by default.  This is the operator's own act; the gate
+judges it."
+  (interactive (hopgate--read (hopgate--last) '("Move to: ") '("Exit: " "user-request") '("Reason: ")))
   (hopgate--run #'hopgate--say "hop" "--exit" exit "--reason" reason "--"
-                (string-remove-prefix "session:" (alist-get 'from (hopgate--last))) peripheral))
+                (string-remove-prefix "session:" (alist-get 'from (or message (hopgate--last)))) peripheral))
 
 (defun hopgate--verdict (id verdict)
   "Answer the approval request ID with VERDICT, by the operator's token."
@@ -182,9 +200,22 @@ This is the operator's own act; the gate judges it."
          (append (when hopgate-token-file (list "--token-file" (expand-file-name hopgate-token-file)))
                  (list verdict "--" id))))
 
+(defun hopgate--show-request (id)
+  "Show the request ID in the buffer *hopgate request*."
+  (with-current-buffer (get-buffer-create "*hopgate request*")
+    (unless (derived-mode-p 'special-mode) (special-mode))
+    (let ((inhibit-read-only t) (command (hopgate--arguments "approve" "--" id)))
+      (erase-buffer)
+      ;; Without a terminal and a verdict, the program prints the request and does not answer it.
+      (apply #'call-process (car command) nil (list t nil) nil (cdr command))
+      (when (= (point-min) (point-max)) (user-error "No request %s waits for an answer" id))
+      (goto-char (point-min))
+      (display-buffer (current-buffer)))))
+
 (defun hopgate-approve (id)
   "Approve the request ID, after showing it."
   (interactive "sApprove request: ")
+  (unless noninteractive (hopgate--show-request id))
   (when (or noninteractive (yes-or-no-p (format "Approve %s as the operator? " id)))
     (hopgate--verdict id "--yes")))
 

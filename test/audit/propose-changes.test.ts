@@ -37,8 +37,8 @@ describe('changes from reviews', async () => {
     const { changes, open, specs: same } = proposeSpecChanges(specs, [acts, acts, two, two, rare], 2);
     expect(changes).toEqual([]);
     expect(open.map(({ why }) => why)).toEqual([
-      'the reviews name no single peripheral: explore, edit',
-      'write changes something (act): only its author should allow it',
+      'the reviews do not name exactly one peripheral: explore, edit',
+      'write changes something (act): the author of the specs must decide whether to allow it',
       'no rule turns this problem into a change',
     ]);
     expect(same).toBe(specs);

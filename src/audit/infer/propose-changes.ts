@@ -64,9 +64,9 @@ export function proposeSpecChanges(
       const visited = places.filter((id) => specNow(id) && !specNow(id)!.tools.includes(tool));
       if (effect === undefined) leaveOpen(`the catalogue has no tool "${tool}"`);
       else if (effect !== 'observe')
-        leaveOpen(`${tool} changes something (${effect}): only its author should allow it`);
+        leaveOpen(`${tool} changes something (${effect}): the author of the specs must decide whether to allow it`);
       else if (visited.length !== 1)
-        leaveOpen(`the reviews name no single peripheral: ${visited.join(', ') || 'none'}`);
+        leaveOpen(`the reviews do not name exactly one peripheral: ${visited.join(', ') || 'none'}`);
       else {
         const spec = specNow(visited[0]!)!;
         apply({ ...spec, tools: [...spec.tools, tool] }, `tools: + ${tool}`);

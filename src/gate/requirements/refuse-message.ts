@@ -26,7 +26,7 @@ export function refuseMessage(
   if (isAway && asks !== 'coordinate')
     return {
       code: 'mode-forbids',
-      message: `the message asks for an action (${asks}), and the mode of its recipient is known only on its own machine`,
+      message: `the message asks for an action (${asks}), and the mode of a recipient on another machine is not known here`,
       remedy: 'Send it from that machine, or say what you need without asking for the action.',
     };
   if (!modeGate || mode === null || modeGate.effects[mode]?.includes(asks)) return null;

@@ -76,7 +76,7 @@ const cancel = defineRoute('POST /agency/cancel', {
   summary: 'Cancels a run of this node, and the agent that it passed the run to.',
   for: ['operator', 'agent', 'node'],
   body: z.strictObject({ key: Key }),
-  answer: z.object({ cancelled: z.boolean().describe('False if no such run works here.') }),
+  answer: z.object({ cancelled: z.boolean().describe('False if no run with this key is active on this node.') }),
   run: async ({ body, services }) => ({ cancelled: services.agency.cancel(body.key) }),
 });
 

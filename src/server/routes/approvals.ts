@@ -124,9 +124,9 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
         times: z.int().min(1).max(1000).optional().describe('The number of requests that it covers, with this one.'),
         minutes: z.number().min(1).max(MAX_GRANT_MINUTES).optional().describe('Default: 60.'),
         files: optional(z.union([z.literal(true), z.array(z.string().min(1).max(1000)).min(1).max(1000)])).describe(
-          'It ends with a change outside of these paths; true: of the files that are changed now.',
+          'The grant ends when a file outside of these paths changes; true: outside of the files that are changed now.',
         ),
-        testsPass: z.boolean().optional().describe('It ends when a run of the tests does not pass.'),
+        testsPass: z.boolean().optional().describe('The grant ends when a run of the tests does not pass.'),
       }),
     ).describe('With a yes: later requests of the same action are covered too, until the first limit is reached.'),
   }),

@@ -159,7 +159,8 @@ const resume = defineRoute('POST /v1/sessions/{session}/resume', {
 
 const reflect = defineRoute('POST /v1/sessions/{session}/reflect', {
   id: 'reflect',
-  summary: 'Hops to the reflecting peripheral at a natural close. With a review, ends the visit there with it.',
+  summary:
+    'Hops to the reflecting peripheral at a natural close. If a review is given, records it and ends the visit there.',
   for: WRITERS,
   body: z.strictObject({
     reason: BoundedTextSchema,

@@ -80,7 +80,7 @@ const snapshot = defineRoute('GET /v1/sessions/{session}/snapshot', {
     specHash: z.string(),
     newest: z
       .object({
-        past: z.boolean().describe('The session is long: `before` is its present state, and no frame has a delta.'),
+        past: z.boolean().describe('True for a long session: no frame has a delta, and `before` is the present state.'),
         before: ViewState.describe('The state before the first of the frames.'),
         frames: z.array(Frame),
       })

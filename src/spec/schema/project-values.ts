@@ -51,7 +51,7 @@ export const EnvTableSchema = optional(
   'Additional environment variables: names to pass from hopgate’s own environment, or values; ${NAME} in a value is replaced by a variable of hopgate’s own.',
 );
 export const HostListSchema = optional(z.array(HostSchema)).describe(
-  'The only hosts that it reaches, through hopgate’s proxy: ports 80 and 443, or the stated one. Hosts of the local network are listed by address as well.',
+  'The only hosts that it reaches, through hopgate’s proxy: ports 80 and 443, or the stated one. A host that is not public also needs its address in this list.',
 );
 export const SecretProgramsSchema = optional(z.record(EnvNameSchema, CommandWordsSchema)).describe(
   'Variables whose values a program of yours prints, such as { NPM_TOKEN: [pass, show, npm] }; it runs as you, outside the sandbox.',

@@ -89,7 +89,9 @@ function addedFile(path: string, body: readonly string[]): PatchFile | PatchProb
 }
 
 const deletedFile = (path: string, body: readonly string[]): PatchFile | PatchProblem =>
-  body.length === 0 ? { kind: 'delete', path } : { index: 0, why: 'nothing may follow a file that is deleted' };
+  body.length === 0
+    ? { kind: 'delete', path }
+    : { index: 0, why: 'the section of a deleted file has no further lines' };
 
 function updatedFile(path: string, body: readonly string[]): PatchFile | PatchProblem {
   const moveTo = MOVE.exec(body[0] ?? '')?.[1] ?? null;

@@ -122,7 +122,7 @@ function printCoverage(io: Io, rows: readonly CoverageRow[]): void {
     rows.flatMap(({ what, missing }) => (what === 'gates' ? [] : missing)),
   );
   list(
-    'Not seen as the first refusal of a hop (another rule may always refuse first):',
+    'Gates that refused no hop (another rule may always refuse before them):',
     rows.flatMap(({ what, missing }) => (what === 'gates' ? missing : [])),
   );
   list(

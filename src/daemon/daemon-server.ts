@@ -110,7 +110,7 @@ export class DaemonServer {
         return sendJson(response, {
           ...this.#parts.about(),
           atWork: this.#runningRequests - 1,
-          sessions: host.open.held,
+          sessions: host.openSessions.held,
         });
       case 'POST stop':
         response.on('finish', onFinish);

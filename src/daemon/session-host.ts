@@ -18,12 +18,14 @@ import { type FindTranscript, openSessionTranscripts } from './session-transcrip
 
 /** The sessions and conversations of client programs, for the daemon or for a process that works without it. */
 export class SessionHost {
+  /** The sessions with the client program that owns each. */
   readonly sessions: OwnedSessions;
   readonly conversations: Conversations;
   /** Allowed calls that command lines run later. */
   readonly runTickets: RunTickets;
   readonly #options: SessionHostOptions;
-  readonly open: OpenSessions;
+  /** The sessions and stores that this process holds open now. */
+  readonly openSessions: OpenSessions;
   readonly transcript: FindTranscript;
   #statuses: StatusReader | null = null;
   readonly #server = memoise(() => mcpServerName(this.#options.env));
@@ -31,8 +33,8 @@ export class SessionHost {
   constructor(options: SessionHostOptions) {
     this.#options = options;
     this.transcript = openSessionTranscripts(options.env);
-    this.open = new OpenSessions(options);
-    this.sessions = new OwnedSessions(options, this.open);
+    this.openSessions = new OpenSessions(options);
+    this.sessions = new OwnedSessions(options, this.openSessions);
     this.conversations = new Conversations(options.env, this.sessions, this.transcript);
     this.runTickets = new RunTickets(options);
   }
@@ -114,10 +116,10 @@ export class SessionHost {
     const { hasEvidence, StatusReader } = await import('./answer-status-line.ts');
     if (!hasEvidence(query.root, env)) return null;
     this.#statuses ??= new StatusReader(env);
-    return this.#statuses.read(this.open.store(query.root), query);
+    return this.#statuses.read(this.openSessions.store(query.root), query);
   }
 
   close(): Promise<void> {
-    return this.open.close();
+    return this.openSessions.close();
   }
 }

@@ -172,7 +172,7 @@ export class Session {
    */
   settle(): Promise<{ readonly ok: true; readonly evidence: readonly Entry[] } | RefusedCall> {
     const from = this.#calls.writer.state.head.seq + 1;
-    return this.#calls.serially(async () => ({ ok: true as const, evidence: (await this.evidence()).slice(from) }));
+    return this.#calls.settleAndRun(async () => ({ ok: true as const, evidence: (await this.evidence()).slice(from) }));
   }
 
   /**
@@ -180,7 +180,7 @@ export class Session {
    * For programs that open a session repeatedly.
    */
   attach(): Promise<{ readonly ok: true } | RefusedCall> {
-    return this.#calls.unsettled(async () => ({ ok: true as const }));
+    return this.#calls.runUnderLease(async () => ({ ok: true as const }));
   }
 
   /** True while a command runs in the background. Detaching the session ends the command. */
@@ -193,7 +193,7 @@ export class Session {
    * They stay unread until {@link Session.acknowledge} names them.
    */
   inbox(): Promise<{ readonly ok: true; readonly messages: readonly Message[] } | RefusedCall> {
-    return this.#calls.unsettled(async () => {
+    return this.#calls.runUnderLease(async () => {
       await recordNewMessages(this.#calls);
       return { ok: true as const, messages: await readUnreadMessages(this.#calls) };
     });
@@ -201,7 +201,7 @@ export class Session {
 
   /** Records that the agent's model received the messages with these ids. */
   acknowledge(ids: readonly string[]): Promise<{ readonly ok: true } | RefusedCall> {
-    return this.#calls.unsettled(async () => {
+    return this.#calls.runUnderLease(async () => {
       await recordMessagesRead(this.#calls, ids);
       return { ok: true as const };
     });
@@ -217,7 +217,7 @@ export class Session {
    * @example const started = await session.start('explore');
    */
   start(peripheral: string, options?: { readonly context?: Fields; readonly by?: Principal }): Promise<StartResult> {
-    return this.#calls.serially(() => startVisit(this.#calls, peripheral, options ?? {}));
+    return this.#calls.settleAndRun(() => startVisit(this.#calls, peripheral, options ?? {}));
   }
 
   /**
@@ -229,7 +229,7 @@ export class Session {
    * console.log(found.ok ? found.result : found.denial.remedy);
    */
   step(call: StepCall & CallControls, options?: CallApprover): Promise<StepResult> {
-    return this.#calls.serially(() => takeStep(this.#calls, call, options));
+    return this.#calls.settleAndRun(() => takeStep(this.#calls, call, options));
   }
 
   /**
@@ -239,7 +239,7 @@ export class Session {
    * @throws Error if the tool's backend cannot watch such a run (see {@link ToolBackend.native}).
    */
   admit(call: NativeCall): Promise<AdmitCallResult> {
-    return this.#calls.unsettled(() => admitNativeCall(this.#calls, call));
+    return this.#calls.runUnderLease(() => admitNativeCall(this.#calls, call));
   }
 
   /**
@@ -248,7 +248,7 @@ export class Session {
    * unknown.
    */
   conclude(ticket: NativeTicket, outcome: NativeCallOutcome): Promise<ConcludeCallResult> {
-    return this.#calls.unsettled(() => concludeNativeCall(this.#calls, ticket, outcome));
+    return this.#calls.runUnderLease(() => concludeNativeCall(this.#calls, ticket, outcome));
   }
 
   /**
@@ -256,7 +256,7 @@ export class Session {
    * Returns false if the session enforces: the client must not run its tool.
    */
   async pass(call: NativeCall): Promise<boolean> {
-    return this.observeOnly && (await this.#calls.unsettled(() => passNativeCall(this.#calls, call))).ok;
+    return this.observeOnly && (await this.#calls.runUnderLease(() => passNativeCall(this.#calls, call))).ok;
   }
 
   /**
@@ -264,7 +264,7 @@ export class Session {
    * client such as Claude Code runs a call; try again afterwards.
    */
   note(text: string): Promise<{ readonly ok: true; readonly evidence: readonly Entry[] } | { readonly ok: false }> {
-    return this.#calls.unsettled(() => recordOperatorNote(this.#calls, text));
+    return this.#calls.runUnderLease(() => recordOperatorNote(this.#calls, text));
   }
 
   /** The operator's hops, stops, mode changes and notes after the seq `after`, oldest first; at most the last 20. */
@@ -277,7 +277,7 @@ export class Session {
    * @example const stopped = await session.stop('nothing to fix');
    */
   stop(reason: string, options?: { readonly fruit?: Fields; readonly by?: Principal }): Promise<StopResult> {
-    return this.#calls.serially(() => stopVisit(this.#calls, reason, options ?? {}));
+    return this.#calls.settleAndRun(() => stopVisit(this.#calls, reason, options ?? {}));
   }
 
   /**
@@ -287,7 +287,7 @@ export class Session {
    * if (!hop.ok) console.log(hop.denial.remedy);
    */
   hop(to: HopOptions | ShortHop, options?: CallApprover): Promise<HopResult> {
-    return this.#calls.serially(() => makeHop(this.#calls, to, options));
+    return this.#calls.settleAndRun(() => makeHop(this.#calls, to, options));
   }
 
   /**
@@ -303,7 +303,7 @@ export class Session {
    * }
    */
   delegate(sub: DelegateOptions, options?: CallApprover): Promise<DelegateResult> {
-    return this.#calls.serially(() => recordDelegation(this.#calls, sub, options));
+    return this.#calls.settleAndRun(() => recordDelegation(this.#calls, sub, options));
   }
 
   /**
@@ -311,12 +311,12 @@ export class Session {
    * @example const changed = await session.setMode({ to: 'execute', reason: 'a fix was asked for' });
    */
   setMode(change: ModeOptions, options?: CallApprover): Promise<ModeResult> {
-    return this.#calls.serially(() => changeSessionMode(this.#calls, change, options));
+    return this.#calls.settleAndRun(() => changeSessionMode(this.#calls, change, options));
   }
 
   /** Closes the session permanently and frees its resources. Refused in the middle of a visit: stop first. */
   async close(reason = 'done', options?: { readonly by?: Principal }): Promise<CloseResult> {
-    const result = await this.#calls.serially(() => closeSession(this.#calls, reason, options?.by));
+    const result = await this.#calls.settleAndRun(() => closeSession(this.#calls, reason, options?.by));
     if (result.ok) await this.detach();
     return result;
   }

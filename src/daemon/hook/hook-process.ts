@@ -70,7 +70,7 @@ async function answerAlone(client: string, input: Buffer, env: Env, limit: numbe
   const context = host.hookContext({ env, pid: process.pid });
   const deadlineMs = limit - 500 - process.uptime() * 1000;
   const answer = await answerHook(client, input.toString('utf8'), env, context, { deadlineMs });
-  await host.open.releaseAll();
+  await host.openSessions.releaseAll();
   return toFrame(answer);
 }
 

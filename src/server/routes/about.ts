@@ -37,7 +37,7 @@ function metricsOf({ counters, host, allEvidence, startedAt }: ServerServices): 
     '# TYPE hopgate_streams gauge',
     `hopgate_streams ${counters.streams}`,
     '# TYPE hopgate_open_sessions gauge',
-    `hopgate_open_sessions ${host.open.held.length}`,
+    `hopgate_open_sessions ${host.openSessions.held.length}`,
     '# TYPE hopgate_repositories gauge',
     `hopgate_repositories ${allEvidence.repositories().length}`,
     '# TYPE hopgate_uptime_seconds gauge',

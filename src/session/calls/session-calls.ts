@@ -41,11 +41,11 @@ export class SessionCalls {
   #detached = false;
 
   constructor(parts: SessionParts, writer: SessionWriter) {
-    // The time of a session never goes back, as that of its entries; a clock may be set back, and count fractions.
+    // The times of entries are whole milliseconds and never decrease; a clock may be set back or return fractions.
     const now = () => Math.max(Math.trunc(parts.clock.now()), writer.state.facts.lastAt);
     this.parts = { ...parts, clock: { now } };
     this.writer = writer;
-    // Backends get parts of both, and must not change by what later calls are judged.
+    // Backends get parts of both. Frozen, they cannot be changed to affect the judgement of later calls.
     freezeDeep([parts.compiled.specs, parts.config]);
     this.configWithPaths = memoise(() => freezeDeep(configWithWritePaths(parts.compiled.specs, parts.config)));
     const served = new Set(parts.backends.flatMap(({ tools }) => tools));
@@ -104,7 +104,7 @@ export class SessionCalls {
   async detach(): Promise<void> {
     await this.idle;
     if (this.#detached) return;
-    if (this.deferredSteps.length > 0) await this.serially(async () => ({ ok: true as const }));
+    if (this.deferredSteps.length > 0) await this.settleAndRun(async () => ({ ok: true as const }));
     this.#detached = true;
     await this.endBackground();
     await this.writer.release();
@@ -231,15 +231,15 @@ export class SessionCalls {
   }
 
   /** Does `work` after all earlier calls. First records clock events and an unfinished step of an earlier writer. */
-  serially<T extends { readonly ok: boolean }>(work: () => Promise<T>): Promise<T | RefusedCall> {
-    return this.unsettled(async () => {
+  settleAndRun<T extends { readonly ok: boolean }>(work: () => Promise<T>): Promise<T | RefusedCall> {
+    return this.runUnderLease(async () => {
       await recordMissedEvents(this);
       return work();
     });
   }
 
   /** Does `work` after all earlier calls, under the lease. An unfinished step stays unfinished. */
-  unsettled<T extends { readonly ok: boolean }>(work: () => Promise<T>): Promise<T | RefusedCall> {
+  runUnderLease<T extends { readonly ok: boolean }>(work: () => Promise<T>): Promise<T | RefusedCall> {
     const run = this.#queue.then(async (): Promise<T | RefusedCall> => {
       if (this.#detached) throw this.#detachedError();
       try {

@@ -55,7 +55,7 @@ describe('a run', () => {
     });
   });
 
-  it('reads each answer by a schema that has an id', async () => {
+  it('checks several answers by the same schema with an $id', async () => {
     const peripherals = `p:\n  entry: e\n  inputs: []\n  prompt-template: go\n  response: { type: json, schema: { $id: "https://example.org/p", type: object } }\n`;
     const node = nodeWith('x: { location: local, driver: scripted, replies: ["{}"] }', { peripherals });
     const p = { 'agent-id': 'x', peripheral: 'p', inputs: {} };

@@ -43,7 +43,7 @@ it('verifyConstraints accepts test runs in a peripheral where they do not count'
   expect(violations).toEqual([]);
 });
 
-it('verifyConstraints counts the changed files as the gate does, whatever a start said', async () => {
+it('verifyConstraints counts the changed files of the evidence, not those in the context of a start', async () => {
   const { explore } = SPECS.peripherals as { [id: string]: PeripheralSpec };
   const when = 'size(backpack.changed_files) == 0';
   const exits = explore!.exits.map((exit) => ({ ...exit, opens: exit.opens.map((open) => ({ ...open, when })) }));

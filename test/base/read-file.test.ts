@@ -33,7 +33,7 @@ it.each([
   ['zero', 'is a device, not a file'],
   ['huge', 'is larger than 5 bytes'],
   ['out', `is a link that leads out of ${root}`],
-])('readRegularFile refuses the path "%s" with its name', (name, problem) => {
+])('readRegularFile names the path when it refuses "%s"', (name, problem) => {
   const path = join(root, name);
   expect(() => readRegularFile(path, 5, root)).toThrow(UnreadableFile);
   expect(() => readRegularFile(path, 5, root)).toThrow(`${path} ${problem}`);

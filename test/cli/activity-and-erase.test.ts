@@ -105,7 +105,7 @@ describe('hopgate activity', () => {
     },
   );
 
-  it('imports a session of hopgate as foreign evidence, which no command takes for altered evidence', async () => {
+  it('imports a session of hopgate as foreign evidence, which no command reports as altered', async () => {
     const [here, there] = [machine(), machine()];
     const store = sqliteStore(join(ensureStateDir(here.root, here.env), 'evidence.db'));
     const grant = { until: Date.now() + 60_000 };

@@ -317,7 +317,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(run.stderr).not.toContain('WARNING');
   });
 
-  it('plans and reads without a question in plan mode, in which Claude Code refuses hops, and may stop', async () => {
+  it('can plan, read and stop in plan mode without a question, although Claude Code refuses hops there', async () => {
     const change = call('Edit', { file_path: world.path('src/a.js'), old_string: 'one', new_string: 'two' });
     const writePlan = (_: string, texts: string) => {
       const [plan = ''] = /\/\S+\/plans\/\S+?\.md/.exec(texts) ?? [];

@@ -117,7 +117,7 @@ describe('the way to a tool', () => {
     modeGate: { ...fixtureSpecs.modeGate, peripherals: { diagnose, execute } } as never,
   });
 
-  it('is named in the refusal of a tool that is elsewhere, with the mode change at the place that needs it', () => {
+  it('is named when a tool of another peripheral is refused, with the mode change where it is needed', () => {
     expect(refusalText(lists(null, null), 'diagnose', 'write')).toMatch(
       /path: call mode\(\{"to":"execute".*then hop to edit/,
     );

@@ -25,7 +25,7 @@ function fold(
   return applyEntry(TABLES, state, { ...stored!, entry });
 }
 
-it('a session counts each of 20,000 files that one step changed once', () => {
+it('a session counts each of the 20,000 files of one step exactly once', () => {
   const effects = Array.from({ length: EFFECTS }, (_, nth) => ({ path: `src/${nth}.ts`, op: 'modify', after: 'f' }));
   const state = fold(initialSessionState(TABLES, 's'), [...effects, ...effects.slice(0, 10)]);
   expect(Object.keys(valueOfLazy(sessionViewOf(TABLES, state, 0).changes))).toHaveLength(EFFECTS);

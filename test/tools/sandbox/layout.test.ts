@@ -222,7 +222,7 @@ describe('an unusable sandbox', () => {
     });
   });
 
-  test('is reported with the folder of temporary files that hopgate cannot use', async () => {
+  test('is reported with the name of an unusable temporary folder', async () => {
     const file = join(scratch(), 'file');
     writeFileSync(file, '');
     vi.stubEnv('TMPDIR', file);

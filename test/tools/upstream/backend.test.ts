@@ -334,7 +334,7 @@ describe('no upstream process is left behind', () => {
     await gone(child);
   });
 
-  it('by a program that does not close it: the server neither blocks nor survives it', async () => {
+  it('by a program that does not close it: the program can exit, and the server exits too', async () => {
     const pid = Number(execFileSync(process.execPath, [LEAVES, 'forget', root, FIXTURE], { encoding: 'utf8' }));
     await gone(pid);
   });

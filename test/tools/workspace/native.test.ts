@@ -78,7 +78,7 @@ describe('the check before another program writes', () => {
   });
 
   it.each(['hopgate/dist/hook.js', 'hopgate', '.bin/hopgate', '@x/y/node_modules/hopgate/package.json'])(
-    'refuses node_modules/%s, which could answer the next hook',
+    'refuses node_modules/%s, because the next hook could load it',
     async (name) => {
       const refused = await refusedFor('write', { path: `node_modules/${name}`, content: 'x' }, everywhere);
       expect(refused).toMatchObject({ code: 'out-of-scope' });

@@ -27,8 +27,8 @@ export interface OpenOptions {
   /** `memory`, a file for SQLite, or your own store. Default: SQLite in the state folder, outside the root. */
   readonly store?: 'memory' | (string & {}) | EvidenceStore;
   /**
-   * Gives approvals. With `operator`, each request waits for `hopgate approve`, and the repeated call finds the answer.
-   * Without an approver, a call that needs an approval is refused.
+   * Gives approvals. With `operator`, a call that needs one is refused while its request waits for `hopgate approve`;
+   * the same call is allowed after a yes. Without an approver, such a call is always refused.
    */
   readonly approver?: Approver | ApproveFunction | 'operator';
   /** How the repository is tested and shipped. Default: its hopgate.yaml; only restrictions if it is not trusted. */

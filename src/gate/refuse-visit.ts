@@ -20,7 +20,7 @@ export function refuseUnknownPeripheral(context: GateContext, to: string): Refus
   const suggestion = findSimilarName(name, Object.keys(context.specs.peripherals));
   return makeDenial(context, 'hop-not-allowed', {
     unknown: true,
-    // A list or an object that was given as a name has such a text.
+    // True for the text of a value that is not a name, such as a list, an object or a number.
     misformed: name === '' || /[^\w.-]/.test(name) || !/\D/.test(name),
     to: name,
     from: context.view.visit?.peripheral ?? null,
@@ -190,7 +190,8 @@ export function refuseCondition(
         ? 'run the configured tests in full again with bash-test: only tested files may be shipped'
         : remedyFor(context, requirement);
   const path = detour(way);
-  // If a path leads there first, its words say what each hop needs. Tests can be run on the way.
+  // The text of a path already names the rules of its hops. A requirement without a rule, such as tests, still needs
+  // its remedy.
   const hasRemedy = path === null || ruleOf(context.specs, requirement) === undefined;
   const about = { to: target.id, condition: describeRequirement(requirement), why };
   return makeDenial(context, 'condition-failed', { ...about, ...(hasRemedy ? { remedy } : {}) }, path);

@@ -27,8 +27,8 @@ interface PendingOptions {
 
 /**
  * Stores requests for the operator, who answers them with `hopgate approve ID` and proves the answer by the operator's
- * token. A new request is stored and `{ pending: id }` is returned. When the request is repeated, it finds the answer.
- * Each answer, yes or no, is used once; after that the request is a new one. An answer that is forged, altered,
+ * token. A new request is stored and `{ pending: id }` is returned. The same request, made again after the answer, gets
+ * it. Each answer, yes or no, is used once; after that the request is a new one. An answer that is forged, altered,
  * expired, used, or for another request is ignored.
  */
 export function pendingApprover(options: PendingOptions): Approver {

@@ -7,7 +7,7 @@ export interface ApprovalRequest extends ApprovalSubject {
   readonly hash: string;
 }
 
-/** An approval. Text is never one; a record is for one use, for the request of its hash, until `expiresAt`. */
+/** A person's yes to the request with this hash, valid once, until `expiresAt`. Text is never an approval. */
 export interface ApprovalRecord extends Omit<Approval, 'expiresAt'> {
   readonly via: 'approver' | 'terminal' | 'operator-token' | 'grant';
   readonly grantedAt: string;
@@ -24,7 +24,7 @@ export interface Approver {
   /**
    * @returns the person who said yes (`by`; a `grant` also covers later requests of the same action within its limits),
    * the person who declined, with their words for the agent, the id under which the request can still be answered
-   * (the same request finds the answer later), or null if nobody answered
+   * (the same request, made again after the answer, gets it), or null if nobody answered
    */
   approve(
     request: ApprovalRequest,

@@ -46,7 +46,7 @@ function celTypeOf({ type }: Fields): string {
 function factEnvironment(text: string, { fruit, peripherals, args }: FactScope): Environment {
   const limits = { maxAstNodes: MAX_CEL_RULE_NODES };
   const environment = addMixedArithmetic(new Environment({ unlistedVariablesAreDyn: false, limits }));
-  // Only those that the rule names: otherwise, a rule per peripheral would cost the square of their number.
+  // Declares only the peripherals that the rule names, because all of them would slow down large spec sets.
   const visited = text.includes('visits') ? peripherals.map(celName).filter((name) => text.includes(name)) : [];
   const all: { [fact: string]: { readonly [member: string]: string } } = {
     ...CEL_FACT_TYPES,

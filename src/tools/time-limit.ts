@@ -1,7 +1,7 @@
 import { replaceMethod } from '../base/replace-method.ts';
 import type { ToolBackend, ToolCall } from '../ports/tool-backend.ts';
 
-/** The time after a limit in which a backend can still answer, and the time to close it. */
+/** Maximum time in milliseconds that a backend may take to answer after the limit, after an abort, and to close. */
 const GRACE_MS = 5_000;
 
 /** The time limit of a call in milliseconds: that of the tool, or a longer one of a configured command. */

@@ -30,8 +30,8 @@ const FETCHERS = ['curl', 'wget'];
 const VIEW_COMMANDS = splitWords('open goto scroll_up scroll_down search_dir search_file find_file filemap view');
 
 /**
- * Maps an act of another program's agent to calls of hopgate's tools, by its name and its words. This estimate is for
- * replays only, because the gate never decides by the text of a command.
+ * Maps an act of another program's agent to calls of hopgate's tools, by the act's name and the text of its command.
+ * This is an estimate, good enough for a replay; the gate never judges a command by its text.
  * @param folder the folder of relative paths; paths below it become relative to it
  * @param open the file that an editor command without a path changes
  */

@@ -49,6 +49,7 @@ export function proveAndFindWarnings(specs: SpecSet): {
   return { proofs, notes: findGraphWarnings(specs, space) };
 }
 
+/** Proves that a session or a sub-agent can enter every peripheral. */
 function proveReachable(specs: SpecSet, space: StateSpace): PropertyProof[] {
   const peripherals = new Set(
     space.nodes.flatMap(({ state }) => [
@@ -134,6 +135,7 @@ function cannotReach(
   return failed(property, message, moveNamesToState(stuck));
 }
 
+/** Proves that every exit is bound to a destination. */
 function proveBound({ peripherals }: SpecSet): PropertyProof[] {
   const open = Object.values(peripherals).flatMap(({ id, exits }) =>
     exits.filter((exit) => !exit.bound && !exit.name.startsWith('hop-')).map(({ name }) => `${id}.${name}`),
@@ -143,17 +145,18 @@ function proveBound({ peripherals }: SpecSet): PropertyProof[] {
     : open.map((exit) => failed('bound', `the exit ${exit} is bound to no destination`));
 }
 
+/** Proves that no peripheral both changes files and ships them. */
 function proveApart(specs: SpecSet): PropertyProof[] {
   const changesAndShips = Object.values(specs.peripherals).filter(
     (spec) => canChangeFiles(specs, spec) && canShipChanges(specs, spec),
   );
-  const tools = Object.values(specs.peripherals).filter(
+  const changesWithShippingTool = Object.values(specs.peripherals).filter(
     (spec) =>
       canChangeFiles(specs, spec) &&
       spec.tools.some((id) => ['bash-git', 'bash-deploy'].includes(id)) &&
       !changesAndShips.includes(spec),
   );
-  const found = [...changesAndShips, ...tools];
+  const found = [...changesAndShips, ...changesWithShippingTool];
   return found.length === 0
     ? [succeeded('apart')]
     : found.map(({ id }) => failed('apart', `${id} both changes code and ships it`));

@@ -77,6 +77,7 @@ export function trustedCommandKind(specs: SpecSet, peripheral: string | undefine
   return takesCommandArgument(specs.tools[tool]) && (command === 'test' || command === 'deploy') ? command : null;
 }
 
+/** Adds a step to the observations of its visit. */
 export function addStepToObservations(
   before: VisitObservations,
   step: {

@@ -59,7 +59,7 @@ const expectedForm = ({ peripheral, mode, tools, hops, modes }: Available): Expe
 const sortedText = (offer: ExpectedActions): string =>
   JSON.stringify(Object.values(offer).map((value) => (Array.isArray(value) ? value.toSorted() : value)));
 
-/** The first wrong or missing action, or impossible leg of a path, that a refusal suggests; null if all are right. */
+/** The first fault of a refusal's suggestions: other actions than the spec allows, or a wrong path; null if none. */
 export function findAvailableProblem(
   pinned: AuditedPin,
   state: AuditState,

@@ -62,7 +62,7 @@ export function commandRefusalReason(call: AuditedCommand): RefusalReason | null
   if (command === 'none') return outOfScopeReason('the scope grants no commands');
   if (!listed) return ownReason(call, present, all.length > 1);
   if (!listed.runsIn.includes(command)) return outOfScopeReason(`the tool runs only where the scope ${listed.needs}`);
-  // hopgate's own tool reads this argument, even if the spec declares others.
+  // A tool of hopgate runs the command in this argument, whatever parameters the spec declares.
   const value = args[listed.argument];
   if (listed.runs === 'a shell') return value === undefined ? null : lineReason(value);
   if (listed.runs === 'tests') return testReason(value, config);

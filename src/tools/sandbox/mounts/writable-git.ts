@@ -11,7 +11,7 @@ const objectsMount = (at: number): string => `/var/git-objects${at === 0 ? '' : 
 /** Maximum size in bytes of the git objects that a command may write to memory. */
 const OBJECTS_BYTES = 256 << 20;
 
-/** Git's files that name programs, repositories or patterns: read-only even in memory, so that a change fails at once. */
+/** Files of git that stay read-only, because they name programs, repositories or patterns: a change fails at once. */
 const SEALED = ['hooks', 'info', 'modules', 'commondir', 'gitdir'];
 
 /** The two folders of a repository: its own part (HEAD, index), and the part that linked work trees share. */

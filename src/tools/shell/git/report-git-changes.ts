@@ -8,7 +8,7 @@ import type { OverlayChange } from '../overlay-changes.ts';
 import type { ScannedCallTree } from '../shell-context.ts';
 import { findGitChanges, GIT_CONFIG_CHANGED_PHRASE, type GitChanges } from './git-changes.ts';
 
-/** A command's changes of the git folder, in the root's overlay or one of its own. Null if no message is needed. */
+/** Finds a command's changes of git's folder, which may lie outside of the root. Null if no message is needed. */
 export function findGitChangesOfRoot(
   root: string,
   { outer: [outer], gitFiles }: ScannedCallTree['scan'],

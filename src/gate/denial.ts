@@ -89,10 +89,8 @@ type DenialDetails = {
   readonly effect?: string;
   /** The tools, effects or peripherals that are allowed instead. */
   readonly allowed?: readonly string[];
-  /** The modes on the path to a mode in which the request is allowed. */
-  readonly modes?: readonly Mode[];
-  /** The needs of the changes to `modes`, in words. */
-  readonly needs?: readonly string[];
+  /** The mode changes on the path to a mode in which the request is allowed. */
+  readonly modes?: readonly ModeStep[];
   /** The paths, hosts or agents that the scope grants. */
   readonly scope?: readonly string[];
   /** The limit that is reached: `steps` or `minutes`. */

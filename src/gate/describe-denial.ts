@@ -66,32 +66,20 @@ const modesIn = ({ mode, modes }: Available): string =>
     : `from ${mode}: ${modes.map(({ to, needs }) => (needs.length > 0 ? `${to} (needs: ${needs.join('; ')})` : to)).join(' | ') || 'nowhere'}`;
 
 /**
- * The mode changes as clauses: `call mode({"to":"execute","reason":"…"}) (needs: approval by operator)`. For a reset,
- * the clause names the operator, because the agent cannot call it.
+ * The mode changes as clauses, each with its needs: `call mode({"to":"execute","reason":"…"}) (needs: approval by
+ * operator)`. For a reset, the clause names the operator, because the agent cannot call it. null if there are none.
  */
-function modeCalls(steps: readonly ModeStep[]): string | null {
-  if (steps.length === 0) return null;
-  const at = steps.findIndex(({ needs }) => needs.includes(OPERATOR_RESET_NEED));
-  if (at >= 0) {
-    const reset = `ask the operator to reset the mode to ${steps[at]!.to}`;
-    const parts = [modeCalls(steps.slice(0, at)), reset, modeCalls(steps.slice(at + 1))];
-    return parts.filter((part) => part !== null).join(', then ');
-  }
-  const needs = steps.flatMap((step) => step.needs);
-  const summary = needs.includes('a summary') ? { summary: '…' } : {};
-  const calls = steps.map(({ to }) => `mode(${JSON.stringify({ to, reason: '…', ...summary })})`).join(', then ');
-  return `call ${calls}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`;
+function modeCalls(steps: readonly ModeStep[] = []): string | null {
+  const clauses = steps.map(({ to, needs }, index) => {
+    if (isReset(needs)) return `ask the operator to reset the mode to ${to}`;
+    const call = `mode(${JSON.stringify({ to, reason: '…', ...(needs.includes('a summary') ? { summary: '…' } : {}) })})`;
+    const verb = index === 0 || isReset(steps[index - 1]!.needs) ? 'call ' : '';
+    return `${verb}${call}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`;
+  });
+  return clauses.length === 0 ? null : clauses.join(', then ');
 }
 
-/** The mode changes that a denial's details suggest, as clauses; null if there are none. A reset comes first. */
-function modeCallsIn({ modes, needs }: About): string | null {
-  if (!Array.isArray(modes)) return null;
-  const [all, last] = [Array.isArray(needs) ? needs : [], modes.length - 1];
-  const rest = all.filter((need) => need !== OPERATOR_RESET_NEED);
-  const steps = modes.map((to, index) => ({ to, needs: index === last ? rest : [] }));
-  if (rest.length < all.length) steps[0] = { to: modes[0], needs: [OPERATOR_RESET_NEED] };
-  return modeCalls(steps);
-}
+const isReset = (needs: readonly string[]): boolean => needs.includes(OPERATOR_RESET_NEED);
 
 /** The message and the remedy of a denial. A remedy is one or more sentences. */
 export function describeDenial(...denial: Parameters<typeof clausesOf>): Words {
@@ -135,7 +123,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
         message: tool
           ? `${tool} (effect: ${about.effect}) is not allowed in mode ${mode}`
           : `${to} cannot be entered in mode ${mode}`,
-        remedy: `allowed in mode ${mode}: ${listOrNothing(about.allowed)}; ${modeCallsIn(about) ?? modesIn(available)}`,
+        remedy: `allowed in mode ${mode}: ${listOrNothing(about.allowed)}; ${modeCalls(about.modes) ?? modesIn(available)}`,
       };
     case 'mode-not-allowed':
       if (about.unknown)
@@ -151,7 +139,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
         remedy:
           available.mode === null
             ? 'no mode change is needed: this spec set has no mode gate'
-            : (modeCallsIn(about) ?? modesIn(available)),
+            : (modeCalls(about.modes) ?? modesIn(available)),
       };
     case 'summary-required':
       return {

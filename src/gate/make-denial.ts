@@ -34,7 +34,10 @@ function mapTexts(about: Denial['about'], change: (text: string, key: string) =>
   return Object.fromEntries(
     Object.entries(about).map(([key, value]) => {
       if (typeof value === 'string') return [key, change(value, key)];
-      return [key, Array.isArray(value) ? value.map((item: string) => change(item, key)) : value];
+      return [
+        key,
+        Array.isArray(value) ? value.map((item) => (typeof item === 'string' ? change(item, key) : item)) : value,
+      ];
     }),
   );
 }

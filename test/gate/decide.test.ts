@@ -142,6 +142,31 @@ describe('the mode gate', () => {
       plan: { how: 'reset', approval: null },
     });
   });
+  it('names the needs of each change on the path to a refused mode, next to that change', () => {
+    const gate = fixtureSpecs.modeGate!;
+    const transitions = gate.transitions.map((leg) => ({
+      ...leg,
+      approval: leg.to === 'diagnose' ? 'operator' : null,
+    }));
+    const specs = { ...fixtureSpecs, modeGate: { ...gate, transitions } } as SpecSet;
+    const decision = decide(contextOf(viewOf({ mode: 'discuss' }), specs), {
+      kind: 'mode',
+      to: 'execute',
+      by: 'agent',
+    });
+    expect(decision).toMatchObject({
+      denial: {
+        remedy:
+          'Call mode({"to":"diagnose","reason":"…"}) (needs: approval by operator), then mode({"to":"execute","reason":"…"}).',
+        about: {
+          modes: [
+            { to: 'diagnose', needs: ['approval by operator'] },
+            { to: 'execute', needs: [] },
+          ],
+        },
+      },
+    });
+  });
   it('refuses every change if the spec set has none', () => {
     const none: SpecSet = { ...fixtureSpecs, modeGate: null };
     const decision = decide(contextOf(viewOf({ mode: null }), none), { kind: 'mode', to: 'diagnose', by: 'operator' });

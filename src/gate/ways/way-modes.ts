@@ -27,17 +27,15 @@ function wayOfModes(specs: SpecSet, from: Mode, isGoal: (mode: Mode) => boolean)
 }
 
 /**
- * The modes on the shortest path to one that `isGoal` accepts, and the needs of each change, as details of a denial;
- * empty if there is no path. The needs are named, not judged. Pure.
+ * The mode changes on the shortest path to a mode that `isGoal` accepts, as details of a denial; empty if there is no
+ * path. Their needs are named, not judged. Pure.
  */
 export function modeStepsToGoal(
   { specs, view }: { readonly specs: SpecSet; readonly view: SessionView },
   isGoal: (mode: Mode) => boolean,
-): { readonly modes?: readonly string[]; readonly needs?: readonly string[] } {
+): { readonly modes?: readonly ModeStep[] } {
   const way = view.mode && wayOfModes(specs, view.mode, isGoal);
-  if (!way || way.length === 0) return {};
-  const steps = way.map((leg) => toModeStep(specs, leg));
-  return { modes: steps.map(({ to }) => to), needs: steps.flatMap(({ needs }) => needs) };
+  return way && way.length > 0 ? { modes: way.map((leg) => toModeStep(specs, leg)) } : {};
 }
 
 /** True if a mode admits hops to a peripheral. Without a mode gate, every hop is admitted. */

@@ -81,7 +81,7 @@ const BROKEN: readonly Broken[] = [
     rule: 'scope',
     says: 'outside of the paths',
     specs: (s) =>
-      withPeripheral(s, 'edit', { scope: { name: 'paths', rule: { ...P['edit']!.scope.rule, write: ['.'] } } }),
+      withPeripheral(s, 'edit', { scope: { name: '{ paths }', rule: { ...P['edit']!.scope.rule, write: ['.'] } } }),
     does: async (session) => {
       await to.edit(session);
       await session.step({ tool: 'write', args: { path: 'src/../package.json', content: '' } });

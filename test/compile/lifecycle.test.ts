@@ -62,7 +62,7 @@ it('a lifecycle contains the envelope: the tools as tags of the active state, th
   expect(lifecycle('edit').root.meta).toMatchObject({
     purpose: 'Make changes to the code.',
     tools: { read: 'observe', edit: 'act' },
-    scope: { name: 'paths', write: ['src/', 'docs/', 'scripts/'] },
+    scope: { name: '{ paths }', write: ['src/', 'docs/', 'scripts/'] },
     limits: { steps: null, minutes: null },
   });
 });

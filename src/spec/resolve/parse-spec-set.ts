@@ -131,10 +131,7 @@ function readCatalogue(drafts: SpecDrafts) {
     drafts[kind].flatMap(({ raw }) => Object.keys((raw[kind] as object | null | undefined) ?? {}));
   return {
     tools: Object.assign({}, ...drafts.tools.map(({ file, report }) => resolveTools(file, report))) as SpecSet['tools'],
-    scopes: Object.assign(
-      {},
-      ...drafts.scopes.map(({ file, report }) => resolveScopes(file, report)),
-    ) as SpecSet['scopes'],
+    scopes: Object.assign({}, ...drafts.scopes.map(({ file }) => resolveScopes(file))) as SpecSet['scopes'],
     toolNames: names('tools'),
     scopeNames: names('scopes'),
   };

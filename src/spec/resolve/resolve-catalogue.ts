@@ -159,17 +159,10 @@ function schemaProblem(schema: { [keyword: string]: Json }): string | null {
   }
 }
 
-/** The name of the inline form `{ paths }` of a peripheral. */
-export const INLINE_SCOPE_NAME = 'paths';
-
-export function resolveScopes(
-  file: PartiallyParsed<ScopesFile> | undefined,
-  report: ReportSpecProblem,
-): { [name: string]: ScopeRule } {
+export function resolveScopes(file: PartiallyParsed<ScopesFile> | undefined): { [name: string]: ScopeRule } {
   const scopes: { [name: string]: ScopeRule } = {};
   for (const [name, scope] of Object.entries(file?.scopes ?? {})) {
     if (scope === undefined) continue;
-    if (name === INLINE_SCOPE_NAME) report(['scopes', name], `"${name}" is a reserved name`, 'choose another name');
     const { read = 'none', write = [], command = 'none', url = 'none', resource } = scope;
     scopes[name] = makeScopeRule({ read, write, command, url, resource, agency: undefined });
   }

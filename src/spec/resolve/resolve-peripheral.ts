@@ -5,7 +5,7 @@ import { makeScopeRule } from '../policy/scope-rule.ts';
 import type { PartiallyParsed } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { Delegate, GateRule, Json, PeripheralSpec, Scope, ScopeRule, ToolGate } from '../types.ts';
-import { INLINE_SCOPE_NAME, resolveCallGates } from './resolve-catalogue.ts';
+import { resolveCallGates } from './resolve-catalogue.ts';
 import { resolveContext } from './resolve-context.ts';
 import { resolveEntryRule } from './resolve-entry.ts';
 import { resolveExits } from './resolve-exits.ts';
@@ -71,7 +71,9 @@ function resolveScope(
       scope.paths !== undefined
         ? { read: 'root', write: scope.paths, command: 'contained', url: 'none' }
         : NOTHING.rule;
-    return { name: INLINE_SCOPE_NAME, rule: makeScopeRule({ ...rule, resource: scope.resource, agency: undefined }) };
+    // No scope of scopes.yaml can have such a name.
+    const name = `{ ${Object.keys(scope).sort().join(', ')} }`;
+    return { name, rule: makeScopeRule({ ...rule, resource: scope.resource, agency: undefined }) };
   }
   if (!defined.scopeNames.has(scope))
     report(['scope'], `unknown scope "${scope}"`, describeSimilarName(scope, defined.scopeNames));

@@ -7,7 +7,7 @@ import type { Denial } from '../denial.ts';
 import { urlProblem } from './judge-url.ts';
 import { isPathWithinAny, locatePath } from './locate-path.ts';
 import { isMaskedByConfig, isWriteProtected } from './masks.ts';
-import { MASKED_PATH_REFUSAL, PROTECTED_PATH_REFUSAL } from './path-refusals.ts';
+import { CONTROL_CHARACTER_REMEDY, MASKED_PATH_REFUSAL, PROTECTED_PATH_REFUSAL } from './path-refusals.ts';
 import { resourceProblem } from './resource-problem.ts';
 import { writePathReason } from './write-paths.ts';
 
@@ -135,10 +135,7 @@ function pathProblem(
       why: located.why,
       scope: outside ? ['the root'] : [],
       invalid: !outside,
-      remedy:
-        located.fault === 'control-character'
-          ? 'Rename the file; until then, only a shell command with a glob (cat dir/*) can name it.'
-          : 'Name a path inside the root.',
+      remedy: located.fault === 'control-character' ? CONTROL_CHARACTER_REMEDY : 'Name a path inside the root.',
     };
   }
   if (isMaskedByConfig(located.path, config.mask)) return { ...MASKED_PATH_REFUSAL, scope: [] };

@@ -1,4 +1,5 @@
 import { sep } from 'node:path';
+import { CONTROL_CHARACTER_REMEDY } from '../../gate/scope/path-refusals.ts';
 import { MAX_PATH_BYTES, URL_START_PATTERN } from '../../spec/policy/limits.ts';
 import type { Json } from '../../spec/types.ts';
 import { invalidArgumentStop, outOfScopeStop, type ToolStop } from './tool-stop.ts';
@@ -13,11 +14,7 @@ export function parsePathArgument(
   if (typeof value !== 'string') return invalidArgumentStop(argument, `"${argument}" must be a string.`, remedy);
   if (value === '') return invalidArgumentStop(argument, `"${argument}" is empty.`, `${remedy} "." is the root.`);
   if (/[\u0000-\u001f\u007f-\u009f]/.test(value))
-    return invalidArgumentStop(
-      argument,
-      `"${argument}" contains a control character.`,
-      'Rename the file; until then, only a shell command with a glob can name it.',
-    );
+    return invalidArgumentStop(argument, `"${argument}" contains a control character.`, CONTROL_CHARACTER_REMEDY);
   if (URL_START_PATTERN.test(value))
     return invalidArgumentStop(argument, `"${argument}" is an address, not a path.`, remedy);
   if (!value.isWellFormed()) return invalidArgumentStop(argument, `"${argument}" is not well-formed Unicode.`, remedy);

@@ -84,7 +84,7 @@ export class UnnameableFiles {
       leftOut: {
         count: files.length,
         files: files.slice(0, LISTED),
-        why: 'Their names hold control characters or are not UTF-8, so no file tool takes them; rename them, or use a shell command with a glob such as cat dir/*.',
+        why: 'Their names hold control characters or are not UTF-8, so no file tool takes them until they are renamed.',
       },
     };
   }

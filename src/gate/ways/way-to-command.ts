@@ -28,9 +28,20 @@ export function wayToRunCommand(
   const runs = getOwn(COMMAND_TOOLS, refused.tool)?.runs;
   if (runs === undefined || runs === 'a shell' || runs === 'git' || runs === 'installs') return null;
   if (refused.command === undefined || refused.command === null) return null;
-  const [program, sub = ''] = [refused.command].flat().join(' ').trim().split(/\s+/);
-  if (program === 'git' && isShippingCommand(sub)) return wayTo(specs, view, 'git');
+  const words = [refused.command].flat().join(' ').trim().split(/\s+/);
+  if (isShippingCommand(gitSubCommandOf(words))) return wayTo(specs, view, 'git');
   return refused.code === 'out-of-scope' ? wayTo(specs, view, 'a shell') : null;
+}
+
+const GIT_OPTIONS_WITH_VALUE: readonly string[] = ['-C', '-c', '--git-dir', '--work-tree', '--namespace'];
+
+/** The sub-command of git, which variables may precede (`A=b /usr/bin/git -C . push`); empty for other programs. */
+function gitSubCommandOf(words: readonly string[]): string {
+  let at = words.findIndex((word) => !/^\w+=/.test(word));
+  if (!/(?:^|\/)git$/.test(words[at] ?? '')) return '';
+  at += 1;
+  while (words[at]?.startsWith('-')) at += GIT_OPTIONS_WITH_VALUE.includes(words[at]!) ? 2 : 1;
+  return words[at] ?? '';
 }
 
 function wayTo(specs: SpecSet, view: SessionView, kind: CommandTool['runs']): WayToCommand | null {

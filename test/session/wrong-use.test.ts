@@ -156,6 +156,14 @@ describe('an approver that fails', () => {
     });
   });
 
+  it('with an approval of more than a hundred years says what the maximum is', async () => {
+    const { session } = await stage({
+      approver: { via: 'approver', approve: async () => ({ by: 'me', minutes: 1e12 }) },
+    });
+    await must(session.setMode({ to: 'diagnose' }));
+    await expect(session.setMode({ to: 'execute', reason: 'now' })).rejects.toThrow(/with at most 52704000 minutes/);
+  });
+
   it('in a loop counts as a no', async () => {
     const { session } = await stage();
     await must(session.setMode({ to: 'diagnose' }));

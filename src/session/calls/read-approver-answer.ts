@@ -28,7 +28,7 @@ export function readApproverAnswer(answer: unknown): Answer {
   if (answer === null || answer === undefined || answer === false) return null;
   if (isAnswer(answer)) return answer;
   throw new TypeError(
-    `the approver answered ${excerpt(JSON.stringify(answer) ?? String(answer), 200)}; an answer is null, { by, minutes?, grant? }, { declined, because? } or { pending }`,
+    `the approver answered ${excerpt(JSON.stringify(answer) ?? String(answer), 200)}; an answer is null, { by, minutes?, grant? } with at most ${MAX_MINUTES} minutes, { declined, because? } or { pending }`,
   );
 }
 

@@ -50,7 +50,7 @@ export async function executeRunTicket(
     const { root } = run.conversation;
     const { callId, ...call } = run.call;
     const recordResult = (came: ToolResultFields) =>
-      host.transcript(root, record.sessionId).add(toolResultItem(callId, came));
+      host.transcriptOf(root, record.sessionId).add(toolResultItem(callId, came));
     try {
       const above = await host.denialByParent(root, record.sessionId, call);
       const use = <T>(work: (session: Session) => Promise<T>) =>

@@ -26,16 +26,16 @@ export class SessionHost {
   readonly #options: SessionHostOptions;
   /** The sessions and stores that this process holds open now. */
   readonly openSessions: OpenSessions;
-  readonly transcript: FindTranscript;
+  readonly transcriptOf: FindTranscript;
   #statuses: StatusReader | null = null;
   readonly #server = memoise(() => mcpServerName(this.#options.env));
 
   constructor(options: SessionHostOptions) {
     this.#options = options;
-    this.transcript = openSessionTranscripts(options.env);
+    this.transcriptOf = openSessionTranscripts(options.env);
     this.openSessions = new OpenSessions(options);
     this.sessions = new OwnedSessions(options, this.openSessions);
-    this.conversations = new Conversations(options.env, this.sessions, this.transcript);
+    this.conversations = new Conversations(options.env, this.sessions, this.transcriptOf);
     this.runTickets = new RunTickets(options);
   }
 
@@ -70,7 +70,8 @@ export class SessionHost {
       takeForCall: async (record, key) => files(record).takeForCall(record, key),
       commandFor: async (record, call) => this.runTickets.commandFor({ conversation: record.conversation, call }),
       revokeCommand: async (command) => this.runTickets.revoke(command),
-      recordTranscript: (record, ...items) => this.transcript(record.conversation.root, record.sessionId).add(...items),
+      recordTranscript: (record, ...items) =>
+        this.transcriptOf(record.conversation.root, record.sessionId).add(...items),
       expectSubAgentCall: ({ conversation, parent, sessionId }, call) => {
         if (parent !== null) this.sessions.files(conversation.root).expectCall(parent, call, sessionId);
       },

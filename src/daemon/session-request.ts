@@ -56,7 +56,7 @@ export async function carryOutSessionRequest(
   try {
     if (op.op === 'attach') {
       const id = await host.conversations.attach(op.root, op.agent, caller);
-      host.transcript(op.root, id).add(sessionOpenedItem(id, 'mcp'));
+      host.transcriptOf(op.root, id).add(sessionOpenedItem(id, 'mcp'));
       return { ok: true, value: id };
     }
     if (op.op === 'note') {
@@ -93,7 +93,7 @@ async function carryOutCall(
 ): Promise<AgentAnswer> {
   const own = { tool: call.name, args: toPlainJson(call.input ?? {}) };
   const worksIn = await host.sessionOfCall(root, session, own);
-  const transcript = host.transcript(root, worksIn);
+  const transcript = host.transcriptOf(root, worksIn);
   const id = call.callId ?? randomUUID();
   transcript.add(toolCallItem({ id, tool: call.name, input: call.input }));
   try {
@@ -130,9 +130,11 @@ function recordAnswer(
   session: Session,
   answer: unknown,
 ): void {
-  if (op === 'tools') host.transcript(root, id).offers((answer as readonly AgentTool[]).map(({ name }) => name));
+  if (op === 'tools') host.transcriptOf(root, id).offers((answer as readonly AgentTool[]).map(({ name }) => name));
   if (op === 'prompt')
-    host.transcript(root, id).add(deliveredMessageItem(answer as string, transcriptSituation(session), 'instructions'));
+    host
+      .transcriptOf(root, id)
+      .add(deliveredMessageItem(answer as string, transcriptSituation(session), 'instructions'));
 }
 
 async function answerQuery(session: Session, op: StateQuery): Promise<unknown> {

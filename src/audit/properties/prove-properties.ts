@@ -101,8 +101,8 @@ function proveWayBack(specs: SpecSet, space: StateSpace): PropertyProof[] {
   const dead = space.nodes.find(({ state }) => state.peripheral !== null && !canLeave(space, state));
   if (!dead) return [succeeded('way-back')];
   const { peripheral, agent } = dead.state;
-  const ways = specs.edges.filter(({ from }) => from === peripheral);
-  const message = `${peripheral} is a dead end: no hop out of it can ever be taken${blockedEdges(space, ways, agent)}`;
+  const edges = specs.edges.filter(({ from }) => from === peripheral);
+  const message = `${peripheral} is a dead end: no hop out of it can ever be taken${blockedEdges(space, edges, agent)}`;
   return [failed('way-back', message, moveNamesToState(dead))];
 }
 
@@ -130,8 +130,8 @@ function cannotReach(
   targets: readonly string[],
 ): PropertyProof {
   const { agent, peripheral } = stuck.state;
-  const ways = edges.filter(({ to }) => targets.includes(to));
-  const message = `from ${peripheral} no hops lead to ${targets.join(' or ')}${blockedEdges(space, ways, agent)}`;
+  const lastEdges = edges.filter(({ to }) => targets.includes(to));
+  const message = `from ${peripheral} no hops lead to ${targets.join(' or ')}${blockedEdges(space, lastEdges, agent)}`;
   return failed(property, message, moveNamesToState(stuck));
 }
 

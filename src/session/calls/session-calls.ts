@@ -210,6 +210,7 @@ export class SessionCalls {
     return { event: 'par', par: deriveReview(entries, stated ?? {}) };
   }
 
+  /** Records a denial in the evidence, and returns it with its entries. */
   async refuse(request: Request, denial: Denial, how: { readonly enforced?: false } = {}): Promise<RefusedCall> {
     const { store, clock } = this.parts;
     const { code, message, remedy, about } = denial;

@@ -12,7 +12,7 @@ const BUDGET: { readonly [folder: string]: number } = {};
 const RELATIVE_START = /^(?:What|Whether|Where|Who|Whom|Whose|Which|Of|That)\b/;
 /** Inversions and private words that have a plain equivalent. */
 const WORDS =
-  /\b(?:anew|beside|beneath|told|tells|stands|lets? go|(?<!there )(?:is|are) no(?! longer)|of ours|of yours|whom|came to be|comes to be|as ever|for good|the most \w+ (?:that|of|at|in|to) )\b/i;
+  /\b(?:anew|beside|beneath|told|tells|stands|lets? go|(?<!there )(?:is|are) no(?! longer)|of ours|of yours|whom|came to be|comes to be|as ever|for good|the most \w+ (?:that|of|at|in|to) )\b|(?:^|[.;(] ?)(?:null|undefined|absent|left out): /i;
 const COLUMNS = 120;
 /** Phrases that texts for operators and models replaced; each has a plain equivalent. */
 const PHRASES =
@@ -146,6 +146,7 @@ describe('the comments of src', () => {
     ['/** What came of it. */', true],
     ['/** The outcome. It is told to all. */', true],
     ['// the value stands here\n', true],
+    ['/** The port. Absent: any free port. */', true],
     ['/** The outcome; null if there is none. */', false],
     ['/** Renders `anew` as a name. */', false],
   ])('with a listed phrase are found: %j', (source, doubtful) =>

@@ -2,7 +2,7 @@ import { gatesOfCall } from '../spec/call-gates.ts';
 import { ARGUMENT_ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import type { Fields, Json, PeripheralSpec, ToolParameter, ToolSpec } from '../spec/types.ts';
 
-/** True for a reference to a blob with the value. The reference to a large list of files also has their paths. */
+/** True for a reference to a blob that replaces a large value. For a list of files it also has their paths. */
 export function isBlobReference(value: Json | undefined): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const { blob, bytes, paths: _, ...more } = value;

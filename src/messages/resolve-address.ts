@@ -2,7 +2,7 @@
 interface AddressBook {
   readonly sessions: readonly { readonly id: string; readonly agent: string; readonly closed: boolean }[];
   readonly people: readonly string[];
-  /** The names of the machines that exchange messages with this one. Left out: none. */
+  /** The names of the machines that exchange messages with this one; none by default. */
   readonly nodes?: readonly string[];
 }
 

@@ -16,7 +16,7 @@ interface PendingOptions {
   /** Absolute real path of the repository, whose diff the operator sees. */
   readonly root: string;
   readonly clock?: Clock;
-  /** The process that alone can use the answer: the request ends with it. Undefined: whoever asks again can use it. */
+  /** The process that alone can use the answer: the request ends with it. By default any process can use it. */
   readonly holder?: string;
   /** How long to wait for the answer, in milliseconds, while the session accepts no other call. */
   readonly waitMs?: number;

@@ -18,7 +18,7 @@ export interface PendingRequest {
   /** Epoch milliseconds; no two waiting requests of one repository have the same. */
   readonly askedAt: number;
   readonly expiresAt: number;
-  /** The process that alone can use the answer ({@link nameLeaseHolder}). Undefined: whoever asks again. */
+  /** The process that alone can use the answer ({@link nameLeaseHolder}); absent if any process can use it. */
   readonly holder?: string;
   readonly request: ApprovalRequest;
 }

@@ -51,7 +51,7 @@ export interface CallControls {
   readonly onOutput?: (text: string) => void;
   /** Called when the call has started a command in the background. */
   readonly onBackground?: (command: BackgroundCommand) => void;
-  /** The id of the message that the call sends. Left out: a new one. */
+  /** The id of the message that the call sends; absent for a new one. */
   readonly messageId?: string;
 }
 

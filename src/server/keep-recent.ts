@@ -1,4 +1,4 @@
-/** Adds a value that is being read; drops it if it cannot be read, and the oldest of more than `most` values. */
+/** Caches the promise of a value; removes it if it rejects, and the oldest value if there are more than `most`. */
 export function keepRecent<T>(kept: Map<string, Promise<T>>, key: string, value: Promise<T>, most: number): Promise<T> {
   kept.delete(key);
   kept.set(key, value);

@@ -25,7 +25,7 @@ export interface IncomingMessage {
 export interface SocialServices {
   readonly store: EvidenceStore;
   readonly messages: MessageStore;
-  /** Opens a session with the given id for a message without a recipient. null: this program opens no sessions. */
+  /** Opens a session with the given id for a message without a recipient; null if this program opens none. */
   readonly opener: { readonly root: string; open(session: string): Promise<unknown> } | null;
   readonly now: () => number;
   /** Sends an agent's message as a step of the agent's session, so that the gate of that session decides it, too. */

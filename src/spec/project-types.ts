@@ -111,6 +111,6 @@ export interface ProjectConfig {
   readonly cache?: readonly { readonly folder: string; readonly read: boolean }[];
   /** The MCP servers by name; absent if none is configured. */
   readonly upstream?: { readonly [server: string]: UpstreamServer };
-  /** If false, refused calls run all the same, and the refusal is only recorded. Absent: refused calls do not run. */
+  /** Present if refused calls run all the same and the refusal is only recorded; absent if refused calls do not run. */
   readonly enforce?: false;
 }

@@ -188,7 +188,7 @@ export interface PeripheralSpec {
   /** By tool: requirements of its calls here, in addition to its own gates. Absent if there are none. */
   readonly calls?: { readonly [tool: string]: readonly ToolGate[] };
   readonly gates: { readonly [peripheral: string]: readonly GateRule[] };
-  /** The peripherals in which sub-agents may start, in addition to this one. Absent: all work here. */
+  /** The peripherals in which sub-agents may start, in addition to this one; absent if all work here. */
   readonly delegates?: readonly Delegate[];
   /** The agency peripherals in which agents may run for a session here, if `delegates` names any. */
   readonly agencies?: readonly Delegate[];

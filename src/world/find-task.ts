@@ -1,4 +1,4 @@
-/** The task that a request in words names: its type, and the classes of its things. null: not named. */
+/** The task that a request in words names: its type, and the classes of its things; null for an unnamed part. */
 interface RequestedTask {
   readonly type: string | null;
   readonly object: string | null;

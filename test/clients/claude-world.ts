@@ -109,7 +109,7 @@ export class ClaudeWorld {
     writeFileSync(this.path(path), text);
   }
 
-  /** A file of the repository; null: it is not there. */
+  /** A file of the repository; null if it is not there. */
   read(path: string): string | null {
     return existsSync(this.path(path)) ? readFileSync(this.path(path), 'utf8') : null;
   }

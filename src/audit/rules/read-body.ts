@@ -85,6 +85,6 @@ export function parseEntryBody(value: Json): Body | null {
   return body && FIELD_TESTS.get(body.event)?.every(([field, test]) => test((value as Fields)[field])) ? body : null;
 }
 
-/** The field for which a body cannot be judged; null if not even its event is known. */
+/** The first field of a body that is missing or of another type; null if there is none, or if its event is unknown. */
 export const findWrongBodyField = (value: Json): string | null =>
   FIELD_TESTS.get(toBody(value)?.event ?? '')?.find(([field, test]) => !test((value as Fields)[field]))?.[0] ?? null;

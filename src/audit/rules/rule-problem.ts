@@ -71,7 +71,7 @@ export interface RuleProblem {
   readonly message: string;
   readonly tool?: string;
   readonly argument?: string;
-  /** The judgement rests on earlier entries. If the body of one of them was erased, it proves nothing. */
+  /** Present if the problem follows from earlier entries. If the body of one of them was erased, it is only a gap. */
   readonly needsHistory?: true;
 }
 

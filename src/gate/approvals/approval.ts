@@ -36,7 +36,7 @@ export interface Approval {
 
 /**
  * The version of the hashed form. Version 3 includes the files that a call names. Version 2 includes the tested and the
- * shipped tree; version 1 is not named.
+ * shipped tree. Version 1 has no version field.
  */
 export const APPROVAL_VERSION = 3;
 

@@ -10,7 +10,7 @@ export interface StateDifference {
   readonly actual: string;
 }
 
-/** Objects of the state by the evidence, with the equal object of the status. Most requests change neither. */
+/** Cache of compared objects: one of the evidence's state and the equal one of the status. Few requests change them. */
 const equalObjects = new WeakMap<object, object>();
 
 function isEqual(expected: Json | undefined, actual: Json | undefined): boolean {

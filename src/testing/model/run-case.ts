@@ -147,7 +147,7 @@ function howToProvoke(run: ModelRun, provoked: RunCaseOptions['provoked']): Thor
   return places.size === 1 && provoked.size <= SAMPLED ? 'sample' : 'edges';
 }
 
-/** Number of envelopes of a large spec set; in one place of each, even the rules that hold everywhere are tried. */
+/** Maximum number of places of a large spec set, with different envelopes, where rules of all places are tried, too. */
 const SAMPLED = 12;
 
 /** Tries the negative cases of this state. Of those that turn out to be allowed, only steps are made. */

@@ -7,7 +7,7 @@ import type { FiniteModel } from './shortest-routes.ts';
 import { makeStateKeyFunction } from './state-key.ts';
 
 export interface HopModel extends FiniteModel<AuditState, Move> {
-  /** As `key`, but it gives fewer keys: the moves of states with equal ones may differ. */
+  /** A coarser key than `key`: states with the same one may still have different moves. */
   readonly roughKey: (state: AuditState) => string;
 }
 

@@ -52,7 +52,7 @@ export function stepsLikelyRefused(pinned: AuditedPin, state: AuditState, sample
   ];
 }
 
-/** Places try different tools. If each tried all of them, the calls would grow as the product of places and tools. */
+/** Maximum number of tools to try in one place; other places try other tools. All in each would take too many calls. */
 const MAX_TOOLS = 40;
 
 /** Equal for two tools whose calls in a peripheral all rules judge alike. Some rules know a tool by its name. */

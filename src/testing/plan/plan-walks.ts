@@ -11,8 +11,8 @@ import { isMoveAllowed } from './predict-state.ts';
 import { searchModelRoute, searchRouteToGoal } from './search-route.ts';
 
 /**
- * Minimum number of moves in a walk that more edges could extend, and the same per peripheral: the session of each walk
- * stores the whole spec set, so a larger set has longer walks instead of more.
+ * Minimum number of moves in a walk while edges are left to cover: the larger one of a fixed number and a number per
+ * peripheral. The session of each walk stores the whole spec set, so a larger set gets longer walks instead of more.
  */
 const MIN_WALK_MOVES = 60;
 const MIN_WALK_MOVES_PER_PERIPHERAL = 0.06;
@@ -24,7 +24,7 @@ const FAILED_RETURN_COST = 5;
 const MAX_RETURN_STATES = 2000;
 /** Maximum number of states that a search for a new edge visits. */
 const MAX_SEARCH_STATES = 20_000;
-/** The same, times the number of peripherals, for a search that distinguishes the visited places: states are larger. */
+/** Divided by the number of peripherals: the maximum for a search whose states include the visited places. */
 const MAX_EXACT_STATES = 10_000_000;
 
 /**

@@ -100,7 +100,7 @@ function reportConnections(
 const REFUSED = /connection refused|ECONNREFUSED|could(?: not|n't) connect/i;
 /** Addresses of this machine. A command reaches a service of it only if its `hosts` list the address. */
 const OWN_SERVICE = /\b127\.0\.0\.1\b|\blocalhost\b|::1\b/;
-/** Error messages of an ssh that lacks the key of the host, or its own. */
+/** Error messages of ssh if it does not know the host's key, or if the host accepts none of its keys. */
 const SSH_REFUSED = /Host key verification failed|Permission denied \(publickey/;
 
 /** Remedies for a failed command: the settings in hopgate.yaml that it lacked and that only the operator can make. */

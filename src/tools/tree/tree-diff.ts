@@ -56,7 +56,7 @@ export async function diffOfWorkingTree(
   }
 }
 
-/** Compares `files` (null: all files) with the last commit, with an index of its own at the path `index`. */
+/** Compares `files`, or all files if null, with the last commit. Uses an index of its own at the path `index`. */
 async function diffWithCommit(
   root: string,
   index: string,

@@ -470,7 +470,7 @@ describe('a grant on the command line', () => {
   it.each([
     ["UPDATE entries SET body = json_set(body, '$.version', 'x') WHERE session_id = ? AND seq = 0", 'the first entry'],
     ["UPDATE entries SET head = 'x' WHERE session_id = ? AND seq = 0", 'is not JSON'],
-  ])('is hidden by no altered session: %s', async (sql, problem) => {
+  ])('is listed even if another session was altered: %s', async (sql, problem) => {
     const on = machine();
     const { ids, grants } = await sessionsWithGrants(on, (db, id) => db.prepare(sql).run(id));
     const listed = await on.run('grants', '--json');

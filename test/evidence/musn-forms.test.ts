@@ -159,7 +159,7 @@ describe('the activity log', () => {
     ['hop', 'session/hop'],
     ['mode', 'session/mode'],
     ['stop', 'agent/interaction'],
-  ])('has the event %s as the entry %s', (event, type) =>
+  ])('maps the event %s to the type %s', (event, type) =>
     expect(toActivityEvent(draft({ id: 'x', body: { event } }))['event/type']).toBe(type),
   );
 

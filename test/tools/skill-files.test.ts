@@ -64,7 +64,7 @@ test.each([
   expect(judged({ '.claude/skills/fix/SKILL.md': text }, { skill: 'fix', args })).toMatch(/shows? a file/);
 });
 
-test('an argument may contain a mail address, and a text that shows an argument may be loaded without one', () => {
+test('a skill that inserts its argument may be loaded with a mail address, or without an argument', () => {
   expect(judged({ '.claude/skills/fix/SKILL.md': 'Tell $1' }, { skill: 'fix', args: 'a@example.org' })).toBeNull();
   expect(judged({ '.claude/skills/fix/SKILL.md': 'Fix @$1' })).toBeNull();
 });

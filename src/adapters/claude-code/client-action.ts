@@ -35,7 +35,7 @@ export function claudeCallToAction(
   );
 }
 
-/** True for a saved result that exists, and in plan mode for a plan, which may be new. */
+/** True if a call reads a saved tool result that exists, or in plan mode reads or writes a plan, which may be new. */
 function isForClientFile(tool: string, input: ClaudeToolEvent['input'], fields: ClaudeToolEvent['fields']): boolean {
   const transcript = textOf(fields['transcript_path']);
   const kind = transcript === null ? null : clientFileOfCall(transcript, tool, input);

@@ -37,7 +37,7 @@ const AGAIN = {
 
 const notGranted = (problem: string): string => `Nothing is approved yet: ${escapeInvisible(problem)}.`;
 
-/** Lines of a message that Claude Code shows. Of a longer one, it shows one less and the number of hidden lines. */
+/** Claude Code shows this many lines of a message. In a longer one, the last of them states how many are hidden. */
 const SHOWN_LINES = 4;
 
 /** The question to the operator: everything that the approval would bind, and the command that shows it in full. */

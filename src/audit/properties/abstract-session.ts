@@ -15,9 +15,9 @@ export interface AbstractState {
   readonly mode: Mode | null;
   /** True after the first visit of the session. */
   readonly begun: boolean;
-  /** By peripheral whose visits are followed: whether the session visited it. */
+  /** For each peripheral whose visits are followed: true if the session visited it. */
   readonly visited: { readonly [peripheral: string]: boolean };
-  /** By peripheral: the last test result for the current code, if there is one and it is kept. */
+  /** The last test result of each peripheral for the current code, if there is one and it is kept. */
   readonly results: { readonly [peripheral: string]: string };
   /** True if all tests of the current code passed. */
   readonly passed: boolean;

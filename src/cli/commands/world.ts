@@ -37,7 +37,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
         .choices(['current', 'old'])
         .default('current'),
     )
-    .option('--asks', 'houses whose goal only a person knows fully; the sentence to tell is printed')
+    .option('--asks', 'houses with a goal that only a person knows in full; prints what that person must say')
     .option('--game <file...>', 'play these instead: game.tw-pddl or a PDDL problem')
     .option('--host <address>', 'listen on this address; others than 127.0.0.1 let other machines play', '127.0.0.1')
     .addOption(

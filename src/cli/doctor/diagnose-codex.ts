@@ -9,7 +9,7 @@ import type { Diagnosis } from './diagnosis.ts';
 const KNOWN_GAPS = [
   'Codex allows a call if its hook fails. hopgate’s hook refuses in every case, unless it is killed together with its shell; then only Codex’s own sandbox limits the call.',
   'Typing into an open shell (write_stdin) calls no hook; no shell is open, because every command of Codex’s own shell is refused.',
-  'A turn keeps the sandbox that it began with. After a hop, hopgate’s tools follow at once; apply_patch from the next start on (hopgate codex --follow).',
+  'A turn keeps the sandbox that it began with. After a hop, hopgate’s tools change at once; apply_patch changes only when Codex is started again (see hopgate codex --follow).',
 ];
 
 /** Diagnoses Codex and its hooks: their version, their trust, and their last call. Empty if Codex is not installed. */

@@ -107,7 +107,7 @@ function changeFacts(specs: SpecSet, requirement: Requirement): readonly WayFact
 }
 const NEVER = { ofVisit: false, atStart: false, isLate: false, fruitOf: null };
 
-/** `canChange` is false if no peripheral can change the code, so that somebody else does. */
+/** Facts about a set's code: `canChange` is true if a peripheral can change it; otherwise somebody else changes it. */
 const codeOf = ({ peripherals, tools }: SpecSet) =>
   getOrInsert(codes, peripherals, () => {
     const places = Object.values(peripherals);

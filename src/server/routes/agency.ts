@@ -119,7 +119,7 @@ function nodeOf(who: Requester): string {
   throw new ApiError(
     'forbidden',
     'the name of this node is not allowed: at most 100 letters, digits, ".", ":", "_" and "-"',
-    'Give the node such a name: make its token with "hopgate agency token <node>".',
+    'Choose an allowed name, and make a token for it: hopgate agency token <node>.',
   );
 }
 

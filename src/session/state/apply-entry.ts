@@ -235,7 +235,7 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
   if (visit) {
     if (visit.deadline !== null) visit.deadline += stepWaitingTimeMs(specs.tools, body);
     visit.steps += steps;
-    // Replies to a selection, and conclusions, do not continue the visit: the next step does not reply to them.
+    // The next step replies to the head of the visit. A conclusion or a reply to a selection is never the head.
     if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
       visit.headId = entry.id;
     visit.background = runningCommandsAfter(visit.background, body);

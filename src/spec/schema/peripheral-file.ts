@@ -5,7 +5,7 @@ import { SpecNameSchema } from './name-schema.ts';
 import { WritePathsSchema } from './path-schema.ts';
 import { ResourcePatternsSchema } from './resource-schema.ts';
 
-const Cel = z.string().min(1).describe('A rule in CEL over the session facts; - in names is written _.');
+const Cel = z.string().min(1).describe('A rule in CEL over the facts of the session. Write _ for each - in a name.');
 
 const Destination = z.union([
   SpecNameSchema,

@@ -105,7 +105,7 @@ export class ModelRun {
   async make(move: Move): Promise<JudgedMove> {
     this.#trace.push(move.name);
     this.#advanceClock(move);
-    // The dry run comes first: it must know that a time is up before the session records it.
+    // Before `settle` records a passed deadline, because a dry run must notice the deadline by itself.
     const dryRun = move.asked.kind === 'step' ? this.session.why(move.asked) : null;
     if (move.wait) await this.#settle();
     const difference = await this.#expectations.dryRunProblem(this.session, move, dryRun, this.#state);

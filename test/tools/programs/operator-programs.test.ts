@@ -245,7 +245,7 @@ describe('a version manager’s shim', () => {
     expect(result.stderr).toContain('goenv: goenv: version 1.9 is not installed');
   });
 
-  test('may be one binary that serves all program names', async () => {
+  test('is followed to the real program if one binary serves all names', async () => {
     homeWith(
       {
         '.volta/bin/npm': '-> volta-shim',

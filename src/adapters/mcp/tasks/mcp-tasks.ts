@@ -85,7 +85,7 @@ export class McpTasks {
     return this.#running.get(id)?.settled ?? this.#storedTask(id);
   }
 
-  /** Ends a task's wait and returns the task, not `cancelled` if the answer was first. A late answer is a message. */
+  /** Cancels a task and returns it. If its answer came first, it stays completed; a later answer becomes a message. */
   async cancel(id: string): Promise<McpTask | null> {
     const running = this.#running.get(id);
     if (!running) return this.find(id);

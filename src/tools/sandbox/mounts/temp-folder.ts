@@ -45,7 +45,7 @@ export function makeHiddenFolder(): string {
   return folder;
 }
 
-/** The state of files in a folder; another one after a cleaner of temporary files has removed or replaced one. */
+/** A text that changes when a file of the folder is removed or replaced, such as by a cleaner of temporary files. */
 export function stampOfFiles(folder: string, names: Iterable<string>): string {
   const stats = [...names].map((name) => lstatSync(join(folder, name), { bigint: true, throwIfNoEntry: false }));
   return stats.map((each) => `${each?.ino} ${each?.ctimeNs}`).join();

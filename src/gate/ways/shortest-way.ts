@@ -36,7 +36,7 @@ interface Way {
 type Step = { readonly change: ModeStep } | LegStep;
 interface LegStep {
   readonly leg: WayLeg;
-  readonly requirements: readonly Requirement[];
+  readonly requirements: () => readonly Requirement[];
   /** The facts that the place being left can make true. */
   readonly gained: bigint;
 }
@@ -136,7 +136,7 @@ function search(
       .filter((edge) => admits(mode, edge.to) && isMet(index.ofEdge(edge), way, facts) && isNear(edge.to))
       .sort((a, b) => Number(needsFailure(a)) - Number(needsFailure(b)))
       .map((edge) => {
-        const make = () => ({ leg: hopToWayLeg(specs, view, edge), requirements: needsOfEdge(specs, edge) });
+        const make = () => ({ leg: hopToWayLeg(specs, view, edge), requirements: () => needsOfEdge(specs, edge) });
         const step = { ...getOrInsert(hops, edge, make), gained };
         return after(way, step, { place: specs.peripherals[edge.to]!, mode, facts: facts & ~ofVisit });
       });
@@ -149,7 +149,7 @@ function search(
       startWayLegs(specs, view, by)
         .filter(({ to }) => admits(mode, to) && isMet(index.ofStart(to), way, facts) && isNear(to))
         .map((leg) => {
-          const step = { leg, requirements: needsOfStart(specs, leg.to, by), gained: startable };
+          const step = { leg, requirements: () => needsOfStart(specs, leg.to, by), gained: startable };
           return after(way, step, { place: specs.peripherals[leg.to]!, mode, facts });
         }),
     );
@@ -244,7 +244,7 @@ function nameNeedsWhereMet(specs: SpecSet, view: SessionView, end: Way, held: bi
       const isObserved = from && getOwn(from.fruit, word)?.kind === 'observed' && canYield(specs, from, word, []);
       if (!isObserved && (at === own || !needs[at]!.includes(word))) needs[at]!.push(word);
     };
-    for (const need of requirements) name(describeNeed(specs, need), factsOfRequirement(specs, need), held);
+    for (const need of requirements()) name(describeNeed(specs, need), factsOfRequirement(specs, need), held);
     for (const [field, fact] of contextFacts(specs, specs.peripherals[leg.to]!)) {
       const isLeft = steps.some((step, at) => at <= own && step.leg.from === fact.fruitOf);
       if (!fact.holds(view) || (isLeft && fact.fruitOf !== null)) name(field, [fact]);

@@ -167,7 +167,7 @@ function factsOfRule(specs: SpecSet, cel: string): readonly WayFact[] {
   if (!isConjunction(rule)) return [];
   const counts = rule.split('&&').flatMap((part) => {
     const [key, root, name = '', sign, limit] = COUNT.exec(part.trim()) ?? [];
-    const made = key === undefined ? null : countSource(root!, name);
+    const made = key === undefined ? null : countSource(specs, root!, name);
     if (key === undefined || !made) return [];
     const holds = (view: SessionView) => {
       const value = made.value(view) ?? 0;
@@ -194,13 +194,16 @@ function factsOfRule(specs: SpecSet, cel: string): readonly WayFact[] {
 const COUNT = /^(\w+)\.(\w+)(?:\s*(>=?)\s*(\d+))?$/;
 const celName = (name: string): string => name.replaceAll('-', '_');
 
+const placesByCelName = (peripherals: SpecSet['peripherals']): ReadonlyMap<string, string> =>
+  getOrInsert(celNames, peripherals, () => new Map(Object.keys(peripherals).map((id) => [celName(id), id])));
+const celNames = new WeakMap<SpecSet['peripherals'], ReadonlyMap<string, string>>();
+
 /** The value of a fact of a rule that a visit can increase, and the places that increase it; null for other facts. */
-function countSource(root: string, name: string) {
+function countSource({ peripherals }: SpecSet, root: string, name: string) {
   const value = (read: (view: SessionView) => number | boolean | undefined) => read;
   if (root === 'visits') {
-    const isPlace = (id: string) => celName(id) === name;
-    const of = ({ visits }: SessionView) => visits[Object.keys(visits).find(isPlace) ?? ''];
-    return { value: value(of), madeIn: (({ id }) => isPlace(id)) as MadeIn, onlyIn: name };
+    const place = placesByCelName(peripherals).get(name) ?? '';
+    return { value: value(({ visits }) => visits[place]), madeIn: (({ id }) => id === place) as MadeIn, onlyIn: name };
   }
   if (root === 'tests')
     return { value: value(({ tests }) => tests[name as 'passed' | 'count' | 'failed']), madeIn: byTests };

@@ -2,6 +2,7 @@ import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { SpecSet } from '../../spec/types.ts';
 
 const known = new WeakMap<SpecSet, string>();
+const readingDenials = new WeakMap<SpecSet, boolean>();
 
 /** The character between the rules in the result of {@link joinCelRules}; no rule contains it. */
 export const CEL_RULE_SEPARATOR = '\0';
@@ -24,11 +25,12 @@ const joinRules = ({ conditions, edges, tools, peripherals }: SpecSet): string =
   ].join(CEL_RULE_SEPARATOR);
 
 /** True if a rule reads how many requests were refused, so that a refused request changes what is allowed later. */
-export function doRulesReadDenials(specs: SpecSet): boolean {
-  const fields = Object.values(specs.peripherals).flatMap(({ fruit }) =>
-    Object.entries(fruit).flatMap(([field, rule]) =>
-      rule.kind === 'observed' && rule.from === 'refusals' ? [field.replaceAll('-', '_')] : [],
-    ),
-  );
-  return new RegExp(`\\b(${['denials', ...fields].join('|')})\\b`).test(joinCelRules(specs));
-}
+export const doRulesReadDenials = (specs: SpecSet): boolean =>
+  getOrInsert(readingDenials, specs, () => {
+    const fields = Object.values(specs.peripherals).flatMap(({ fruit }) =>
+      Object.entries(fruit).flatMap(([field, rule]) =>
+        rule.kind === 'observed' && rule.from === 'refusals' ? [field.replaceAll('-', '_')] : [],
+      ),
+    );
+    return new RegExp(`\\b(${['denials', ...fields].join('|')})\\b`).test(joinCelRules(specs));
+  });

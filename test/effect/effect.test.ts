@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { memoise } from '../../src/base/lazy.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { isDeep } from '../depth.ts';
 import { Engine } from './engine.ts';
-import { measureAblations, measureConditions } from './measure.ts';
 import { measureHouseAblations } from './measure-house.ts';
-import { measuredPage, PAGE } from './page.ts';
+import { measureAll, PAGE, pageWith } from './page.ts';
 import { CONDITIONS, runAgent } from './repository-agent.ts';
 
+/** The measurements of the page, made once for all deep tests. */
+const measured = memoise(() => measureAll());
 const isSome = (share: number) => share > 0;
 
 describe('a simulated agent', () => {
@@ -33,7 +35,7 @@ describe('a simulated agent', () => {
   });
 
   it.runIf(isDeep)('that errs does no harm inside a peripheral, and solves more with better remedies', async () => {
-    const rows = await measureConditions(60);
+    const { conditions: rows } = await measured();
     for (const lapse of new Set(rows.map((row) => row.lapse))) {
       const [free, list, generic, teaching, graph] = CONDITIONS.map(
         (condition) => rows.find((row) => row.condition === condition && row.lapse === lapse)!,
@@ -47,7 +49,7 @@ describe('a simulated agent', () => {
   });
 
   it.runIf(isDeep)('does harm without the constraint that prevents it', async () => {
-    const rows = await measureAblations(200);
+    const { ablations: rows } = await measured();
     const harm = (dropped: string) =>
       rows.filter((row) => row.condition.startsWith(dropped)).map((row) => row.wroteOutside + row.shippedUntested);
     expect(Math.max(...harm('nothing'))).toBe(0);
@@ -56,6 +58,6 @@ describe('a simulated agent', () => {
   });
 
   it.runIf(isDeep)(`gives the numbers on the page (rewrite: npm run does-it-help)`, async () => {
-    await expect(await measuredPage()).toMatchFileSnapshot(`../../${PAGE}`);
+    await expect(pageWith(await measured())).toMatchFileSnapshot(`../../${PAGE}`);
   });
 });

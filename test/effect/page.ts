@@ -28,12 +28,17 @@ const HEAD = ['solved', 'wrote outside', 'shipped untested', 'shipped broken', '
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map((_, at) => (at === 0 ? '---' : '--:')), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
 
-/** The page with its tables measured again. Each table is between two comments. */
-export async function measuredPage(runs = RUNS): Promise<string> {
-  const conditions = await measureConditions(runs);
-  const ablations = await measureAblations(runs);
-  const house = await measureHouse(runs);
-  const houseAblations = await measureHouseAblations(runs);
+export const measureAll = async (runs = RUNS) => ({
+  conditions: await measureConditions(runs),
+  ablations: await measureAblations(runs),
+  house: await measureHouse(runs),
+  houseAblations: await measureHouseAblations(runs),
+});
+
+type Measured = Awaited<ReturnType<typeof measureAll>>;
+
+/** The page with tables of these measurements. Each table is between two comments. */
+export function pageWith({ conditions, ablations, house, houseAblations }: Measured): string {
   const tables: { readonly [name: string]: string } = {
     conditions: table(
       ['what the agent learns', 'lapses', ...HEAD],

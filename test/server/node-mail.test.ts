@@ -66,10 +66,10 @@ const statesOf = async (served: Served, id: unknown) =>
   (await served.ask(`GET /v1/messages/${id}`)).json.receipts.map(({ state }: { state: string }) => state);
 
 /**
- * The deep run cuts at every fifteenth byte of a message and its answer: 94 messages, fewer than a page of an inbox.
- * `HOPGATE_EVERY_BYTE=1` repeats that from each of fifteen first bytes, which takes minutes.
+ * The deep run cuts at every thirtieth byte of a message and its answer: 48 messages, fewer than a page of an inbox.
+ * `HOPGATE_EVERY_BYTE=1` repeats that from each of thirty first bytes, which takes minutes.
  */
-const [STEP, LONGEST] = isDeep ? [15, 700] : [120, 600];
+const [STEP, LONGEST] = isDeep ? [30, 700] : [120, 600];
 const FIRST_BYTES = process.env['HOPGATE_EVERY_BYTE'] === '1' ? Array.from({ length: STEP }, (_, at) => at + 1) : [1];
 
 describe('messages between machines', () => {

@@ -614,7 +614,7 @@ const sameParts = (reason: string, all: readonly string[]): boolean =>
     .join('\n') === all.toSorted().join('\n');
 
 /** `HOPGATE_GRAPHS=10000` tries as many random hop graphs, which takes minutes. */
-const GRAPHS = Number(process.env['HOPGATE_GRAPHS'] ?? depth(150, 3000));
+const GRAPHS = Number(process.env['HOPGATE_GRAPHS'] ?? depth(150, 1500));
 
 it('the proofs, notes and reasons agree with a search over every agent, mode, condition and limit', () => {
   const count = { lost: 0, dead: 0, several: 0, modes: 0, operator: 0 };

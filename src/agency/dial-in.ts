@@ -17,8 +17,11 @@ import {
 /** The methods of a WebSocket that the server calls. */
 interface Connection {
   send(text: string): void;
-  close(): void;
+  close(code?: number): void;
 }
+
+/** The code with which the server closes a connection when the same node has opened another one. */
+const REPLACED_CODE = 4001;
 
 interface WaitingRun {
   readonly frame: { readonly type: 'run'; readonly request: RunRequest; readonly passage: RunRoutingData };
@@ -44,7 +47,7 @@ export class DialIns {
 
   /** Adds the connection of a node, and closes an older one of the same node. */
   connect(node: string, line: Connection): void {
-    this.#connections.get(node)?.close();
+    this.#connections.get(node)?.close(REPLACED_CODE);
     this.#connections.set(node, line);
     for (const key of this.#cancelled.get(node) ?? []) sendCancel(line, key);
     this.#cancelled.delete(node);
@@ -125,23 +128,28 @@ interface DialOptions {
   readonly onChange?: (isConnected: boolean, problem: string | null) => void;
 }
 
-/** Connects this node to a server and keeps the connection, until the signal is aborted. */
-export async function dialIn({ url, ...options }: DialOptions): Promise<void> {
+/**
+ * Connects this node to a server and keeps the connection, until the signal is aborted, or until another program has
+ * connected as the same node: two programs that both reconnect would close each other's connections without end.
+ */
+export async function dialIn({ url, ...options }: DialOptions): Promise<'ended' | 'replaced'> {
   const { signal } = options;
   const address = urlBelow(url, 'agency/connect');
   address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
   for (let failures = 0; !signal.aborted; failures++) {
-    const opened = await connectOnce(address, options);
-    if (opened) failures = 0;
+    const end = await connectOnce(address, options);
+    if (end === 'replaced') return end;
+    if (end === 'lost') failures = 0;
     await sleep(Math.min(5_000, 100 * 2 ** failures), undefined, { signal }).catch(() => {});
   }
+  return 'ended';
 }
 
-/** Opens one connection. Resolves when it has ended, with true if it was open. */
+/** Opens one connection. Resolves when it has ended. */
 function connectOnce(
   address: URL,
   { token, run, cancel, signal, onChange = () => {} }: Omit<DialOptions, 'url'>,
-): Promise<boolean> {
+): Promise<'never-open' | 'lost' | 'replaced'> {
   return new Promise((resolve) => {
     const socket = new WebSocket(address, { headers: { Authorization: `Bearer ${token}` }, handshakeTimeout: 10_000 });
     let [wasOpen, isAlive, problem] = [false, true, null as string | null];
@@ -171,11 +179,11 @@ function connectOnce(
       });
     });
     socket.on('error', (error) => (problem = error.message));
-    socket.on('close', () => {
+    socket.on('close', (code) => {
       clearInterval(pings);
       signal.removeEventListener('abort', stop);
       onChange(false, problem);
-      resolve(wasOpen);
+      resolve(code === REPLACED_CODE ? 'replaced' : wasOpen ? 'lost' : 'never-open');
     });
   });
 }

@@ -122,13 +122,13 @@ interface ConnectionHandlers {
   readonly onMessage: (text: string) => void;
   readonly onClose: (line: Connection) => void;
 }
-type Connection = { send(text: string): void; close(): void };
+type Connection = { send(text: string): void; close(code?: number): void };
 
 function socketHandlers({ onOpen, onMessage, onClose }: ConnectionHandlers) {
   let line: Connection | null = null;
   return {
     onOpen(_event: unknown, socket: Connection) {
-      line = { send: (text) => socket.send(text), close: () => socket.close() };
+      line = { send: (text) => socket.send(text), close: (code) => socket.close(code) };
       onOpen(line);
     },
     onMessage: ({ data }: { readonly data: unknown }) => onMessage(String(data)),

@@ -274,6 +274,31 @@ describe('an agent on another node', () => {
     expect(changes.slice(0, 3)).toEqual([true, false, true]);
   });
 
+  it('ends its connection when another program connects as the same node', async () => {
+    const there = await served('x: { location: dial-in, node: laptop }');
+    const ended = new AbortController();
+    onTestFinished(() => ended.abort());
+    const dial = () => {
+      const { promise: opened, resolve } = Promise.withResolvers<void>();
+      const end = dialIn({
+        url: `http://127.0.0.1:${there.agencyPort}`,
+        token: there.tokens.ofNode('laptop'),
+        run: async () => expect.unreachable(),
+        cancel: () => {},
+        signal: ended.signal,
+        onChange: (isConnected) => isConnected && resolve(),
+      });
+      return { end, opened };
+    };
+    const first = dial();
+    await first.opened;
+    const second = dial();
+    expect(await first.end).toBe('replaced');
+    await second.opened;
+    ended.abort();
+    expect(await second.end).toBe('ended');
+  });
+
   it('is reported as unreachable if its node is not connected', () => expect(new DialIns().connected).toEqual([]));
 });
 

@@ -222,7 +222,7 @@ async function connect(io: Io, url: string, options: ConnectOptions): Promise<vo
     mail: new NodeMailExchange(allEvidence),
     signal: ended.signal,
   });
-  await dialIn({
+  const end = await dialIn({
     url,
     token,
     run: (request, route) => node.run(request, route),
@@ -236,9 +236,16 @@ async function connect(io: Io, url: string, options: ConnectOptions): Promise<vo
           : `not connected to ${url}${problem ? `: ${escapeInvisible(problem)}` : ''}`,
       ),
   });
+  ended.abort();
   await exchanged;
   await allEvidence.close();
   await node.close();
+  if (end === 'replaced')
+    throw new CliError(
+      'node-replaced',
+      `another program connected to ${url} as the same node`,
+      'Run one "hopgate agency connect" on each machine, with a token of its own: "hopgate agency token NODE".',
+    );
 }
 
 function inputOf(text: string, before: RunOptions['input']): RunOptions['input'] {

@@ -95,7 +95,9 @@ describe('hopgate check', () => {
     const config = (rest: string) => `scopes: { edit: [src/, "*.go", "src/**/*.js", "*.md", "!*.lock"] }\n${rest}`;
     const here = machine({
       'src/deep/a.js': '',
-      'hopgate.yaml': config('test: [{ run: [sh, a] }, { run: [no-such-program] }, { run: [bin/none] }]\n'),
+      'hopgate.yaml': config(
+        'test: [{ run: [sh, a] }, { run: [no-such-program] }, { run: [bin/none] }, { run: [sh, -c, "b=$(mktemp -d) && cd $b && no-builder build \'; a\'"] }]\n',
+      ),
     });
     commitAll(here.root);
     const { out } = await here.run('check');
@@ -103,6 +105,7 @@ describe('hopgate check', () => {
       expect.stringMatching(/^warning {2}scopes\.edit: "\*\.go" matches no file; .*\*\*\//),
       expect.stringContaining('no-such-program: your PATH does not have it. Install no-such-program'),
       expect.stringContaining('bin/none: the repository does not have it. Install the dependencies'),
+      expect.stringContaining('no-builder: your PATH does not have it. Install no-builder'),
     ]);
     put(here.root, {
       'hopgate.yaml': config(

@@ -23,10 +23,9 @@ const VERSION_ARGUMENTS = ['--version', 'version', '-version'];
 const WITHOUT_PROGRAM = 'bash-test and bash-deploy answer with an error, not with the verdict of another program.';
 
 /**
- * Compares the path and version of programs outside and inside the sandbox: the first word of each command in
- * hopgate.yaml, and the names under `programs`. Outside the sandbox it runs no program of the repository. Each program
- * runs in a temporary folder that holds only the repository's `packageManager`, so the repository's files cannot choose
- * another program.
+ * Compares the path and version of programs outside and inside the sandbox: those of each command in hopgate.yaml, and
+ * the names under `programs`. Outside the sandbox it runs no program of the repository. Each program runs in a temporary
+ * folder that holds only the repository's `packageManager`, so the repository's files cannot choose another program.
  */
 export async function diagnosePrograms(
   root: string,
@@ -69,8 +68,20 @@ function packageManagerOf(root: string): string | null {
 
 const namesIn = ({ test, install = [], deploy, programs = [] }: ProjectConfig): readonly string[] => {
   const commands = [...test, ...install, ...Object.values(deploy)];
-  return [...new Set([...commands.flatMap(({ run: [program] }) => program ?? []), ...programs])];
+  return [...new Set([...commands.flatMap(({ run }) => programsOf(run)), ...programs])];
 };
+
+/** Words at the beginning of a command that are no programs, because the shell interprets them. */
+const SHELL_WORDS =
+  /^(?:break|case|cd|command|continue|do|done|elif|else|esac|eval|exec|exit|export|fi|for|function|if|local|read|return|set|shift|source|then|trap|type|ulimit|umask|unset|until|wait|while)$/;
+
+/** The first word of a command and, of a script of `sh -c`, the words at the beginnings of its commands. */
+function programsOf([program = '', option = '', script = '']: readonly string[]): readonly string[] {
+  if (!/(?:^|\/)(?:ba|da)?sh$/.test(program) || !/^-[a-z]*c$/.test(option)) return program ? [program] : [];
+  const unquoted = script.replace(/'[^']*'|"[^"]*"/g, '""');
+  const words = [...unquoted.matchAll(/(?:^|[;&|(\n])\s*([a-z][\w.+-]*)(?=[\s;&|)]|$)/g)].map((match) => match[1]!);
+  return [program, ...words.filter((word) => !SHELL_WORDS.test(word))];
+}
 
 /** The toolchains and programs of hopgate.yaml that do not exist. Runs no program. */
 export function diagnoseMissingPrograms(root: string, config: ProjectConfig, io: Io): readonly Diagnosis[] {

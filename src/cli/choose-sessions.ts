@@ -1,6 +1,8 @@
+import { escapeInvisible, toShellWord } from '../base/text.ts';
 import { type EvidenceStore, type SessionSummary, StoreError } from '../ports/evidence-store.ts';
+import { formerRootOf } from '../project/trust-record.ts';
 import { readStoredPin, type SessionPin } from '../session/pin.ts';
-import { CliError, type Io } from './io.ts';
+import { CliError, type Io, print, printRemark } from './io.ts';
 import { findSession, withEvidence } from './open-store.ts';
 
 /** The sessions with these ids or id prefixes; all sessions, oldest first, if no id is given. */
@@ -9,8 +11,26 @@ export async function chooseSessions(store: EvidenceStore, ids: readonly string[
   return ids.length === 0 ? [...all].reverse() : ids.map((id) => findSession(all, id));
 }
 
-export const noSessionsError = (root: string): CliError =>
-  new CliError('unknown-session', `${root} has no sessions yet`, 'Start one with "hopgate shell".');
+export const noSessionsError = ({ env }: Pick<Io, 'env'>, root: string): CliError =>
+  new CliError(
+    'unknown-session',
+    `${root} has no sessions yet`,
+    sessionsOfFormerRoot(root, env) ?? 'Start one with "hopgate shell".',
+  );
+
+/** Prints that there are no sessions, and where those of a moved repository are. */
+export function printNoSessions(io: Io, root: string): void {
+  print(io, 'No sessions yet.');
+  const former = sessionsOfFormerRoot(root, io.env);
+  if (former !== null) printRemark(io, former);
+}
+
+function sessionsOfFormerRoot(root: string, env: Io['env']): string | null {
+  const former = formerRootOf(root, env);
+  if (former === null) return null;
+  const word = escapeInvisible(toShellWord(former));
+  return `If the repository was moved from ${word}, its sessions belong to that path: mkdir -p ${word} && hopgate sessions --root ${word}`;
+}
 
 /**
  * Opens the evidence of a repository for `use`, as {@link withEvidence} does.
@@ -21,7 +41,7 @@ export async function withExistingSessions<T>(
   root: string,
   use: (store: EvidenceStore) => Promise<T>,
   access: 'read' | 'write' = 'read',
-  none: Error = noSessionsError(root),
+  none: Error = noSessionsError(io, root),
 ): Promise<T> {
   const wrapped = async (store: EvidenceStore) => ({ value: await use(store) });
   const done = await withEvidence<{ readonly value: T } | null>(root, io.env, null, wrapped, access);

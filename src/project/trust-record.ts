@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeAtomically } from '../base/files.ts';
-import type { Env } from '../base/user-folders.ts';
+import { listFileNames, readTextOrEmpty, writeAtomically } from '../base/files.ts';
+import { fieldsOf, parseJson } from '../base/json.ts';
+import { type Env, userStateFolder } from '../base/user-folders.ts';
+import { valueOr } from '../base/value-or.ts';
 import { readProjectFile } from '../spec/load/load-project-config.ts';
 import { CONFIG_FILE } from './repository-root.ts';
 import { ensureStateDir, stateDir } from './state-dir.ts';
@@ -49,6 +51,22 @@ export function readTrustRecord(root: string, config: string | null, env: Env): 
     .map((other) => readTrust(other, env))
     .find((record) => record?.config === config);
   return same ?? own;
+}
+
+/**
+ * The folder, now missing, in which the operator trusted this content of hopgate.yaml last: the repository was probably
+ * moved from there. Its sessions and trust belong to that path. Null if there is none.
+ */
+export function formerRootOf(root: string, env: Env): string | null {
+  const bytes = valueOr(() => readProjectFile(root), null);
+  if (bytes === null) return null;
+  const config = hash('sha256', bytes);
+  const home = userStateFolder(env);
+  const missing = listFileNames(home)
+    .map((name) => fieldsOf(parseJson(readTextOrEmpty(fileOf(join(home, name))))) as Partial<TrustRecord>)
+    .filter((record) => record.config === config && record.root && !existsSync(record.root))
+    .sort((a, b) => ((a.at ?? '') < (b.at ?? '') ? 1 : -1));
+  return missing[0]?.root ?? null;
 }
 
 export function writeTrustRecord(record: TrustRecord, env: Env): void {

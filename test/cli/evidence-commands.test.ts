@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -72,6 +72,20 @@ describe('hopgate sessions', () => {
     expect(await run('sessions')).toMatchObject({ code: 0, out: 'No sessions yet.\n', err: '' });
     expect(await run('sessions', '--json')).toMatchObject({ code: 0, out: '', err: '' });
     expect((await run('log', 'x')).code).toBe(1);
+  });
+
+  it('says how to read those of a repository that was moved', async () => {
+    const here = machine({ 'hopgate.yaml': 'test: []\n' });
+    await withSessions(here, 's-one');
+    expect((await here.run('trust', '--yes')).code).toBe(0);
+    const moved = `${here.root}-moved`;
+    onTestFinished(() => rmSync(moved, { recursive: true }));
+    renameSync(here.root, moved);
+    const remedy = `mkdir -p ${here.root} && hopgate sessions --root ${here.root}`;
+    expect((await here.run('sessions', '--root', moved)).err).toContain(remedy);
+    expect((await here.run('verify', 's-one', '--root', moved)).err).toContain(remedy);
+    mkdirSync(here.root);
+    expect((await here.run('sessions')).out).toContain('s-one');
   });
 
   it('lists the sessions for people and as JSON lines', async () => {

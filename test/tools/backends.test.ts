@@ -64,6 +64,23 @@ it.each(Object.keys(COMMAND_TOOLS))('without overlays, %s is refused exactly if 
   );
 });
 
+it.each([...Object.keys(COMMAND_TOOLS), ...['read', 'glob', 'grep', 'edit', 'write']])(
+  '%s names the folder of the repository if it no longer exists',
+  async (tool) => {
+    const files = { path: 'src/a', pattern: 'a', content: 'a', old: 'a', new: 'b' };
+    const { kind, args } = CALLS[tool] ?? { kind: 'none' as const, args: files };
+    const backends = [shellBackend(sandbox), gitBackend(sandbox), workspaceBackend()];
+    const backend = backends.find(({ tools }) => tools.includes(tool))!;
+    const call = toolCall(tool, args, { ...scoped(kind), root: '/nowhere/repository' });
+    const { outcome } = await backend.run(call);
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      code: 'no-root',
+      message: expect.stringContaining('/nowhere/repository'),
+    });
+  },
+);
+
 const CALLS: { readonly [tool: string]: { readonly kind: Rule; readonly args: ContractCase['args'] } } = {
   bash: { kind: 'contained', args: { command: 'true' } },
   'bash-readonly': { kind: 'contained', args: { command: 'true' } },

@@ -24,8 +24,9 @@ const WITHOUT_PROGRAM = 'bash-test and bash-deploy answer with an error, not wit
 
 /**
  * Compares the path and version of programs outside and inside the sandbox: those of each command in hopgate.yaml, and
- * the names under `programs`. Outside the sandbox it runs no program of the repository. Each program runs in a temporary
- * folder that holds only the repository's `packageManager`, so the repository's files cannot choose another program.
+ * the names under `programs`. Outside the sandbox it runs no program of the repository. Each program runs in a
+ * temporary folder that holds only the repository's `packageManager`, so the repository's files cannot choose another
+ * program.
  */
 export async function diagnosePrograms(
   root: string,
@@ -71,7 +72,7 @@ const namesIn = ({ test, install = [], deploy, programs = [] }: ProjectConfig): 
   return [...new Set([...commands.flatMap(({ run }) => programsOf(run)), ...programs])];
 };
 
-/** Words at the beginning of a command that are no programs, because the shell interprets them. */
+/** Words that the shell itself interprets at the beginning of a command. */
 const SHELL_WORDS =
   /^(?:break|case|cd|command|continue|do|done|elif|else|esac|eval|exec|exit|export|fi|for|function|if|local|read|return|set|shift|source|then|trap|type|ulimit|umask|unset|until|wait|while)$/;
 

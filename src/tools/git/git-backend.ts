@@ -5,7 +5,7 @@ import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { reportIfAborted } from '../tool-outcomes.ts';
 import { observeTree } from '../tree/observe-tree.ts';
-import { isStop, refusalStop, type ToolStop, tooLongCommandStop } from '../workspace/tool-stop.ts';
+import { isStop, missingRootStop, refusalStop, type ToolStop, tooLongCommandStop } from '../workspace/tool-stop.ts';
 import { runGitCommit } from './commit-git.ts';
 import { type GitSession, openGitSession } from './git-session.ts';
 import { reportInnerRepositories } from './inner-repository.ts';
@@ -54,7 +54,7 @@ async function runGit(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv):
   });
   if (isArgumentRefusal(judged)) return refusalStop(judged);
   const { parsed } = judged;
-  const session = await openGitSession(sandbox, call);
+  const session = missingRootStop(root) ?? (await openGitSession(sandbox, call));
   if (isStop(session)) return session;
   const report = await runSub(session, parsed, env);
   return isStop(report) ? report : reportInnerRepositories(report, call.envelope);

@@ -13,7 +13,14 @@ import { makeExploreLayout, makeReadOnlyLayout, makeTestLayout } from '../sandbo
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { ABORTED_OUTCOME, reportIfAborted } from '../tool-outcomes.ts';
 import { observeTree } from '../tree/observe-tree.ts';
-import { failedToolStop, isStop, refusalStop, type ToolStop, tooLongCommandStop } from '../workspace/tool-stop.ts';
+import {
+  failedToolStop,
+  isStop,
+  missingRootStop,
+  refusalStop,
+  type ToolStop,
+  tooLongCommandStop,
+} from '../workspace/tool-stop.ts';
 import { runBackgroundTool } from './background/background-tool.ts';
 import { SessionJobs } from './background/jobs.ts';
 import { runBashTool } from './bash-tool.ts';
@@ -56,7 +63,9 @@ export function shellBackend(sandbox: Sandbox, env = () => process.env): ToolBac
       if (aborted) return aborted;
       const { scope, config, root, unsafeNoSandbox } = call.envelope;
       const problem = commandProblem({ ...call, scope, config, root, unsafeNoSandbox, message: null });
-      const context = problem ? refusalStop(problem) : makeShellContext(sandbox, forCommands(call), env());
+      const context = problem
+        ? refusalStop(problem)
+        : (missingRootStop(root) ?? makeShellContext(sandbox, forCommands(call), env()));
       const report = isStop(context) ? context : await attempt(() => tool(context), call.signal);
       return isStop(report) ? { outcome: report.stop, effects: [] } : report;
     },

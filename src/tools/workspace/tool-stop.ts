@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { ArgumentRefusal } from '../../gate/commands/argument-refusal.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import { invalidCall } from '../tool-outcomes.ts';
@@ -11,6 +12,15 @@ export interface ToolStop {
 export const failedToolStop = (code: string, message: string): ToolStop => ({
   stop: { status: 'failed', code, message },
 });
+
+/** The failure of a call whose repository was moved or deleted; null if its folder exists. */
+export const missingRootStop = (root: string): ToolStop | null =>
+  existsSync(root)
+    ? null
+    : failedToolStop(
+        'no-root',
+        `The folder of the repository, ${root}, no longer exists. Ask the operator to move it back; a new folder needs a new session.`,
+      );
 
 export const outOfScopeStop = (argument: string, message: string, remedy: string): ToolStop => ({
   stop: { status: 'refused', code: 'out-of-scope', argument, message, remedy },

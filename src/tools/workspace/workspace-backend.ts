@@ -2,7 +2,14 @@ import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend
 import { ABORTED_OUTCOME } from '../tool-outcomes.ts';
 import { AnchorMovedError, type Anchors, defaultAnchors, realPathAnchors } from './anchors.ts';
 import { watchNativeFileTools } from './native-watch.ts';
-import { failedToolStop, isStop, outOfScopeStop, type ToolStop, tooLongCommandStop } from './tool-stop.ts';
+import {
+  failedToolStop,
+  isStop,
+  missingRootStop,
+  outOfScopeStop,
+  type ToolStop,
+  tooLongCommandStop,
+} from './tool-stop.ts';
 
 type Tool = (call: ToolCall, anchors: Anchors) => Promise<ToolReport | ToolStop> | ToolReport | ToolStop;
 
@@ -60,6 +67,8 @@ async function attempt(tool: Tool, call: ToolCall, anchors: Anchors): Promise<To
   } catch (error) {
     if (error instanceof AnchorMovedError)
       return outOfScopeStop('path', `${error.message}, so nothing was done.`, 'Try again once it is left alone.');
+    const missing = missingRootStop(call.envelope.root);
+    if (missing) return missing;
     const failure = SYSTEM_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
     if (failure) return failedToolStop(...failure);
     const stop = tooLongCommandStop(error, 'pattern', 'Look for a shorter text.');

@@ -49,7 +49,7 @@ async function infer(io: Io, ids: readonly string[], options: Options): Promise<
     }
     return found;
   });
-  if (usage.sessions === 0) throw noSessionsError(root);
+  if (usage.sessions === 0) throw noSessionsError(io, root);
   const inferred = inferSpecs(specs, usage);
   if (Object.keys(inferred.seen).length === 0)
     throw new CliError(

@@ -48,7 +48,7 @@ export async function writeRecording(io: Io, root: string, ids: readonly string[
     }
     return recordSessions(chosen);
   });
-  if (recording.sessions.length === 0) throw noSessionsError(root);
+  if (recording.sessions.length === 0) throw noSessionsError(io, root);
   const file = resolve(io.cwd, out);
   const page = renderRecordingPage(recording, script);
   writeNamedFile(file, page);

@@ -3,7 +3,7 @@ import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { replayDecisions, type SessionReplay } from '../../../session/replay-decisions.ts';
 import { loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
-import { chooseSessions, noSessionsError, readPinOrThrow } from '../../choose-sessions.ts';
+import { chooseSessions, noSessionsError, printNoSessions, readPinOrThrow } from '../../choose-sessions.ts';
 import { resolveSpecsOption } from '../../choose-specs.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
@@ -68,8 +68,8 @@ async function replayAll(io: Io, ids: readonly string[], options: Options): Prom
     }
     return all;
   });
-  if (replayed.length === 0 && ids.length > 0) throw noSessionsError(root);
-  if (replayed.length === 0 && !io.json) print(io, 'No sessions yet.');
+  if (replayed.length === 0 && ids.length > 0) throw noSessionsError(io, root);
+  if (replayed.length === 0 && !io.json) printNoSessions(io, root);
   if (replayed.some(({ changes }) => changes.length > 0)) io.exitCode = 1;
   if (io.json) printJson(io, replayed);
   else for (const replay of replayed) show(io, replay);

@@ -1,7 +1,7 @@
 import { hasLiveLease } from '../../../base/process-holder.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
-import { withExistingSessions } from '../../choose-sessions.ts';
+import { printNoSessions, withExistingSessions } from '../../choose-sessions.ts';
 import { listMissingHooksOfRoot } from '../../claude/list-missing-hooks.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, print, printJson, printJsonLine, printRemark, printResult, usageError } from '../../io.ts';
@@ -49,17 +49,19 @@ export function configureCommand(command: CliCommand, io: Io): void {
 }
 
 async function list(io: Io, options: RootOption & { readonly all?: boolean }): Promise<void> {
-  const all = await withEvidence(resolveRootOption(io, options), io.env, [], (store) => store.sessions());
+  const root = resolveRootOption(io, options);
+  const all = await withEvidence(root, io.env, [], (store) => store.sessions());
   const listed = options.all ? all : all.filter(({ archived }) => !archived);
   if (io.json) {
     for (const session of listed) printJsonLine(io, { ...session, inUse: hasLiveLease(session) });
     return;
   }
   const hidden = all.length - listed.length;
-  if (listed.length === 0) print(io, hidden === 0 ? 'No sessions yet.' : 'All sessions are archived.');
+  if (all.length === 0) printNoSessions(io, root);
+  else if (listed.length === 0) print(io, 'All sessions are archived.');
   else print(io, formatSessionTable(io, listed));
   if (hidden > 0) printRemark(io, `${plural(hidden, 'archived session')} left out; --all lists them`);
-  for (const { sessionId, text } of listMissingHooksOfRoot(resolveRootOption(io, options), io.env))
+  for (const { sessionId, text } of listMissingHooksOfRoot(root, io.env))
     printRemark(io, `WARNING: session ${escapeInvisible(sessionId)}: ${escapeInvisible(text)}`);
 }
 

@@ -7,7 +7,7 @@ import { verifyChain } from '../../../evidence/chain.ts';
 import { isSignedBy, parseSeal, SealError } from '../../../evidence/seal.ts';
 import type { Shipment, ShippedCommit } from '../../../evidence/shipments.ts';
 import type { EvidenceStore, SessionSummary, StoreProblem } from '../../../ports/evidence-store.ts';
-import { chooseSessions, readPinOrReason } from '../../choose-sessions.ts';
+import { chooseSessions, noSessionsError, printNoSessions, readPinOrReason } from '../../choose-sessions.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, paint, print, printJsonLine, readNamedFile, usageError } from '../../io.ts';
 import { withEvidence } from '../../open-store.ts';
@@ -72,9 +72,8 @@ async function verify(io: Io, ids: readonly string[], options: Options): Promise
     }
     return chosen.length;
   });
-  if (found === 0 && ids.length > 0)
-    throw new CliError('unknown-session', `there is no session "${ids[0]}"`, 'List them with "hopgate sessions".');
-  if (found === 0 && !io.json) print(io, 'No sessions yet.');
+  if (found === 0 && ids.length > 0) throw noSessionsError(io, root);
+  if (found === 0 && !io.json) printNoSessions(io, root);
 }
 
 /** Prints where the store's columns and caches contradict its entries. */

@@ -30,7 +30,7 @@ async function inspect(io: Io, id: string | undefined, options: Options): Promis
   await withExistingSessions(io, root, async (store) => {
     const sessions = await store.sessions();
     const session = id === undefined ? sessions[0] : findSession(sessions, id);
-    if (session === undefined) throw noSessionsError(root);
+    if (session === undefined) throw noSessionsError(io, root);
     const watch = await startMachineWatch(io, options);
     try {
       // Computes the state from the evidence, as for a resumed session; nothing is written, and no tool is available.

@@ -35,6 +35,12 @@ const own = host && processStartTime(process.pid);
 export const nameLeaseHolder = (id: string): string =>
   host && own ? `${id}@${host.boot}.${host.namespace}.${process.pid}.${own}` : id;
 
+/** A lease holder's name for people: its process, if the name has one. */
+export function describeLeaseHolder(holder: string): string {
+  const pid = MARK.exec(holder)?.[3];
+  return pid === undefined ? holder : `process ${pid}`;
+}
+
 /**
  * True only if the holder's process has certainly ended: same boot, same pid namespace, and no such process. False in
  * doubt: the lease then ends only when it expires.

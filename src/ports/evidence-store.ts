@@ -20,10 +20,17 @@ export type StoreErrorCode =
 /** Failure of a store. `code` is stable; the message begins with `[stores/<name>]`. */
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
-  constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
+  /** The lease of the other writer, if a store refuses with `session-busy` and knows it; else null. */
+  readonly heldBy: Pick<Lease, 'holder' | 'until'> | null;
+  constructor(
+    code: StoreErrorCode,
+    message: string,
+    options: ErrorOptions & { readonly heldBy?: Pick<Lease, 'holder' | 'until'> } = {},
+  ) {
     super(message, options);
     this.name = 'StoreError';
     this.code = code;
+    this.heldBy = options.heldBy ?? null;
   }
 }
 

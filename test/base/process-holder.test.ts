@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { isLeaseHolderGone, nameLeaseHolder } from '../../src/base/process-holder.ts';
+import { describeLeaseHolder, isLeaseHolderGone, nameLeaseHolder } from '../../src/base/process-holder.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 
 const linux = process.platform === 'linux';
@@ -27,6 +27,11 @@ test('an unknown process is never considered gone', () => {
   expect(isLeaseHolderGone('writer-1')).toBe(false);
   expect(isLeaseHolderGone(nameLeaseHolder('me'))).toBe(false);
   expect(isLeaseHolderGone('w-1@00000000-0000-0000-0000-000000000000.1.1.1')).toBe(false);
+});
+
+test('a holder is described by its process', { skip: !linux }, () => {
+  expect(describeLeaseHolder(nameLeaseHolder('me'))).toBe(`process ${process.pid}`);
+  expect(describeLeaseHolder('writer-1')).toBe('writer-1');
 });
 
 test('a session whose writer was killed can be written immediately', { skip: !linux }, async () => {

@@ -430,8 +430,9 @@ describe('a refusal outside the chain', () => {
     const second = await on.reopen();
     const { denial, evidence } = await denied(second.setMode({ to: 'diagnose' }));
     expect(denial).toMatchObject({ code: 'session-busy' });
-    expect(denial.message).toContain('another writer holds the session');
-    expect(denial.remedy).toContain('Wait until it finishes');
+    expect(denial.message).toMatch(/^another writer holds the session \([^)]+\)$/);
+    const { lease } = (await on.store.sessions())[0]!;
+    expect(denial.remedy).toContain(`finishes or its lease ends at ${new Date(lease!.until).toISOString()}`);
     expect(evidence).toEqual([]);
     expect(await on.session.evidence()).toEqual(entries);
     expect(await notes(on)).toEqual([{ code: 'session-busy', sessionId: on.session.id }]);

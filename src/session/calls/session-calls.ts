@@ -1,5 +1,6 @@
 import { type Fields, freezeDeep } from '../../base/json.ts';
 import { memoise } from '../../base/lazy.ts';
+import { describeLeaseHolder } from '../../base/process-holder.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { bindCallArguments } from '../../gate/bind-arguments.ts';
@@ -261,6 +262,11 @@ export class SessionCalls {
     if (!(error instanceof StoreError)) return null;
     if (error.code !== 'session-busy' && error.code !== 'lease-expired' && error.code !== 'chain-conflict') return null;
     const code = error.code === 'session-busy' ? 'session-busy' : 'lease-expired';
-    return { ok: false, denial: makeDenial(this.context(), code, { why: error.message }).denial, evidence: [] };
+    const { message: why, heldBy } = error;
+    const other = heldBy && {
+      holder: describeLeaseHolder(heldBy.holder),
+      until: new Date(heldBy.until).toISOString(),
+    };
+    return { ok: false, denial: makeDenial(this.context(), code, { why, ...other }).denial, evidence: [] };
   }
 }

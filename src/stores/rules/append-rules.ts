@@ -79,8 +79,10 @@ export function judgeLease(
   if (held === null || held.holder === holder) return { lease, note: null };
   const gone = store.isGone(held.holder);
   if (held.until > now && !gone) {
-    const message = `session ${sessionId} is being written by ${held.holder} until ${isoTime(shortenLease(held, now).until)}; ${holder} was turned away. Wait, or end the other writer`;
-    throw storeError(store.name, 'session-busy', message);
+    const { until } = shortenLease(held, now);
+    const message = `session ${sessionId} is being written by ${held.holder} until ${isoTime(until)}; ${holder} was turned away. Wait, or end the other writer`;
+    const heldBy = { holder: held.holder, until };
+    throw new StoreError('session-busy', `[stores/${store.name}] ${message}`, { heldBy });
   }
   const why =
     held.until > now

@@ -1,7 +1,9 @@
 import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 
-/** Answers an approval request in this process: true or a name approves it, anything else does not. */
-export type ApproveFunction = (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
+type Answer = boolean | string | Awaited<ReturnType<Approver['approve']>>;
+
+/** Answers an approval request in this process: true or a name approves it, and so does an answer of an `Approver`. */
+export type ApproveFunction = (request: ApprovalRequest) => Answer | Promise<Answer>;
 
 export function toApprover(approver: Approver | ApproveFunction): Approver {
   if (typeof approver !== 'function') return approver;
@@ -9,8 +11,9 @@ export function toApprover(approver: Approver | ApproveFunction): Approver {
     via: 'approver',
     async approve(request) {
       const answer = await approver(request);
-      if (answer === false || answer === '' || (answer !== true && typeof answer !== 'string')) return null;
-      return { by: answer === true ? 'operator' : answer };
+      if (answer === false || answer === '') return null;
+      if (answer === true) return { by: 'operator' };
+      return typeof answer === 'string' ? { by: answer } : answer;
     },
   };
 }

@@ -142,6 +142,17 @@ it('a call of an agent session without its argument is refused', async () => {
   expect(await agent.prompt(any(null))).toContain('Outside');
 });
 
+it('an approver that is a function may answer as an approver object does', async () => {
+  const declined = { declined: 'mary', because: 'not today' };
+  const answers = [declined, 5, { by: 'mary', minutes: 5 }];
+  const opened = await open({ backends: [], approver: async () => answers.shift() });
+  await must(opened.setMode({ to: 'diagnose' }));
+  const execute = () => opened.setMode({ to: 'execute', reason: 'now' });
+  expect((await denied(execute())).denial.message).toContain('mary declined it: not today');
+  await expect(execute()).rejects.toThrow(/the approver answered 5; an answer is/);
+  await must(execute());
+});
+
 describe('an approver that fails', () => {
   it('approves nothing, and the refusal says why', async () => {
     const approve = async () => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
-import { assertArgument, hasMethods } from './base/assert-argument.ts';
+import { assertArgument, checkedClock, hasMethods } from './base/assert-argument.ts';
 import { fieldsOf, textOf } from './base/json.ts';
 import { nameLeaseHolder } from './base/process-holder.ts';
 import { defaultBackends } from './default-backends.ts';
@@ -49,7 +49,7 @@ export const idsWithSession = (session: string): IdGenerator => ({
 export async function openSession(options: OpenOptions): Promise<Session> {
   assertOpenOptions(options);
   const root = realRepositoryRoot(options.root);
-  const clock = options.clock ?? Date;
+  const clock = checkedClock(options.clock ?? Date);
   const unsafeNoSandbox = options.unsafeNoSandbox ?? false;
   const { store, owned } = await openStore(options, root, clock);
   let backends: readonly ToolBackend[] = [];

@@ -20,3 +20,15 @@ export const hasMethods = (value: unknown, ...names: readonly string[]): boolean
   names.every(
     (name) => typeof (value as { readonly [name: string]: unknown } | null | undefined)?.[name] === 'function',
   );
+
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** The same clock, but a result of another form throws, so that it reaches no lease and no entry. */
+export const checkedClock = (clock: { now(): number }): { now(): number } => ({
+  now() {
+    const now: unknown = clock.now();
+    const isTime = typeof now === 'number' && now >= 0 && now <= LAST_MS;
+    assertArgument(isTime, 'the result of clock.now()', 'epoch milliseconds from 1970 to 9999', now);
+    return now as number;
+  },
+});

@@ -1,5 +1,5 @@
 import { hash as digest } from 'node:crypto';
-import { assertArgument, hasMethods } from '../base/assert-argument.ts';
+import { assertArgument, checkedClock, hasMethods } from '../base/assert-argument.ts';
 import { getOrInsert } from '../base/get-or-insert.ts';
 import { isObject } from '../base/json.ts';
 import { isLeaseHolderGone } from '../base/process-holder.ts';
@@ -68,8 +68,9 @@ export interface SqliteStoreOptions {
 export function sqliteStore(file: string, options: SqliteStoreOptions = {}): EvidenceStore {
   assertArgument(typeof file === 'string' && file !== '', 'sqliteStore: file', 'the path of a file', file);
   assertArgument(isObject(options), 'options of the store', 'an object', options);
-  const { clock = Date, busyMs = 5000, readOnly = false, checkpointPages, onCommit, keyFile } = options;
-  assertArgument(hasMethods(clock, 'now'), 'clock of the store', 'an object with the method now', clock);
+  const { clock: given = Date, busyMs = 5000, readOnly = false, checkpointPages, onCommit, keyFile } = options;
+  assertArgument(hasMethods(given, 'now'), 'clock of the store', 'an object with the method now', given);
+  const clock = checkedClock(given);
   const inMemory = file === IN_MEMORY_FILE;
   const connection = connectToSqlite(file, busyMs, readOnly, checkpointPages);
   const { db } = connection;

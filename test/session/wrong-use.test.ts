@@ -61,6 +61,13 @@ const WRONG: readonly [string, () => unknown, RegExp][] = [
   ['a server without an address', () => open({ config: { upstream: { a: { url: 5 } } } }), /upstream\.a/],
   ['config.cache of another kind', () => open({ config: { cache: {} } }), /cache: is not a list/],
   ['a clock without now', () => open({ clock: {} }), /clock must be an object with the method now/],
+  ['a clock of dates', () => open({ clock: { now: () => new Date(0) } }), /clock\.now\(\) must be epoch milliseconds/],
+  ['a clock without a time', () => open({ clock: { now: () => Number.NaN } }), /clock\.now\(\) must be .*, not NaN/],
+  [
+    'a store’s clock of a far time',
+    () => memoryStore({ clock: { now: () => 1e15 } }).putBlob(new Uint8Array()),
+    /clock\.now\(\) must be epoch milliseconds from 1970 to 9999, not 1000000000000000/,
+  ],
   ['loadSpecs()', () => loadSpecs(any(undefined)), /path must be "default" or the path of specs, not undefined/],
   ['compileSpecs of a promise', () => compileSpecs(any(loadSpecs('default'))), /compileSpecs: specs must be .*"await"/],
   ['decide without a context', () => decide(any(null), any({ kind: 'close' })), /decide: context must be .*, not null/],

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { fieldsOf, type Json } from '../base/json.ts';
 import { shorten } from '../base/text.ts';
 import { compileSpecTables, type SpecTables } from '../compile/spec-tables.ts';
@@ -6,6 +7,8 @@ import { toBody } from '../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
 import { stepWaitingTimeMs } from '../evidence/waiting-time.ts';
 import type { Approval } from '../gate/approvals/approval.ts';
+import { isArgumentRefusal } from '../gate/commands/argument-refusal.ts';
+import { chooseTestCommand } from '../gate/commands/choose-command.ts';
 import { decide } from '../gate/decide.ts';
 import type { GateContext, Request } from '../gate/request.ts';
 import type { ObservedTree } from '../gate/scope/compare-trees.ts';
@@ -167,7 +170,8 @@ function contextFor(
   // The recorded mode; null if the other specs have no mode gate.
   const body = toBody(entry.body);
   const tree = body?.event === 'hop' || body?.event === 'start' ? body.tree : undefined;
-  const view = sessionViewOf(compiled, state, Date.parse(entry.at), tree as ObservedTree | undefined);
+  const counted = isDeepStrictEqual(config.test, pinned.config.test) ? state : withTestsOf(config, state);
+  const view = sessionViewOf(compiled, counted, Date.parse(entry.at), tree as ObservedTree | undefined);
   const review = firstBodyWithEvent(batch, 'par');
   const reviewed = review ? viewWithReview(specs, view, review.par) : view;
   return {
@@ -194,6 +198,25 @@ function contextFor(
     const isDecidedThen = body?.event !== 'step' && body?.event !== 'denial' && !firstBodyWithEvent(batch, 'approval');
     return isSame || !isDecidedThen ? view.mode : modeAfterIdleTime(modeGate, view.mode, view.now - state.facts.lastAt);
   }
+}
+
+/**
+ * A state with the test runs as another configuration counts them: only runs of its commands, of which all must pass. A
+ * run of an own tool that names no command counts, too.
+ */
+function withTestsOf({ test }: SessionPin['config'], state: SessionState): SessionState {
+  const chosen = chooseTestCommand(test, null);
+  const commands = isArgumentRefusal(chosen) ? [] : chosen.map(({ argv }) => argv.join(' '));
+  const counted = (runs: SessionState['facts']['runs']) =>
+    runs
+      .filter(({ command, narrowed }) => narrowed || command === '' || commands.includes(command))
+      .map((run) => ({ ...run, others: commands.filter((each) => each !== run.command) }));
+  const { facts } = state;
+  const visit = facts.visit && {
+    ...facts.visit,
+    observations: { ...facts.visit.observations, runs: counted(facts.visit.observations.runs) },
+  };
+  return { ...state, facts: { ...facts, runs: counted(facts.runs), visit } };
 }
 
 /** Removes the observed fields from the fruit of a request: each spec set computes its own. */

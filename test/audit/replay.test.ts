@@ -62,6 +62,15 @@ describe('a replay of old decisions', () => {
     ]);
   });
 
+  it('counts only test runs that another configuration requires', async () => {
+    const [first] = CONFIG.test;
+    const deploys = ['hop to deploy (pass): allow → exit-not-met'];
+    const run = (...words: string[]) => ({ ...first!, run: words });
+    expect(await changedDecisions(SPECS, { ...CONFIG, test: [first!, run('make', 'lint')] })).toEqual(deploys);
+    expect(await changedDecisions(SPECS, { ...CONFIG, test: [run('make', 'lint')] })).toEqual(deploys);
+    expect(await changedDecisions(SPECS, { ...CONFIG, test: [{ ...first!, minutes: 5 }] })).toEqual([]);
+  });
+
   it('shows what shorter and longer time limits would refuse and allow', async () => {
     const limited = withPeripheral('explore', { limits: { steps: null, minutes: 30 } });
     const { session, store, pass } = await world({ specs: limited });

@@ -1,9 +1,12 @@
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { ViewEdge, ViewGraph, ViewNode, ViewState } from '../view/view-state.ts';
 
 export const effectOfNode = ({ nodes }: ViewGraph, id: string): string =>
   nodes.find((node) => node.id === id)?.effect ?? 'none';
 
 const MARGIN = 14;
+/** The smallest scale at which the names of nodes can be read. A graph that does not fit at this scale scrolls. */
+const MIN_SCALE = 0.5;
 
 interface GraphProps {
   readonly graph: ViewGraph;
@@ -15,15 +18,26 @@ interface GraphProps {
 
 /** The hop graph. It highlights the session's peripheral, fades earlier ones, and marks open and closed exits. */
 export function Graph({ graph, state, small = false, onNode }: GraphProps) {
-  const { width, height, nodes, edges } = graph;
+  const { nodes, edges } = graph;
+  const [width, height] = [graph.width + 2 * MARGIN, graph.height + 2 * MARGIN];
+  const scroller = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const [box, node] = [scroller.current, scroller.current?.querySelector('.here')];
+    if (!box || !node) return;
+    const [outer, inner] = [box.getBoundingClientRect(), node.getBoundingClientRect()];
+    box.scrollBy(
+      (inner.left + inner.right - outer.left - outer.right) / 2,
+      (inner.top + inner.bottom - outer.top - outer.bottom) / 2,
+    );
+  }, [state.peripheral]);
   // The number of visits since each peripheral was entered; 1 is the last visit.
   const ages = new Map(state.trail.map(({ peripheral }, index) => [peripheral, state.trail.length - index]));
   const here = state.peripheral ?? 'outside of every peripheral';
-  return (
+  const picture = (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot contain SVG nodes
     <svg
-      class={small ? 'graph small' : 'graph'}
-      viewBox={`${-MARGIN} ${-MARGIN} ${width + 2 * MARGIN} ${height + 2 * MARGIN}`}
+      viewBox={`${-MARGIN} ${-MARGIN} ${width} ${height}`}
+      style={small ? {} : { minWidth: `${width * MIN_SCALE}px`, minHeight: `${height * MIN_SCALE}px` }}
       role="group"
       aria-label={`Hop graph. The session is in ${here}.`}
     >
@@ -34,6 +48,11 @@ export function Graph({ graph, state, small = false, onNode }: GraphProps) {
         <NodeBox key={node.id} node={node} state={state} age={ages.get(node.id)} onNode={small ? undefined : onNode} />
       ))}
     </svg>
+  );
+  return (
+    <div class="graph" ref={small ? null : scroller}>
+      {picture}
+    </div>
   );
 }
 

@@ -28,7 +28,7 @@ button{cursor:pointer}button.yes{background:light-dark(#1a7f37,#238636);border-c
 .mode{border-radius:99px;padding:0 9px;font-size:12px;font-weight:600;border:1px solid currentColor;color:var(--observe);text-transform:uppercase}.mode.act{color:var(--act)}.mode.coordinate{color:var(--soft)}
 .columns{flex:1;min-height:0;display:grid;grid-template-columns:minmax(300px,5fr) 7fr;gap:12px}
 .left{display:flex;flex-direction:column;gap:8px;min-height:0;overflow:auto;container-type:size}.right{display:flex;flex-direction:column;gap:6px;min-height:0;min-width:0}
-.graph{width:100%;height:auto;max-height:54vh;flex:none}
+.graph{max-height:54vh;flex:none;overflow:auto}.graph svg{display:block;width:100%;height:auto;max-height:inherit}
 .left:has(.operator[open])>.graph{position:sticky;top:0;z-index:1;background:var(--page);max-height:45cqh}
 .node .box{fill:var(--card);stroke:var(--line);stroke-width:1.5}.node text{fill:var(--ink);font-size:17px;font-weight:550}.node .strip{fill:var(--none)}
 .node.observe .strip{fill:var(--observe)}.node.act .strip{fill:var(--act)}.node.coordinate .strip{fill:var(--coordinate)}.node.simulate .strip{fill:var(--simulate)}
@@ -73,7 +73,7 @@ summary{cursor:pointer;color:var(--soft)}
 .state{border:1px solid var(--line);border-radius:99px;padding:0 7px;font-size:12px;color:var(--soft);font-weight:400}.messages{background:var(--pick);border-color:var(--focus)}.messages h2{color:var(--focus)}.inbox-message .message{max-height:160px;overflow:auto;overflow-wrap:anywhere;margin:4px 0}
 .grants{border:1px solid var(--line);border-radius:8px;padding:6px 12px;flex:none;max-height:24vh;overflow:auto}.grants li{display:flex;gap:10px;align-items:center;justify-content:space-between;padding:3px 0}.grants li span{min-width:0;overflow-wrap:anywhere}
 .wall{display:grid;grid-template-columns:repeat(auto-fill,minmax(230px,1fr));gap:10px}.card{width:100%;height:100%;text-align:left;display:flex;flex-direction:column;gap:6px;padding:10px;border-radius:10px;overflow:hidden}
-.card.waits{border-color:var(--bad);box-shadow:0 0 0 1px var(--bad)}.card .graph{height:150px;max-height:150px}.card .where{display:flex;gap:8px;align-items:center}.card .last,.card .name{overflow:hidden;text-overflow:ellipsis;white-space:nowrap;max-width:100%}.card .last{color:var(--soft);font-size:12px}.card .last.refused{color:var(--bad)}.card .ago{color:var(--soft);font-size:12px}
+.card.waits{border-color:var(--bad);box-shadow:0 0 0 1px var(--bad)}.card .graph{height:150px;max-height:150px;overflow:hidden}.card .graph svg{height:100%}.card .where{display:flex;gap:8px;align-items:center}.card .last,.card .name{overflow:hidden;text-overflow:ellipsis;white-space:nowrap;max-width:100%}.card .last{color:var(--soft);font-size:12px}.card .last.refused{color:var(--bad)}.card .ago{color:var(--soft);font-size:12px}
 .card .badge{align-self:flex-start}
 @media(max-width:800px){:host{height:auto;overflow:auto}.page{height:auto;min-height:100dvh;overflow:visible;padding:8px}.summary{grid-template-columns:1fr 1fr}.answer.doing{grid-column:1/3;order:3}.answer .big{white-space:normal;font-size:17px}.answer.doing .more{white-space:normal}
 .columns{display:flex;flex-direction:column}.left{overflow:visible;container-type:normal}.graph,.left:has(.operator[open])>.graph{position:static;max-height:40vh}.rows{height:60vh;flex:none}.detail{max-height:none}.timeline{position:sticky;bottom:0;background:var(--page);padding:6px 0;flex-wrap:wrap}.track{flex-basis:100%;order:-1}.timeline output{margin-left:auto}.row time{min-width:52px}.legend{gap:7px;font-size:11px}}

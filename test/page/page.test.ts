@@ -13,9 +13,10 @@ import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { recordSessions, renderRecordingPage, type SessionToRecord } from '../../src/view/recording.ts';
 import { exploringAt } from '../bench/gated-steps.ts';
 import { isDeep, sample } from '../depth.ts';
+import { FIXTURE_SPECS } from '../fixture-specs.ts';
 import { midGame } from '../server/mid-game.ts';
 import { serveWorld } from '../server/serve-world.ts';
-import { stage } from '../session/sessions.ts';
+import { must, specsOf, stage } from '../session/sessions.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
   existsSync(path),
@@ -40,6 +41,23 @@ async function recorded(id: string, steps = 0): Promise<SessionToRecord> {
   return { id: session.id, place: 'shop', pin, entries: store.entries(session.id) };
 }
 
+/** A session that hops once along a line of 40 peripherals, far from its first one. */
+async function recordedOnLine(): Promise<SessionToRecord> {
+  const stations = Array.from({ length: 40 }, (_, at): [string, string] => [
+    `peripherals/p${at}.yaml`,
+    `{ id: p${at}, purpose: p, tools: [read], scope: full-codebase, entry: [default, from-any], exit: { on: p${(at + 1) % 40} } }`,
+  ]);
+  const shared = ['tools.yaml', 'scopes.yaml'].map((name) => [name, readFileSync(join(FIXTURE_SPECS, name), 'utf8')]);
+  const { session, store } = await stage({
+    agent: 'line',
+    specs: specsOf(Object.fromEntries([...shared, ...stations])),
+  });
+  await must(session.start('p20'));
+  await must(session.hop({ to: 'p21', exit: 'on', reason: 'next' }));
+  const pin = { specs: session.specs, config: session.config };
+  return { id: session.id, place: 'line', pin, entries: store.entries(session.id) };
+}
+
 describe.skipIf(CHROMIUM === undefined)(
   'the page in Chromium (skipped without Chromium: apt-get install chromium)',
   () => {
@@ -57,6 +75,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await write('one.html', await recorded('solo'));
       await write('many.html', ...(await Promise.all(['ann', 'bob', 'cyd'].map((id) => recorded(id)))));
       await write('long.html', await recorded('long', 3000));
+      await write('line.html', await recordedOnLine());
       browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
     });
     afterEach(async () => {
@@ -174,6 +193,18 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await answer('where')).toBe('edit');
       // The list scrolls to the row and then draws it.
       await page.locator('.row.selected').waitFor();
+    });
+
+    it('draws a graph of 40 peripherals large enough to read, and scrolls to the place of the session', async () => {
+      for (const width of [1280, 390]) {
+        const { page } = await show('line.html', { width });
+        const here = page.locator('.node.here');
+        expect(await here.textContent()).toContain('p21');
+        const [graph, node] = [await page.locator('.graph').boundingBox(), await here.boundingBox()];
+        expect(node!.height).toBeGreaterThan(15);
+        expect(node!.y).toBeGreaterThan(graph!.y);
+        expect(node!.y + node!.height).toBeLessThan(graph!.y + graph!.height);
+      }
     });
 
     it('shows several sessions as a wall, and opens one of them', async () => {

@@ -4,8 +4,9 @@ import { claudeFolder } from '../../base/user-folders.ts';
 import { gitRootOf } from '../../project/repository-root.ts';
 import type { RefusedCall } from '../../session/call-results.ts';
 import type { Session } from '../../session/session.ts';
+import { getOwn } from '../../spec/names.ts';
 import { BACKGROUND_TOOL_ID } from '../../spec/policy/closed-lists.ts';
-import type { Fields } from '../../spec/types.ts';
+import type { ArgumentRole, Fields, ToolSpec } from '../../spec/types.ts';
 import { claudePluginServerName } from '../core/calls/mcp-name.ts';
 import type { ActionStep, HopgateToolCall as Call, ClientAction } from '../core/calls/tool-call-to-action.ts';
 import { dryRunCall } from '../core/dry-run-call.ts';
@@ -257,28 +258,45 @@ async function refuseForOurTool(at: HookEventContext<ClaudeToolEvent>, call: Cal
  */
 async function decideOurTool(at: HookEventContext<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const { host, record, event } = at;
-  const { native, isReadOnly } = await host.withSession(record, async (session) => ({
+  const { native, spec } = await host.withSession(record, async (session) => ({
     native: (await session.wants({ step: { tool, args } })) ? null : toNativeClaudeCall(session, { tool, args }),
-    isReadOnly: session.specs.tools[tool]?.effect === 'observe',
+    spec: getOwn(session.specs.tools, tool),
   }));
   const denial = native || isSubAgent(at) ? await dryRunCall(at, { tool, args }) : null;
   if (denial) return decideRefused(at, { tool, args }, denial);
   if (native) return refuse(at, refuseInFavourOfNativeTool(event.tool, native));
   host.expectSubAgentCall(record, { tool, args });
-  const ruledBy = USER_RULES[tool];
-  if (ruledBy && hasUserPermissionRule(ruledBy, record.conversation.root, userSettingsOf(at), at.env))
+  const ruledBy =
+    spec &&
+    toolsOfUserRules(spec).find((name) =>
+      hasUserPermissionRule(name, record.conversation.root, userSettingsOf(at), at.env),
+    );
+  if (ruledBy !== undefined)
     return allow([], {
       decision: 'ask',
       why: `asks, because the user has rules for ${ruledBy} that Claude Code cannot apply to ${tool}`,
     });
-  return allow([], isReadOnly && tool !== 'web-fetch' ? WITHOUT_QUESTION : {});
+  const isHarmless = spec?.effect === 'observe' && spec.parameters.every(({ role }) => role !== 'url');
+  return allow([], isHarmless ? WITHOUT_QUESTION : {});
 }
 
-/** hopgate's tools without an equivalent in Claude Code, and the tool of Claude Code whose user rules apply to them. */
-const USER_RULES: { readonly [tool: string]: 'Read' | 'WebFetch' } = {
-  glob: 'Read',
-  grep: 'Read',
-  'web-fetch': 'WebFetch',
+/**
+ * The tools whose user rules concern a tool of hopgate's MCP server, such as `grep` or a user's own tool: Claude Code's
+ * tools with such arguments, and the tool of the MCP server that does the work. Claude Code cannot apply the rules.
+ */
+function toolsOfUserRules({ parameters, upstream }: ToolSpec): readonly string[] {
+  const server = upstream && `mcp__${upstream.server}`;
+  return [
+    ...parameters.flatMap(({ role }) => TOOL_OF_ROLE[role] ?? []),
+    ...(upstream ? [`${server}__${upstream.tool}`, `${server}__*`, `${server}`] : []),
+  ];
+}
+
+const TOOL_OF_ROLE: { readonly [role in ArgumentRole]?: string } = {
+  'path:read': 'Read',
+  'path:write': 'Edit',
+  command: 'Bash',
+  url: 'WebFetch',
 };
 
 /** Refuses a tool that no scope can limit. */

@@ -2,6 +2,7 @@ import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { trustCurrentConfig } from '../../../src/project/trust.ts';
+import type { Fields } from '../../../src/spec/types.ts';
 import { SERVER } from '../../server-name.ts';
 import { World } from './claude-conversation.ts';
 
@@ -280,6 +281,62 @@ describe('any other tool of Claude Code', () => {
     expect(await world.call(own('grep'), { pattern: 'x' })).toMatchObject({ decision: 'ask' });
   });
 
+  it.each([
+    ['path:read', 'observe', 'Read'],
+    ['path:write', 'act', 'Edit'],
+    ['command', 'observe', 'Bash'],
+    ['url', 'observe', 'WebFetch'],
+    ['text', 'observe', 'mcp__notes__look'],
+    ['text', 'observe', 'mcp__notes'],
+  ])(
+    'asks the person about an own tool with the role %s if the user has rules for that',
+    async (role, effect, native) => {
+      const limits = 'limits: { seconds: 1, output-bytes: 1 }';
+      const here = new World({
+        'hopgate.yaml': 'specs: specs\n',
+        'src/a.js': 'one\n',
+        'specs/tools.yaml': `tools:
+  mine:
+    purpose: Is the user’s own.
+    upstream: { server: notes, tool: look }
+    effect: ${effect}
+    parameters:
+      - { name: what, role: "${role}", description: The subject. }
+      - { name: how, role: text, description: The manner. }
+    ${limits}
+  count:
+    purpose: Counts words.
+    effect: observe
+    parameters: [{ name: text, role: text, description: The text. }]
+    ${limits}
+`,
+        'specs/peripherals/work.yaml': `id: work
+purpose: Works.
+tools: [mine, count]
+scope: { paths: [src/] }
+entry: [default]
+exit: [done]
+`,
+      });
+      vi.stubEnv('XDG_STATE_HOME', here.env['XDG_STATE_HOME']);
+      onTestFinished(async () => {
+        await here.close();
+        vi.unstubAllEnvs();
+      });
+      await trustCurrentConfig(here.root, here.env);
+      await here.sendEvent('SessionStart', { source: 'startup' });
+      const setRule = (rule: string) =>
+        here.write('.claude/settings.local.json', JSON.stringify({ permissions: { deny: [rule], allow: [native] } }));
+      const decision = async (tool: string, input: Fields) => (await here.call(own(tool), input)).decision;
+      const subject = { what: 'src/a.js', how: 'well' };
+      setRule(native.startsWith('mcp') ? native : `${native}(secrets/**)`);
+      expect(await decision('mine', subject)).toBe('ask');
+      expect(await decision('count', { text: 'a' })).toBe('allow');
+      setRule('Glob');
+      expect(await decision('mine', subject)).toBe(effect === 'act' || role === 'url' ? null : 'allow');
+    },
+  );
+
   it('finds the user’s rules where Claude Code keeps its transcripts, whatever the environment of the hook says', async () => {
     const transcript_path = join(world.folder, 'claude/projects/-repo/c.jsonl');
     const grep = () => world.call(own('grep'), { pattern: 'x' }, { transcript_path });
@@ -332,6 +389,7 @@ describe('an install that needs an approval', () => {
     vi.stubEnv('XDG_STATE_HOME', here.env['XDG_STATE_HOME']);
     onTestFinished(() => void vi.unstubAllEnvs());
     await trustCurrentConfig(here.root, here.env);
+    await here.sendEvent('SessionStart', { source: 'startup' });
     await here.sendEvent('SessionStart', { source: 'startup' });
     const { sessionId } = await here.record();
     await here.host.sessions.claim(here.root, sessionId, { approve });

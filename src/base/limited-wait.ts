@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 /** The result of `work`. Rejects if the signal is aborted first; `work` then continues, and its error is ignored. */
 export function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
@@ -11,7 +9,7 @@ export function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise
 
 /** The result of `work`, or `late` if it takes longer than `ms` milliseconds; `work` then continues. */
 export function resultWithin<Result, Late>(ms: number, work: Promise<Result>, late: Late): Promise<Result | Late> {
-  const over = new AbortController();
-  const timeout = sleep(Math.max(0, ms), late, { signal: over.signal });
-  return Promise.race([work, timeout]).finally(() => over.abort());
+  const { promise: timeout, resolve } = Promise.withResolvers<Late>();
+  const timer = setTimeout(resolve, Math.max(0, ms), late);
+  return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }

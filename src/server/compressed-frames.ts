@@ -2,10 +2,9 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { SessionFrames } from '../view/session-frames.ts';
 import { applyViewDelta, type ViewFrame, type ViewState } from '../view/view-state.ts';
+import { readInTurns } from './read-in-turns.ts';
 
 const PIECE_FRAMES = 500;
-/** Number of frames after which other requests may run. */
-const TURN_FRAMES = 100;
 
 /** Frames from a position on, and the state before the first of them. */
 interface FramePage {
@@ -93,14 +92,13 @@ export class CompressedViewFrames {
   async #makeUntil(seq: number): Promise<void> {
     const last = () => (this.#tail !== null && seq < this.#tail.end ? seq : Number.POSITIVE_INFINITY);
     if (this.#whole.seq >= last()) return;
-    for await (const stored of this.#store.entries(this.#sessionId, { from: this.#whole.seq + 1 })) {
+    for await (const stored of readInTurns(this.#store.entries(this.#sessionId, { from: this.#whole.seq + 1 }))) {
       this.#open.push(this.#whole.add(stored));
       if (this.#open.length === PIECE_FRAMES) {
         this.#pieces.push({ before: this.#before, packed: deflateRawSync(JSON.stringify(this.#open), { level: 1 }) });
         [this.#before, this.#open] = [this.#whole.state, []];
       }
       if (this.#whole.seq >= last()) return;
-      if (stored.entry.seq % TURN_FRAMES === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     // All frames are made now, so the tail is not needed any more.
     this.#tail = null;

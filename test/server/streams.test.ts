@@ -179,6 +179,23 @@ describe('the event stream of a session', () => {
     clearImmediate(next);
   });
 
+  it.each(['/v1/sessions/long/thread', '/v1/sessions/long/pars', '/v1/threads', '/v1/pars'])(
+    'lets other requests run while %s reads a long session',
+    async (path) => {
+      const served = await serveWorld();
+      await write(served, 'long', 4_000);
+      let turns = 0;
+      const turn = (): void => {
+        turns++;
+        next = setImmediate(turn);
+      };
+      let next = setImmediate(turn);
+      expect((await served.ask(`GET ${path}`)).status).toBe(200);
+      clearImmediate(next);
+      expect(turns).toBeGreaterThanOrEqual(40);
+    },
+  );
+
   it('has the frames of the page', async () => {
     const served = await serveWorld();
     const { id } = await served.session();

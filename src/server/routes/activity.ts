@@ -12,6 +12,7 @@ import { ROLES_THAT_READ_ALL, ROLES_THAT_READ_SESSION } from '../access/tokens.t
 import { readEachSession } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
+import { readInTurns } from '../read-in-turns.ts';
 import { InstantSchema, JsonFieldsSchema, NameSchema, PageLimitSchema, UnreadableSessionsSchema } from '../schemas.ts';
 
 const ActivityEvent = JsonFieldsSchema.describe('An event of a MUSN activity log: `event/type`, `agent`, …');
@@ -80,7 +81,7 @@ async function agentOf(store: EvidenceStore, session: string): Promise<string> {
 
 async function parsOf(store: EvidenceStore, session: string, since = ''): Promise<readonly Par[]> {
   const found: Par[] = [];
-  for await (const stored of store.entries(session)) {
+  for await (const stored of readInTurns(store.entries(session))) {
     const review = stored.entry.at < since ? null : readReviewInEntry(stored);
     if (review) found.push(review);
   }

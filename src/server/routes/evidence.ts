@@ -6,6 +6,7 @@ import { ROLES_THAT_READ_ALL, ROLES_THAT_READ_SESSION } from '../access/tokens.t
 import { readEachSession } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
+import { readInTurns } from '../read-in-turns.ts';
 import {
   EntrySchema,
   EntrySeqSchema,
@@ -150,7 +151,7 @@ const thread = defineRoute('GET /v1/sessions/{session}/thread', {
   answer: ThreadAnswer,
   run: async ({ path: { session }, query: page, services: { allEvidence } }) => {
     const { store } = await allEvidence.repositoryOf(session);
-    const entries = await Array.fromAsync(store.entries(session), ({ entry }) => entry);
+    const entries = await Array.fromAsync(readInTurns(store.entries(session)), ({ entry }) => entry);
     const found = buildThread(entries, { type: 'session', id: session }, { now: Date.now() });
     if (!found)
       throw new ApiError('unknown-entry', `session ${session} has no goal, so no thread`, 'Read its evidence.');
@@ -173,7 +174,7 @@ const threads = defineRoute('GET /v1/threads', {
     const sessions = (await allEvidence.sessions(root)).slice(0, limit);
     const { found, unreadable } = await readEachSession(sessions, async ({ repository: { store }, summary }) => {
       const { sessionId } = summary;
-      const entries = await Array.fromAsync(store.entries(sessionId), ({ entry }) => entry);
+      const entries = await Array.fromAsync(readInTurns(store.entries(sessionId)), ({ entry }) => entry);
       return buildThread(entries, { type: 'session', id: sessionId }, { now: Date.now() });
     });
     const threads = found.flatMap((one) =>

@@ -59,6 +59,23 @@ describe('hopgate doctor', () => {
     expect(await finding('state folder', {})).toMatchObject({ status: 'ok' });
   });
 
+  it('shows the version of Claude Code, or that it does not start', async () => {
+    const env = { CLAUDE_BIN: '/opt/claude' };
+    const claude = (output: string | null): Partial<DoctorEnvironment> => ({
+      run: async (program, ...rest) => (program === env.CLAUDE_BIN ? output : runProgram(program, ...rest)),
+    });
+    expect(await finding('Claude Code', {}, claude('2.1.328 (Claude Code)\n'), env)).toMatchObject({
+      status: 'ok',
+      found: '2.1.328 (/opt/claude)',
+      details: ['no hook of Claude Code was called in this repository yet'],
+    });
+    expect(await finding('Claude Code', {}, claude(null), env)).toMatchObject({
+      status: 'missing',
+      found: '/opt/claude does not start',
+      fix: expect.stringContaining('"/opt/claude --version"'),
+    });
+  });
+
   it.runIf(isDeep)('names packages that were never installed', async () => {
     const manifest = { 'package.json': '{"devDependencies":{"vitest":"1"}}' };
     expect(await finding('packages', manifest)).toMatchObject({

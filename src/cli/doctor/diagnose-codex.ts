@@ -38,7 +38,7 @@ export async function diagnoseCodex(root: string, io: Io): Promise<readonly Diag
 
 function diagnoseHooks(hopgateHooks: Awaited<ReturnType<typeof askCodex>>['hooks'], root: string, io: Io): Diagnosis {
   const name = 'Codex hooks';
-  const details = [lastHookCall(root, io)];
+  const details = [lastHookCall(root, io, 'codex', 'Codex')];
   if (hopgateHooks.length === 0)
     return { name, status: 'ok', found: 'not installed; "hopgate codex" works without it', details };
   const ignored = hopgateHooks.filter(
@@ -64,12 +64,13 @@ function diagnoseHooks(hopgateHooks: Awaited<ReturnType<typeof askCodex>>['hooks
   return { name, status: 'ok', found: 'installed and trusted', details };
 }
 
-function lastHookCall(root: string, io: Io): string {
+/** A sentence about the last call of a client program's hooks in this repository. */
+export function lastHookCall(root: string, io: Io, client: string, name: string): string {
   const last = ConversationFiles.existing(root, io.env)
     ?.all()
-    .find(({ conversation }) => conversation.client === 'codex');
+    .find(({ conversation }) => conversation.client === client);
   const event = last?.events.at(-1);
   return event
     ? `last call in this repository: ${event.name}, ${event.at}`
-    : 'no hook of Codex was called in this repository yet';
+    : `no hook of ${name} was called in this repository yet`;
 }

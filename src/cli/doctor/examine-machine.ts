@@ -23,6 +23,7 @@ import type { Io } from '../io.ts';
 import { remedyOf } from '../report-error.ts';
 import { askGit, type RunProgram, runProgram } from '../run-program.ts';
 import { diagnoseCaches } from './diagnose-caches.ts';
+import { diagnoseClaude } from './diagnose-claude.ts';
 import { diagnoseCodex } from './diagnose-codex.ts';
 import { diagnosePrograms } from './diagnose-programs.ts';
 import type { Diagnosis } from './diagnosis.ts';
@@ -59,6 +60,7 @@ export async function examineMachine(
     diagnoseStateFolder(root, io, free),
     ...diagnoseEvidence(root, io),
     ...(await diagnoseProject(root, io, run)),
+    ...(await diagnoseClaude(root, io, run)),
     ...(await diagnoseCodex(root, io)),
   ];
 }

@@ -54,7 +54,10 @@ export interface Available {
   readonly mode: Mode | null;
   /** Tools that the peripheral and the mode allow now. Arguments are judged at each call. */
   readonly tools: readonly string[];
-  /** The possible hops, with their unmet needs; the possible starts while the session is in no peripheral. */
+  /**
+   * The possible hops; while the session is in no peripheral, the possible starts. Their needs are named, met or not,
+   * except context that exists already.
+   */
   readonly hops: readonly WayLeg[];
   readonly modes: readonly ModeStep[];
 }

@@ -14,11 +14,16 @@ export function listModesOfGate({ initial, transitions, effects }: ModeGateSpec)
   return [...found, ...modes.filter((mode) => !found.has(mode))];
 }
 
-/** The mode that allows the most effects; among equals the first one. */
-export const modeWithMostEffects = (modeGate: ModeGateSpec): Mode =>
-  listModesOfGate(modeGate).reduce((best, mode) =>
-    effectsOfMode(modeGate, mode).length > effectsOfMode(modeGate, best).length ? mode : best,
-  );
+/** The mode in which a call can best be made: it allows the tool's effect, admits the peripheral, allows most effects. */
+export function bestModeOfCall(modeGate: ModeGateSpec, peripheral: string, effect: ToolEffect | undefined): Mode {
+  const rank = (mode: Mode): number => {
+    const effects = effectsOfMode(modeGate, mode);
+    const allows = effect !== undefined && effects.includes(effect);
+    const admits = getOwn(modeGate.peripherals, mode)?.includes(peripheral) ?? true;
+    return 20 * Number(allows) + 10 * Number(admits) + effects.length;
+  };
+  return listModesOfGate(modeGate).reduce((best, mode) => (rank(mode) > rank(best) ? mode : best));
+}
 
 export const effectsOfMode = ({ effects }: ModeGateSpec, mode: Mode): readonly ToolEffect[] =>
   getOwn(effects, mode) ?? [];

@@ -3,7 +3,7 @@ import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts'
 import { compileModeGate } from '../../src/compile/mode-gate.ts';
 import type { ToolBackend, ToolReport } from '../../src/ports/tool-backend.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
-import { listModesOfGate, modeWithMostEffects } from '../../src/spec/mode-way.ts';
+import { bestModeOfCall, listModesOfGate } from '../../src/spec/mode-way.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { CONFIG, inTurn, stage } from './sessions.ts';
@@ -42,13 +42,22 @@ async function database(approver = inTurn({ by: 'ann' })) {
 describe('the modes of a gate', () => {
   it('are those of gate.yaml, in the order of its transitions', () => {
     expect(listModesOfGate(operator.modeGate!)).toEqual(['watch', 'rehearse', 'incident', 'migrate']);
-    expect(modeWithMostEffects(operator.modeGate!)).toBe('migrate');
     expect(Object.keys(compileModeGate(operator.modeGate!).states)).toEqual([
       'watch',
       'rehearse',
       'incident',
       'migrate',
     ]);
+  });
+
+  it('of which one is best for a call: it allows the tool, then admits the peripheral, then allows most', () => {
+    const gate = operator.modeGate!;
+    expect(bestModeOfCall(gate, 'live', 'act')).toBe('migrate');
+    expect(bestModeOfCall(gate, 'live', undefined)).toBe('migrate');
+    const closed = { ...gate, peripherals: { ...gate.peripherals, migrate: ['live'], rehearse: ['stage'] } };
+    expect(bestModeOfCall(closed, 'look', 'observe')).toBe('watch');
+    expect(bestModeOfCall(closed, 'look', 'act')).toBe('migrate');
+    expect(bestModeOfCall(closed, 'stage', 'observe')).toBe('rehearse');
   });
 
   it('limit a database operator’s session together with scopes, rules, checks and session state, and the audit agrees', async () => {

@@ -7,7 +7,7 @@ import { stateDir } from '../../../project/state-dir.ts';
 import { SessionReader } from '../../../server/session-reader.ts';
 import type { SessionPin } from '../../../session/pin.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
-import { listModesOfGate, modeWithMostEffects } from '../../../spec/mode-way.ts';
+import { bestModeOfCall, listModesOfGate } from '../../../spec/mode-way.ts';
 import { getOwn } from '../../../spec/names.ts';
 import type { Fields, Mode, SpecSet } from '../../../spec/types.ts';
 import { readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
@@ -37,7 +37,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .argument('[args...]', 'the arguments in order, or as name=value; lists and objects as JSON')
     .option('-p, --peripheral <id>', 'the peripheral of the call; needed without --session')
     .requiredOption('-t, --tool <id>', 'the tool')
-    .option('-m, --mode <mode>', 'the mode; by default the one that allows most')
+    .option('-m, --mode <mode>', 'the mode; by default one that allows the tool and admits the peripheral')
     .option('-a, --agent <id>', 'the agent that calls; by default one that may enter the peripheral')
     .option('--specs <dir>', 'the spec set')
     .option('--session <id>', 'ask for this session as it is now; with --peripheral, use only its specs')
@@ -57,7 +57,7 @@ async function explain(io: Io, words: readonly string[], options: Options): Prom
   if (peripheral === undefined) return explainNow(io, root, words, options);
   const { specs, config } = await decidingPin(io, root, options);
   checkPeripheralOption(peripheral, specs);
-  const mode = modeOf(specs, options.mode);
+  const mode = modeOf(specs, options);
   const args = parseArguments(getOwn(specs.tools, options.tool), words);
   const agent = options.agent ?? getOwn(specs.peripherals, peripheral)?.agents?.[0] ?? 'anyone';
   const view = { ...sessionViewAfterEntry(root, peripheral, mode), agent };
@@ -115,8 +115,8 @@ async function decidingPin(io: Io, root: string, { session, specs }: Options): P
   };
 }
 
-function modeOf({ modeGate }: SpecSet, named: string | undefined): Mode | null {
-  if (named === undefined) return modeGate ? modeWithMostEffects(modeGate) : null;
+function modeOf({ modeGate, tools }: SpecSet, { mode: named, peripheral = '', tool }: Options): Mode | null {
+  if (named === undefined) return modeGate ? bestModeOfCall(modeGate, peripheral, getOwn(tools, tool)?.effect) : null;
   if (modeGate && Object.hasOwn(modeGate.effects, named)) return named;
   throw usageError(
     modeGate ? `there is no mode "${named}"` : 'this spec set has no mode gate',

@@ -19,7 +19,7 @@ type ReadForms =
 export function readForms(text: string): ReadForms {
   const json = readJson(text);
   const read = json === null ? readEdnForms(text) : { ok: true as const, values: json };
-  if (!read.ok) return read;
+  if (!read.ok) return STARTS_AS_JSON.test(text) ? { ok: false, problems: [jsonProblem(text)] } : read;
   const [only] = read.values.length === 1 ? read.values : [];
   const list = isObject(only) && 'next' in only ? (only['entries'] ?? only['events']) : only;
   const values = Array.isArray(list) ? list : read.values;
@@ -36,6 +36,22 @@ function readJson(text: string): Json[] | null {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const values = lines.map((line) => parseJson(line));
   return values.includes(undefined) ? null : (values as Json[]);
+}
+
+const STARTS_AS_JSON = /^\s*\[?\s*\{\s*"[^"]*"\s*:/;
+
+/** The problem of a text that is not JSON; if its first line is, of the first other line that is not. */
+function jsonProblem(text: string): ImportFormProblem {
+  const lines = text.split('\n');
+  const isByLine = parseJson(lines[0]!) !== undefined;
+  const at = lines.findIndex((line) => line.trim() !== '' && parseJson(line) === undefined);
+  let message = '';
+  try {
+    JSON.parse(isByLine ? lines[at]! : text);
+  } catch (error) {
+    ({ message } = error as Error);
+  }
+  return { path: isByLine ? `line ${at + 1}` : '', message: `is not JSON: ${message}` };
 }
 
 function readEdnForms(text: string): { ok: true; values: Json[] } | { ok: false; problems: ImportFormProblem[] } {

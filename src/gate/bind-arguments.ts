@@ -3,7 +3,7 @@ import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 import { getOrInsert } from '../base/get-or-insert.ts';
 import { isObject } from '../base/json.ts';
 import { memoise } from '../base/lazy.ts';
-import { excerpt, plural } from '../base/text.ts';
+import { excerpt, plural, shorten } from '../base/text.ts';
 import { schemaRegex } from '../spec/linear-regex.ts';
 import { ARGUMENT_ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import type { Fields, Json, ToolSpec } from '../spec/types.ts';
@@ -134,5 +134,8 @@ function valueProblem(value: Json, schema: ToolSpec['parameters'][number]['schem
   const validate = getOrInsert(validators, schema, () => validator().compile(schema));
   if (validate(value)) return null;
   const [error] = validate.errors ?? [];
-  return `${error?.instancePath ?? ''} ${error?.message ?? 'does not fit its schema'}`.trim();
+  const { allowedValues, allowedValue, additionalProperty } = error?.params ?? {};
+  const named = allowedValues ?? allowedValue ?? additionalProperty;
+  const which = named === undefined ? '' : `: ${shorten(JSON.stringify(named), 500)}`;
+  return `${error?.instancePath ?? ''} ${error?.message ?? 'does not fit its schema'}${which}`.trim();
 }

@@ -37,6 +37,17 @@ describe('the arguments of a call', () => {
     expect(bindCallArguments(tool, [null])).toEqual({ ok: true, args: {} });
   });
 
+  it.each<[object, Json, string]>([
+    [{ type: 'string', enum: ['north', 'south'] }, 'east', ': ["north","south"]'],
+    [{ const: 4 }, 5, ': 4'],
+    [{ type: 'object', additionalProperties: false }, { colour: 'red' }, ': "colour"'],
+  ])('are refused with the values or the key that the schema is about: %j', (schema, value, end) => {
+    const parameter = { name: 'v', role: 'text', schema, required: true, description: '' };
+    const tool = { ...fixtureSpecs.tools['read']!, parameters: [parameter as never] };
+    const bound = bindCallArguments(tool, { v: value });
+    expect(bound.ok ? '' : bound.problem.slice(-end.length)).toBe(end);
+  });
+
   it.each<[ArgumentRole, unknown, Json | undefined, Json | undefined]>([
     ['resource', undefined, 'db:live/users', 'db:live/users'],
     ['url', null, 'file:///etc/passwd', 'file:///etc/passwd'],

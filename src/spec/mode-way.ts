@@ -14,7 +14,7 @@ export function listModesOfGate({ initial, transitions, effects }: ModeGateSpec)
   return [...found, ...modes.filter((mode) => !found.has(mode))];
 }
 
-/** The mode in which a call can best be made: it allows the tool's effect, admits the peripheral, allows most effects. */
+/** The mode that fits a call best: by the tool's effect, then by the peripheral, then by the number of effects. */
 export function bestModeOfCall(modeGate: ModeGateSpec, peripheral: string, effect: ToolEffect | undefined): Mode {
   const rank = (mode: Mode): number => {
     const effects = effectsOfMode(modeGate, mode);

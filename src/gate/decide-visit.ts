@@ -71,6 +71,7 @@ export function decideStop(context: GateContext, { fruit: stated }: Pick<StopReq
   if (problems.length === 0) return { ok: true, plan: { peripheral, fruit } };
   return makeDenial(context, 'invalid-fruit', {
     peripheral: peripheral.id,
+    ...(problems.every(({ isMissing }) => isMissing) ? { missing: problems.map(({ field }) => field) } : {}),
     problems: problems.map(({ field, problem }) => `${excerpt(field, 100)}: ${problem}`),
   });
 }

@@ -1,5 +1,6 @@
 import { toSentence } from '../base/text.ts';
 import type { Available, Denial, DenialCode, ModeStep, WayLeg } from './denial.ts';
+import { describeFruitToState } from './fruit.ts';
 import { OPERATOR_RESET_NEED } from './ways/way-modes.ts';
 
 type About = Denial['about'];
@@ -232,7 +233,10 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
     case 'invalid-fruit':
       return {
         message: `the fruit of ${peripheral} is not valid: ${listOrNothing(about.problems)}`,
-        remedy: 'correct the stated fields and call again',
+        remedy:
+          about.missing === undefined
+            ? 'correct the stated fields and call again'
+            : `call again with ${describeFruitToState([about.missing].flat())}`,
       };
     case 'limit-reached':
       return {

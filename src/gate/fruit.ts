@@ -3,10 +3,14 @@ import { getOwn } from '../spec/names.ts';
 import type { Fields, FruitType, Json, PeripheralSpec } from '../spec/types.ts';
 
 export type Fruit = Fields;
-type FruitProblem = { readonly field: string; readonly problem: string };
+type FruitProblem = { readonly field: string; readonly problem: string; readonly isMissing?: true };
 
 export const describeFruitType = (type: FruitType): string =>
   typeof type === 'string' ? type : `one of ${type.join(', ')}`;
+
+/** Fields to state, as remedies write them: `fruit: {"note": "…"}`. */
+export const describeFruitToState = (fields: readonly string[]): string =>
+  `fruit: {${fields.map((field) => `"${field}": "…"`).join(', ')}}`;
 
 const IS_OF_TYPE: { readonly [Type in Extract<FruitType, string>]: (value: Json) => boolean } = {
   string: (value) => typeof value === 'string',
@@ -49,7 +53,11 @@ export function predictVisitFruit(
     if (rule.kind === 'observed') fruit[field] = observed[field] ?? null;
     else if (Object.hasOwn(stated, field)) fruit[field] = stated[field] ?? null;
     else if (!rule.optional)
-      problems.push({ field, problem: `the field is missing; state it (${describeFruitType(rule.type)})` });
+      problems.push({
+        field,
+        problem: `the field is missing; state it (${describeFruitType(rule.type)})`,
+        isMissing: true,
+      });
   }
   for (const [field, value] of Object.entries(stated)) {
     const problem = fieldProblem(spec, field, value, observed);

@@ -4,7 +4,7 @@ import { CHECK_PASSED_VALUE, checkFieldOfCondition } from '../spec/reported-fiel
 import { type Edge, type PeripheralSpec, type Principal, type SpecSet, TESTS_PASSED_CONDITION } from '../spec/types.ts';
 import { describeNeed, isVisitSpent } from './available-actions.ts';
 import type { WayLeg } from './denial.ts';
-import type { Fruit } from './fruit.ts';
+import { describeFruitToState, type Fruit } from './fruit.ts';
 import { makeDenial } from './make-denial.ts';
 import type { GateContext, Refusal } from './request.ts';
 import { requirementsOfEdge } from './requirements/edge-requirements.ts';
@@ -112,7 +112,7 @@ function exitRemedy(
         ? noWayRemedy(context, exits.length === 0)
         : requirement.kind === 'fruit'
           ? `${waysToObserve(specs, view.visit?.peripheral ?? '', requirement.field) ?? 'continue'} until ${describeRequirement(requirement)}`
-          : untilItHolds(context, requirement);
+          : untilItHolds(context, requirement, options.fruit);
   return exits.length === 0 ? first : `${first}, or leave by an exit that holds (${exits.join('; ')})`;
 }
 
@@ -188,7 +188,7 @@ export function refuseCondition(
       ? noWayRemedy(context, true)
       : isTests && tests.stale !== undefined
         ? 'run the configured tests in full again with bash-test: only tested files may be shipped'
-        : remedyFor(context, requirement);
+        : remedyFor(context, requirement, isDelegation ? null : fruit);
   const path = detour(way);
   // The text of a path already names the rules of its hops. A requirement without a rule, such as tests, still needs
   // its remedy.
@@ -197,7 +197,7 @@ export function refuseCondition(
   return makeDenial(context, 'condition-failed', { ...about, ...(hasRemedy ? { remedy } : {}) }, path);
 }
 
-function remedyFor(context: GateContext, requirement: Requirement): string {
+function remedyFor(context: GateContext, requirement: Requirement, fruit: Fruit | null): string {
   const { specs } = context;
   switch (requirement.kind) {
     case 'condition': {
@@ -207,20 +207,29 @@ function remedyFor(context: GateContext, requirement: Requirement): string {
       }
       return requirement.name === 'tests-passed'
         ? 'run the configured tests in full with bash-test after the last change, until they pass'
-        : untilItHolds(context, requirement);
+        : untilItHolds(context, requirement, fruit);
     }
     case 'pattern':
       return requirement.is === 'selected'
         ? `select the pattern ${requirement.pattern} first (psr-select)`
         : `apply the pattern ${requirement.pattern} and record a successful outcome (pur-update)`;
     default:
-      return untilItHolds(context, requirement);
+      return untilItHolds(context, requirement, fruit);
   }
 }
 
-/** The remedy for a rule that does not hold. No call changes the backpack's fruit before the visit ends. */
-function untilItHolds({ specs, view }: GateContext, requirement: Requirement): string {
+/**
+ * The remedy for a rule that does not hold. No call changes the backpack's fruit before the visit ends.
+ * @param fruit the fruit of a hop; null for any other request
+ */
+function untilItHolds({ specs, view }: GateContext, requirement: Requirement, fruit: Fruit | null): string {
   const subject = requirement.kind === 'condition' ? `the condition ${requirement.name}` : describeSubject(requirement);
+  const rules = getOwn(specs.peripherals, view.visit?.peripheral ?? '')?.fruit ?? {};
+  const isUnstated = (field: string) => rules[field]?.kind === 'stated' && (fruit?.[field] ?? null) === null;
+  const reads = (field: string) =>
+    new RegExp(`\\bfruit\\.${field.replaceAll('-', '_')}\\b`).test(ruleOf(specs, requirement) ?? '');
+  const unstated = fruit === null ? [] : Object.keys(rules).filter((field) => isUnstated(field) && reads(field));
+  if (unstated.length > 0) return `repeat the hop with ${describeFruitToState(unstated)}, for which ${subject} holds`;
   const facts = factsOfRequirement(specs, requirement);
   return view.visit && facts.length > 0 && facts.every(({ isLate }) => isLate)
     ? `leave by another exit, and come back with a fruit for which ${subject} holds: the fruit of this visit joins the backpack only at its end`
@@ -269,7 +278,7 @@ function wayToState({ specs, view }: GateContext, field: string, from: string): 
     const report = call ? `${call}, which reports ${rule.from}` : `observe ${rule.from}`;
     return nearest === here ? `${report}, before the hop` : `${report}, in a visit to ${nearest}`;
   }
-  if (rule && nearest === here) return `repeat the hop with fruit: {"${field}": "…"}`;
+  if (rule && nearest === here) return `repeat the hop with ${describeFruitToState([field])}`;
   if (rule) return `state ${field} in the fruit when leaving ${yielding.join(' or ')}`;
   return `carry ${field} in the backpack, or supply it in the context of start`;
 }

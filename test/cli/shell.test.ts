@@ -27,6 +27,18 @@ const typed = async (...lines: string[]) => {
 };
 
 describe('a line typed into the shell', () => {
+  it('that states too little is refused with the options that state the fields', async () => {
+    const here = machine({
+      'hopgate.yaml': 'specs: specs\n',
+      'specs/peripherals/desk.yaml':
+        'id: desk\npurpose: x\ntools: []\nscope: conversation\nentry: default\nexit: {}\nfruit: { a: { stated: string }, b-c: { stated: string } }\n',
+    });
+    await here.run('trust', '--yes');
+    const { out } = await here.feed('start desk\nstop\nstop --fruit.a "x" --fruit.b-c "y"\n', 'shell');
+    expect(out).toContain('Call again with --fruit.a "…" --fruit.b-c "…".');
+    expect(out).toContain('ok fruit {"a":"x","b-c":"y"}');
+  });
+
   it('prints the matches of grep with their tabs, and other control characters escaped', async () => {
     const here = machine({ ...FILES, 'src/b.js': '\tlet b = "\u001b[2J";\n' });
     const { out } = await here.feed('mode diagnose\nstart explore\ngrep "let b"\n', 'shell', '--yes');

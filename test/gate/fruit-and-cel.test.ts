@@ -40,7 +40,7 @@ describe('predictVisitFruit', () => {
     });
     expect(predictVisitFruit(spec, {}, {})).toEqual({
       fruit: {},
-      problems: [{ field: 'it', problem: 'the field is missing; state it (string)' }],
+      problems: [{ field: 'it', problem: 'the field is missing; state it (string)', isMissing: true }],
     });
   });
   it('reports every problem together', () => {

@@ -177,7 +177,10 @@ function printOutcome(io: Io, result: Result, wasShown: boolean): void {
  */
 const asShellCommands = (text: string): string =>
   text
-    .replaceAll(/with fruit: \{"([\w-]+)": "…"\}/g, 'with --fruit.$1 "…"')
+    .replaceAll(
+      /with fruit: \{([^{}]+)\}/g,
+      (_, fields: string) => `with ${fields.replaceAll(/"([\w-]+)": "…",?/g, '--fruit.$1 "…"')}`,
+    )
     .replaceAll(/hop to ([\w-]+) with exit ([\w-]+)/g, 'hop $1 --exit $2')
     .replaceAll(/Ask the operator to reset the mode to ([\w-]+)/g, 'Type mode $1 --reset')
     .replaceAll(/ask the operator to reset the mode to ([\w-]+)/g, 'type mode $1 --reset')

@@ -28,8 +28,9 @@ export interface ApprovalResume {
 }
 
 /**
- * The approval that a call of the newest message needs, by call id: an answer approves what the person saw. At most
- * one, because LangGraph applies an answer without an id to all interrupts of a turn.
+ * The approval that a call of the newest message needs, by call id. It is stored so that an answer approves the request
+ * that the person saw. There is at most one, because LangGraph applies an answer without an id to all interrupts of a
+ * turn.
  */
 const State = z.object({ hopgateWanted: z.record(z.string(), z.custom<ApprovalRequest>()).default({}) });
 
@@ -98,7 +99,7 @@ interface ToolCall {
   readonly args: unknown;
 }
 
-/** Restores calls whose arguments are not JSON, which LangChain drops, so that the session refuses them. */
+/** LangChain drops calls whose arguments are not JSON. Restores them, so that the session refuses them. */
 function withUnreadCalls(answer: AIMessage): AIMessage {
   const unread = answer.invalid_tool_calls ?? [];
   const calls = unread.map(({ id, name = '', args }) => ({

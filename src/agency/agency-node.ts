@@ -16,7 +16,10 @@ import { RUN_CANCELLED_REASON, type RunRoutingData, type SendRun } from './send-
 const MAX_HOPS = 8;
 /** Interval for polling the state of a run of another process, in milliseconds. */
 const POLL_MS = 100;
-/** The abort reason with which a closing node ends its agents. A run that it passed on continues on the other node. */
+/**
+ * The abort reason with which a closing node ends its agents. A run that this node passed on continues on the other
+ * node.
+ */
 const NODE_CLOSED = Symbol('closed');
 
 interface AgencyNodeOptions {

@@ -23,7 +23,7 @@ export const hasMethods = (value: unknown, ...names: readonly string[]): boolean
 
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** The same clock, but a result of another form throws, so that it reaches no lease and no entry. */
+/** The same clock with a checked result: a time of another form throws, so that no lease and no entry gets it. */
 export const checkedClock = (clock: { now(): number }): { now(): number } => ({
   now() {
     const now: unknown = clock.now();

@@ -30,7 +30,10 @@ export const readTextOrEmpty = (path: string): string =>
 /** True if the path exists. Unlike `existsSync`, it throws if a folder of the path may not be searched. */
 export const pathExists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
-/** The state of a file, a folder or a link itself; undefined if nothing has this path, or can have so long a name. */
+/**
+ * The state of a file, a folder or a link itself; undefined if nothing has this path, or if a name in it is too long
+ * for the file system.
+ */
 export const lstatIfAny = (path: string): Stats | undefined =>
   valueOr(() => lstatSync(path, { throwIfNoEntry: false }), undefined, ['ENAMETOOLONG']);
 
@@ -81,8 +84,8 @@ export function writeNewFile(file: string, content: string | Uint8Array, mode = 
 }
 
 /**
- * Writes a text to a file that the user named: the complete text or nothing. A link is followed, and a device such as
- * /dev/stdout is written to; only there an error can leave a part of the text.
+ * Writes a text to a file that the user named: the complete text or nothing. A link is followed. A device such as
+ * /dev/stdout is written to directly; only on a device can an error leave a part of the text.
  */
 export function writeNamedFile(file: string, text: string, mode = 0o666): void {
   const found = lstatIfAny(file);

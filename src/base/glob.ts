@@ -16,7 +16,7 @@ const MAX_ALTERNATIVES = 64;
  */
 export const compileGlob = (pattern: string): Glob => compileGlobAlternatives(expandGlob(pattern));
 
-/** Compiles globs without braces into one that matches a path if one of them does. */
+/** Compiles globs without braces into one glob, which matches a path if any of the given globs matches. */
 export function compileGlobAlternatives(alternatives: readonly string[]): Glob {
   const compiled = alternatives.map((each) => each.split('/').map(compileName));
   return (names) => compiled.some((parts) => matches(parts, names, GLOBSTAR, (part, name) => part(name)));

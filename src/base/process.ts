@@ -27,7 +27,7 @@ export function assertStarted<Child extends ChildProcess>(child: Child): Child {
   throw Object.assign(new Error(`cannot start ${child.spawnfile}: too many open files`), { code: 'EMFILE' });
 }
 
-/** Sends a signal to a process, or to a group by its negative id. Ignores one that has ended. */
+/** Sends a signal to a process, or to a group by its negative id. Ignores a process that has ended. */
 export const sendSignal = (pid: number, signal: NodeJS.Signals): unknown =>
   valueOr(() => process.kill(pid, signal), false);
 

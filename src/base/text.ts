@@ -2,8 +2,9 @@
 const LOOKALIKES = String.raw`[\u0430\u0435\u0456\u0458\u043e\u0440\u0441\u0455\u0443\u0445\u0501\u04bb\u051b\u051d\u0410\u0412\u0415\u0406\u0408\u041a\u041c-\u041e\u0420-\u0423\u0405\u0425\u03bf\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7]`;
 
 /**
- * Characters that could disguise a text. Invisible ones: control, zero-width, bidirectional, blank letters and others;
- * the variant of an emoji (`\ufe0f` after it) is none. Letters that look like Latin ones, in a word with Latin letters.
+ * Characters that could disguise a text: invisible characters (control, zero-width, bidirectional, blank letters and
+ * others), and letters that look like Latin ones in a word with Latin letters. `\ufe0f` after an emoji, which chooses
+ * its variant, does not count.
  */
 const HIDDEN = new RegExp(
   String.raw`(?!(?<=\p{Extended_Pictographic})[\ufe0e\ufe0f])[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb\u2800]|${LOOKALIKES}(?:(?<=\p{Script=Latin}\p{L}{1,20})|(?=\p{L}{0,20}\p{Script=Latin}))`,

@@ -32,5 +32,8 @@ export const claudeFolder = (env: Env): string => env['CLAUDE_CONFIG_DIR'] || jo
 /** The folder of Codex's settings and transcripts of this user. */
 export const codexFolder = (env: Env): string => env['CODEX_HOME'] || join(homeFolder(env), '.codex');
 
-/** The folder of hopgate's state for this user, with those of all repositories: `$XDG_STATE_HOME/hopgate`. */
+/**
+ * The folder of hopgate's state for this user, which contains the state folders of all repositories:
+ * `$XDG_STATE_HOME/hopgate`.
+ */
 export const userStateFolder = (env: Env): string => join(xdgFolder(env, 'XDG_STATE_HOME', '.local/state'), 'hopgate');

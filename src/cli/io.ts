@@ -19,7 +19,7 @@ export interface Io {
   json: boolean;
   /** True after a line of JSON was printed; an error then takes one line, too. */
   printsJsonLines?: boolean;
-  /** 0 ok, 1 refused or violated, 2 usage. Set by a command that refuses; others throw a {@link CliError}. */
+  /** 0 ok, 1 refused or violated, 2 usage. Set by a command that refuses; other failures throw a {@link CliError}. */
   exitCode: 0 | 1 | 2;
 }
 

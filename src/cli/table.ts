@@ -47,7 +47,9 @@ export const printTable = (...table: Parameters<typeof formatTable>): void => pr
 export const terminalColumns = ({ stdout }: Io, otherwise = 120): number =>
   'columns' in stdout && typeof stdout.columns === 'number' && stdout.columns > 0 ? stdout.columns : otherwise;
 
-/** The width of each column: that of its widest cell, or less for the widest columns if the terminal is too narrow. */
+/**
+ * The width of each column: the width of its widest cell, or less for the widest columns if the terminal is too narrow.
+ */
 function columnWidths(rows: readonly (readonly string[])[], columns: number, available: number): number[] {
   const longest = (column: number, of: (cell: string) => number): number =>
     Math.max(0, ...rows.map((row) => of(row[column] ?? '')));

@@ -83,7 +83,7 @@ export class SessionHost {
     return this.#options.keepOpenMs > 0;
   }
 
-  /** The session of a call: that of its connection, or that of the sub-agent that announced the call. */
+  /** The session of a call: the session of its connection, or the session of the sub-agent that announced the call. */
   async sessionOfCall(
     root: string,
     sessionId: string,

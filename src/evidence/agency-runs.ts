@@ -8,7 +8,7 @@ const UNKNOWN_END = ['aborted', 'agent-unreachable', 'backend-error'];
 
 /**
  * Follows the runs of the agency in the entries of a session. Each call is a new run, unless an equal earlier call was
- * interrupted or stopped waiting: then it joins that run, and gets its reply.
+ * interrupted or stopped waiting: then the call joins that run, and gets its reply.
  */
 export class AgencyRunTracker {
   readonly #open = new Map<string, string>();

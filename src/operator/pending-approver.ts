@@ -18,7 +18,7 @@ interface PendingOptions {
   readonly clock?: Clock;
   /** The process that alone can use the answer: the request ends with it. By default any process can use it. */
   readonly holder?: string;
-  /** How long to wait for the answer, in milliseconds, while the session accepts no other call. */
+  /** How long to wait for the answer, in milliseconds. During the wait, the session accepts no other call. */
   readonly waitMs?: number;
   readonly signal?: AbortSignal;
   /** Called with a new pending request, before the wait for its answer. */

@@ -22,7 +22,9 @@ const WAITING_POLL_MS = 2_000;
 /** Time after which a poll without an answer is an alarm, in milliseconds. */
 const MUTE_MS = 5_000;
 const RETRY_MS = 1_500;
-/** Intervals for updating a card of the overview, and a session that is not shown, in milliseconds. */
+/**
+ * Update intervals in milliseconds: `CARD_MS` for a card of the overview, `BEHIND_MS` for a session that is not shown.
+ */
 const CARD_MS = 1_000;
 const BEHIND_MS = 5_000;
 const NO_ANSWER = 'The server does not answer. The page tries again by itself.';

@@ -40,8 +40,8 @@ function readTrust(root: string, env: Env): TrustRecord | null {
 }
 
 /**
- * Reads the trust record that applies to a hopgate.yaml: that of its root, or that of another work tree of the same git
- * repository, if the operator trusts the same content there.
+ * Reads the trust record that applies to a hopgate.yaml: the record of its root, or the record of another work tree of
+ * the same git repository, if the operator trusts the same content there.
  * @param config sha256 (hex) of hopgate.yaml
  */
 export function readTrustRecord(root: string, config: string | null, env: Env): TrustRecord | null {

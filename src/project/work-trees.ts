@@ -20,7 +20,7 @@ export function otherWorkTrees(root: string): readonly string[] {
     .map((other) => join(other, relative(top, root)));
 }
 
-/** The folder that the work trees of a repository share; null if the work tree is not one that the repository names. */
+/** The folder that the work trees of a repository share; null if the repository does not name the work tree. */
 export function commonGitDirOf(top: string): string | null {
   const dotGit = join(top, '.git');
   const stat = lstatSync(dotGit, { throwIfNoEntry: false });

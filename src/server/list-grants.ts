@@ -33,7 +33,10 @@ export interface ListedGrants {
 /** The errors for a session that nobody can resume: it was imported, or its first entry was erased. */
 const NO_GRANTS: readonly unknown[] = ['session-not-found', 'foreign-session', 'erased'];
 
-/** The grants in the sessions of a repository, also those that have ended. One altered session hides no other one. */
+/**
+ * The grants in the sessions of a repository, also those that have ended. A session with altered evidence does not hide
+ * the grants of the others.
+ */
 export async function listGrants(
   store: EvidenceStore,
   stateDir: string,

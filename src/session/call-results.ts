@@ -30,7 +30,10 @@ export type StepResult =
   | RefusedCall;
 /** The fruit of the ended visit, and the context that the session carries on; or the refusal. */
 export type StopResult = (Done & { readonly fruit: Fields; readonly context: Fields }) | RefusedCall;
-/** The fruit of the visit that ended, and the context of the one that began; or the refusal, and the visit goes on. */
+/**
+ * The fruit of the ended visit and the context of the new visit; or the refusal, after which the present visit
+ * continues.
+ */
 export type HopResult =
   | (Done & {
       readonly from: string;

@@ -67,7 +67,10 @@ export async function sendSocialMessage(
 /** The messages that are being sent, by id. A repeated message waits for the first one. */
 const sending = new Map<string, Promise<unknown>>();
 
-/** Runs the stages. Returns a receipt, or the failure of a stage; `subject` is that of the evidence about it. */
+/**
+ * Runs the stages. Returns a receipt, or the failure of a stage. `subject` is the subject under which the evidence
+ * records the message.
+ */
 async function runStages(services: SocialServices, connection: SenderConnection, incoming: IncomingMessage) {
   const message: PipelineMessage = { connection, incoming };
   const subject = messageSubject(incoming.id);

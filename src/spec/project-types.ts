@@ -107,7 +107,10 @@ export interface ProjectConfig {
   readonly programs?: readonly string[];
   /** Size limit of the home folder of each command and of its `/tmp`, in GiB, instead of the sandbox's default. */
   readonly home?: number;
-  /** Folders for caches: with `read: true` the operator's own, read-only; otherwise one that the test runs share. */
+  /**
+   * Folders for caches: with `read: true` the operator's own folder, read-only; otherwise a folder that the test runs
+   * share.
+   */
   readonly cache?: readonly { readonly folder: string; readonly read: boolean }[];
   /** The MCP servers by name; absent if none is configured. */
   readonly upstream?: { readonly [server: string]: UpstreamServer };

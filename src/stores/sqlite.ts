@@ -84,7 +84,10 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const notes = openNoteTable(db);
   const eraseBodies = createBodyEraser(db);
   const prepare = prepareStatementsOnce(db);
-  /** Read from the cache, so only inside a write transaction of this connection: no other process writes then. */
+  /**
+   * Reads from the cache. Valid only inside a write transaction of this connection, because other processes cannot
+   * write during the transaction.
+   */
   const facts: StoreFacts = {
     name: SQLITE_STORE_NAME,
     isGone: isLeaseHolderGone,
@@ -123,7 +126,10 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   };
   /** Leases concern only processes since the last boot, so they need not survive a power cut. */
   const writeLease = <T>(sessionId: string, work: (now: number) => T): Promise<T> => write(sessionId, work, false);
-  /** Removes erased data from the write-ahead log, too. While another process reads, its next checkpoint does so. */
+  /**
+   * Also removes erased data from the write-ahead log. While another process reads, the data stays in the log until the
+   * next checkpoint.
+   */
   const truncateLog = (): void => {
     if (closing === null) connection.waitForLock(() => db.exec('PRAGMA wal_checkpoint(TRUNCATE)'));
   };

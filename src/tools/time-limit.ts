@@ -4,7 +4,7 @@ import type { ToolBackend, ToolCall } from '../ports/tool-backend.ts';
 /** Maximum time in milliseconds that a backend may take to answer after the limit, after an abort, and to close. */
 const GRACE_MS = 5_000;
 
-/** The time limit of a call in milliseconds: that of the tool, or a longer one of a configured command. */
+/** The time limit of a call in milliseconds: the limit of the tool, or a longer limit of a configured command. */
 function limitOf({ tool, envelope: { config } }: ToolCall): number {
   const minutes = [...config.test, ...(config.install ?? [])].map((command) => command.minutes ?? 0);
   return Math.max(tool.limits.seconds * 1000, ...minutes.map((each) => each * 60_000));

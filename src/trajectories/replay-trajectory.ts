@@ -116,8 +116,8 @@ async function callAfterMoves(
     if (step.ok) return null;
     const { denial } = step;
     const way = denial.way ?? [];
-    // A path that comes back here asks for an act elsewhere, such as a change of the code, which the run did not make.
-    // So the last leg from here is tried at once: its refusal names what is missing.
+    // A path that leaves this peripheral and comes back asks for an act elsewhere, such as a change of the code. The
+    // run did not make that act, so the last leg from here is tried at once. Its refusal names the missing requirement.
     const next = way.findLast(({ from }) => from !== null && from === session.state.peripheral) ?? way[0];
     if (denial.code === 'mode-forbids') {
       const failed = await changeMode(session, call, moves);

@@ -99,7 +99,10 @@ export class Household {
     return carried === undefined ? null : this.#name(carried);
   }
 
-  /** Sha256 (hex) of the house and its present facts. Steps do not count: a refused command leaves it as it was. */
+  /**
+   * Sha256 (hex) of the house and its present facts. The number of steps is not part of it, so a refused command does
+   * not change it.
+   */
   identity(): string {
     return createHash('sha256')
       .update(JSON.stringify([this.house.id, this.#fluents.list()]))

@@ -5,7 +5,7 @@ import type { Json } from '../../spec/types.ts';
 export interface ClaudeHookEvent {
   /** `hook_event_name`. */
   readonly name: string;
-  /** The client's own `session_id`. Sub-agents have that of their parent. */
+  /** The client's own `session_id`. A sub-agent has the `session_id` of its parent. */
   readonly conversation: string;
   /** `agent_id`; null for the main agent. */
   readonly agentId: string | null;

@@ -71,7 +71,8 @@ function whyOutside(tool: string, input: ClaudeToolEvent['input']): string | nul
     return 'reaches agents that are not in this session; start a sub-agent with Agent instead';
   if (tool === 'SendUserMessage' && input['attachments'] !== undefined)
     return 'would send files out of the repository; leave out the argument attachments';
-  // Claude Code would run the command as if the user had typed it, and so the commands that its file embeds.
+  // Claude Code would run the slash command as if the user had typed it, together with the shell commands in the
+  // command's file.
   if (tool === 'ScheduleWakeup' && /^\s*\//.test(textOf(input['prompt']) ?? ''))
     return 'would run a slash command later; describe the task in words, without "/" in front';
   const path = isMcpToolName(tool) ? undefined : PATHS.map((name) => input[name]).find(isOtherPath);

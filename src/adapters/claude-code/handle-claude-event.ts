@@ -60,7 +60,10 @@ export async function handleClaudeEvent(raw: unknown, host: HookContext, env: En
   }
 }
 
-/** Passes the event to its handler. Only those of tool calls are imported statically: every call waits for them. */
+/**
+ * Passes the event to its handler. Only the handlers of tool calls are imported statically, because every call waits
+ * for them.
+ */
 async function handleEvent(at: HookEventContext): Promise<HookReply> {
   const { event } = at;
   switch (event.name) {
@@ -207,7 +210,7 @@ async function withMessages({ event, record, host }: HookEventContext, reply: Ho
   return messages === null ? reply : { ...reply, why: `${reply.why}\n${messages}` };
 }
 
-/** Adds a report of the operator's acts to a reply that the model reads, also to one that lets it stop. */
+/** Adds a report of the operator's acts to a reply that the model reads, including one that lets the model stop. */
 async function withNews(at: HookEventContext, reply: HookReply): Promise<HookReply> {
   const { event, host } = at;
   const record = await host.conversation(at.record.conversation);
@@ -243,7 +246,9 @@ async function renderWithWarning(at: HookEventContext, reply: HookReply): Promis
   return renderHookReply(reply, `hopgate: ${unshown}`);
 }
 
-/** The reply after an error: a refusal, but only a message if a Stop hook already kept the agent from stopping. */
+/**
+ * The reply after an error: a refusal. If a Stop hook has already kept the agent from stopping, it is only a message.
+ */
 function answerAfterError(event: ClaudeHookEvent, error: unknown): HookAnswer {
   const why = errorText(error);
   if (event.fields['stop_hook_active'] === true)

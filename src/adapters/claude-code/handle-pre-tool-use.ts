@@ -132,7 +132,8 @@ async function decideAction(at: HookEventContext<ClaudeToolEvent>, action: Clien
       const why = tool === 'Skill' ? await at.host.skillProblem(at.record, skillOf(input), userSettingsOf(at)) : null;
       if (why !== null) return refuse(at, refuseClaudeSkill(skillOf(input), why));
       const startsSubAgent = tool === 'Agent' || tool === 'Task';
-      // No event names the agent that started a sub-agent, so it would get the rights of the main agent.
+      // No event names the agent that started a sub-agent, so a sub-agent of a sub-agent would get the rights of the
+      // main agent.
       if (startsSubAgent && isSubAgent(at)) return refuse(at, refuseClaudeSubAgent(tool));
       const started = startsSubAgent ? await startSubAgent(at) : null;
       if (started !== null) return started;

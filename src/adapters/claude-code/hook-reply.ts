@@ -24,7 +24,10 @@ export type HookReply =
   | { readonly kind: 'remark'; readonly text: string }
   | { readonly kind: 'nothing' };
 
-/** Begins every reply that allows a call, and no other. The script around the hook checks it and the suffix. */
+/**
+ * Every reply that allows a call begins with this text, and no other reply does. The script around the hook checks it
+ * and the suffix.
+ */
 export const ALLOW_REPLY_PREFIX =
   '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecisionReason":"hopgate ';
 /** Sentinel that ends every non-empty reply and marks it as complete. JSON strings would escape its quotes. */

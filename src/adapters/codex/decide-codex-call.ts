@@ -59,7 +59,8 @@ export async function decideCodexCall(
   const action = await host.withSession(record, async (session) => actionOf(event, session, host));
   switch (action.kind) {
     case 'inner':
-      // No event names the agent that started a sub-agent, so it would get the rights of the main agent.
+      // No event names the agent that started a sub-agent, so a sub-agent of a sub-agent would get the rights of the
+      // main agent.
       if (isSubAgent(at) && tool.endsWith('spawn_agent')) return refuse(at, refuseCodexSubAgent(tool));
       host.recordTranscript(record, innerCallItem({ id, tool, input, channel: tool }));
       return null;

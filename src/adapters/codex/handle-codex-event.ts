@@ -79,7 +79,7 @@ async function handleEvent(event: CodexHookEvent, host: HookContext, env: Env): 
   }
 }
 
-/** Adds a report of the operator's acts to an answer that the model reads, also to one that lets it stop. */
+/** Adds a report of the operator's acts to an answer that the model reads, including one that lets the model stop. */
 async function withNews(event: CodexHookEvent, host: HookContext, env: Env, answer: HookAnswer): Promise<HookAnswer> {
   const { hook_event_name: name } = event;
   const stops = name === 'Stop' && !event.stop_hook_active;

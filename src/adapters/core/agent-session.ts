@@ -42,11 +42,14 @@ export interface AgentCall {
   readonly callId?: string;
   /** The id for the message that the call sends. Default: a new id. */
   readonly messageId?: string;
-  /** False if the agent may never read the answer; new messages then come with the next one. Default: true. */
+  /** False if the agent may never read the answer; new messages then come with the next answer. Default: true. */
   readonly messages?: boolean;
   /** The W3C trace context of the call, so that spans of a session in another process join the client's trace. */
   readonly trace?: { readonly traceparent: string; readonly tracestate?: string };
-  /** The person's answer to the request that `wants` returned: a yes, null for a no, or why it counts as a no. */
+  /**
+   * The person's answer to the request that `wants` returned: a yes; null for a no; or the reason why the answer counts
+   * as a no.
+   */
   readonly approved?:
     | { readonly hash: string; readonly by: string; readonly grant?: GrantLimits }
     | { readonly because: string }

@@ -22,7 +22,7 @@ export async function askPerson(
 
 /** The parts of the question in addition to the request. */
 export interface ApprovalQuestionOptions {
-  /** The lines of the diff that would be shipped; null if nothing would be. */
+  /** The lines of the diff that would be shipped; null if the call ships nothing. */
   readonly diff: readonly string[] | null;
   /** The command that shows the full request in a terminal; null if there is none. */
   readonly readBy: string | null;
@@ -37,7 +37,10 @@ const AGAIN = {
 
 const notGranted = (problem: string): string => `Nothing is approved yet: ${escapeInvisible(problem)}.`;
 
-/** Claude Code shows this many lines of a message. In a longer one, the last of them states how many are hidden. */
+/**
+ * The number of lines of a message that Claude Code shows. In a longer message, the last shown line states how many
+ * lines are hidden.
+ */
 const SHOWN_LINES = 4;
 
 /** The question to the operator: everything that the approval would bind, and the command that shows it in full. */

@@ -125,7 +125,10 @@ function describeExits({ exits, ships, toState, location }: SessionSituation, na
   ];
 }
 
-/** The exit for the example: one with the fewest needs, and `hop-…` if there is one, because it claims no fact. */
+/**
+ * The exit that the example uses: one of the exits with the fewest needs. An exit `hop-…` is preferred, because it
+ * claims no fact.
+ */
 function easiestOf(exits: readonly PossibleHop[]): PossibleHop | undefined {
   const least = Math.min(...exits.map(({ needs }) => needs.length));
   const easy = exits.filter(({ needs }) => needs.length === least);

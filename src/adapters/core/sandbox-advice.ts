@@ -42,7 +42,10 @@ const NO_COMMIT = /Author identity unknown|unable to auto-detect email address|g
 /** Git found no branch to push, such as one that the sandbox dropped. */
 const NO_BRANCH = /src refspec \S+ does not match any/;
 
-/** Advice if git's folder is read-only: outside of edit, and in a linked work tree or submodule also in edit. */
+/**
+ * Advice if git's folder is read-only. It is read-only outside of the peripheral edit; in a linked work tree or a
+ * submodule, it is read-only in edit too.
+ */
 function gitAdvice(session: Session): string {
   const restore = 'the content of a file at a commit is printed by: git show HEAD:PATH';
   const commit = wayToGit(session, 'commit', '; commits and branches are made with bash-git: ');

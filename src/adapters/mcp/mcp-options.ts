@@ -35,7 +35,10 @@ export interface McpOptions {
   readonly grantIn?: (text: string, request: ApprovalRequest) => GrantLimits | { readonly problem: string };
   /** Called when the person at the client has answered the request with this hash. */
   readonly answered?: (hash: string) => void | Promise<void>;
-  /** Maximum size of an answer in bytes (default 32,000); longer ones are read in parts. Infinity if clients divide. */
+  /**
+   * Maximum size of an answer in bytes (default 32,000); longer ones are read in parts. Infinity if the client divides
+   * long answers itself.
+   */
   readonly answerBytes?: number;
   /** Maximum time that an answer waits for the client to list the tools again, in milliseconds. Default: 500. */
   readonly relistMs?: number;

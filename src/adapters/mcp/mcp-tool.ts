@@ -7,7 +7,10 @@ import { TASK_TOOL_NAME } from './tasks/task-protocol.ts';
 /** The controls that move the session. They have no outside effect, but must not run in parallel with other calls. */
 const MOVES = ['hop', 'mode'];
 
-/** A tool for MCP's `tools/list`. Clients run `readOnlyHint` tools unasked or in parallel, so it matches the effect. */
+/**
+ * A tool for MCP's `tools/list`. Clients run tools with `readOnlyHint` unasked or in parallel, so the hint must match
+ * the tool's effect.
+ */
 export function toMcpTool(tool: AgentTool, name: string, specs: SpecSet | null): Tool {
   const { parameters = [] } = specs?.tools[tool.name] ?? {};
   const acts = recordsIntent({ effect: tool.effect, parameters });

@@ -28,7 +28,10 @@ interface DocumentServerOptions {
   /** The name of the document: the path of its address. */
   readonly name: string;
   readonly host: string;
-  /** The port to listen on; null for that of an earlier start of the review if it is free, otherwise any free port. */
+  /**
+   * The port to listen on. null for the port of an earlier start of the review if it is free, otherwise for any free
+   * port.
+   */
   readonly port: number | null;
   /** True if the holder of this token may read and write. */
   readonly admits: (token: string) => boolean;

@@ -109,7 +109,9 @@ export class WouldRefuseReport {
   }
 }
 
-/** The peripheral that grants a tool: the present one if it does, else the first one that does. */
+/**
+ * The peripheral that grants a tool: the present peripheral if it grants the tool, else the first peripheral that does.
+ */
 function homeOf({ peripherals }: SpecSet, tool: string, here: string): string {
   if (getOwn(peripherals, here)?.tools.includes(tool)) return here;
   return Object.values(peripherals).find(({ tools }) => tools.includes(tool))?.id ?? here;

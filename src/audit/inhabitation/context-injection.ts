@@ -88,7 +88,10 @@ function missingInData(
   return problems;
 }
 
-/** The carried changed files are those of the last visit, and the situation lists those of the whole session. */
+/**
+ * The carried context lists the changed files of the last visit; the situation lists the changed files of the whole
+ * session.
+ */
 const isShown = (name: string, value: Json, shown: Json | undefined): boolean =>
   isSameJson(shown, value) ||
   (name === 'changed-files' && Array.isArray(value) && value.every((path) => listOf(shown).includes(path)));

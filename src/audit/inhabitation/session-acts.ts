@@ -20,7 +20,7 @@ export interface SessionAct {
   readonly left: string | null;
 }
 
-/** The acts of a session, in order. Events of the clock are not acts, nor are entries that only accompany an act. */
+/** The acts of a session, in order. Events of the clock, and entries that only accompany an act, are not acts. */
 export function readSessionActs(entries: readonly Entry[]): readonly SessionAct[] {
   const acts: SessionAct[] = [];
   for (const [index, entry] of entries.entries()) {

@@ -11,7 +11,10 @@ interface KnownFacts {
   readonly mode: string | null;
   /** True after the first visit of the session. */
   readonly begun: boolean;
-  /** For each peripheral: true if the session visited it. An absent one may have been visited. */
+  /**
+   * For each peripheral: true if the session visited it. A peripheral that is not listed may or may not have been
+   * visited.
+   */
   readonly visited?: { readonly [peripheral: string]: boolean };
   readonly testsPassed: boolean;
 }

@@ -75,7 +75,9 @@ function proveReachable(specs: SpecSet, space: StateSpace): PropertyProof[] {
 
 const MAX_LISTED_EDGES = 3;
 
-/** Lists those of the edges that can never be taken, or not by this agent, with reasons after ": "; else empty. */
+/**
+ * Lists the edges that can never be taken, or never by this agent, with reasons after ": "; empty if there are none.
+ */
 function blockedEdges(space: StateSpace, edges: readonly Edge[], agent?: string): string {
   const blocked = edges.flatMap((edge) => {
     const why = space.blockedBy(edge, agent);

@@ -44,7 +44,7 @@ export interface AuditState {
   agent: string;
   root: string;
   unsafeNoSandbox: boolean;
-  /** True for a sub-agent's session. Refusals by its parent's session are not on record here. */
+  /** True for a sub-agent's session. This session's evidence does not record the refusals by its parent's session. */
   hasParent: boolean;
   opened: boolean;
   closed: boolean;

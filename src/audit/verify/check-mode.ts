@@ -37,7 +37,7 @@ const DECIDED: readonly Body['event'][] = ['start', 'intent', 'stop', 'mode', 'd
 /** The most time between a decision and its entry, such as for the observation of a large working tree. */
 const DECISION_MS = 60_000;
 
-/** Reports a decision in an idle mode, if its time limit has passed and the change by the clock is not recorded. */
+/** Reports a decision in a mode whose time limit has passed, if the change of mode by the clock is not recorded. */
 export function checkIdleMode(body: Body, { state, report, at }: Pick<CheckContext, 'state' | 'report' | 'at'>): void {
   const { modeGate } = state.pinned.specs;
   const limit = (modeGate?.timeoutMinutes ?? Number.POSITIVE_INFINITY) * 60_000;

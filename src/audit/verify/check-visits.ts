@@ -142,7 +142,7 @@ export function checkHop(body: HopBody, { state, report, approvals, at, shownId 
   );
 }
 
-/** Checks that a hop back because of a failed expectation records a reframe, and that no other hop does. */
+/** Checks that a hop back because of a failed expectation records a reframe, and that other hops record none. */
 function checkReframe(
   { pinned, visits, leaving }: AuditState,
   report: AuditReport,

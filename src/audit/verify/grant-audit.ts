@@ -15,7 +15,10 @@ interface AuditedGrant extends Pick<GrantBody, 'action' | 'bound' | 'limits'> {
   ended: string | null;
 }
 
-/** Judges the grants of a session: an approval under a grant must be of its action and within its limits. */
+/**
+ * Judges the grants of a session: an approval under a grant must be for the grant's action and within the grant's
+ * limits.
+ */
 export class GrantAudit {
   readonly #violation: ReportViolation;
   readonly #grants = new Map<string, AuditedGrant>();
@@ -70,7 +73,7 @@ export class GrantAudit {
       for (const grant of this.#grants.values()) if (grant.limits.testsPass) grant.ended ??= 'a test run did not pass';
   }
 
-  /** Judges an approval, which names a grant if it was given under one. */
+  /** Judges an approval. If it was given under a grant, it names the grant. */
   use({ record, request }: ApprovalBody, at: number, { changes }: AuditState): void {
     const unapproved = this.#unapproved;
     this.#unapproved = null;

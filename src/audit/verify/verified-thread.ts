@@ -20,7 +20,10 @@ export class VerifiedThread {
   /** The entry that last selected each pattern. */
   readonly #selections = new Map<string, string>();
 
-  /** The last entry; the entry that a reframe names, which is the head before a review; the intent without outcome. */
+  /**
+   * The ids of three entries: the last entry; the entry that a reframe names, which is the head before a review; and
+   * the intent without an outcome.
+   */
   get ids(): { readonly lastId: string | null; readonly shownId: string | null; readonly pendingId: string | null } {
     return { lastId: this.#lastId, shownId: this.#shownId, pendingId: this.#pendingId };
   }

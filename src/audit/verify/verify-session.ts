@@ -21,7 +21,9 @@ export interface VerifyOptions {
   readonly seal?: { readonly seal: Seal; readonly publicKey: string };
   /** Reads a blob. If present, each blob must exist and be unchanged. */
   readonly getBlob?: (hash: string) => Promise<Uint8Array | null>;
-  /** Finds a session that this one delegated to or was started by; without it they are not compared. */
+  /**
+   * Finds a session that this session started or was started by. Without this function, the sessions are not compared.
+   */
   readonly find?: FindSessionById;
   /** Called with the number of entries read, after every 10,000 entries. */
   readonly progress?: (entries: number) => void;
@@ -33,7 +35,7 @@ export interface SessionVerification {
   readonly ok: boolean;
   /** Damage of the log itself: entries changed, missing, doubled, out of order; blobs changed. */
   readonly chain: readonly ChainProblem[];
-  /** The reason why the log does not match its seal; null if it does, or without a seal. */
+  /** The reason why the log does not match its seal; null if it matches, or if there is no seal. */
   readonly seal: string | null;
   readonly audit: AuditResult;
   /** Findings about the changes that no rule forbids but a person must know; absent if there are none. */

@@ -19,7 +19,7 @@ interface AgencyOptions {
 export const agencyOption = (): Option =>
   new Option('--agency <dir>', 'the agency folder (default: ~/.config/hopgate/agency)');
 
-/** The agency folder. The one of this user may be missing; a named one must exist. @throws CliError (usage) */
+/** The agency folder. The user's default folder may be missing; a named folder must exist. @throws CliError (usage) */
 export function agencyFolderOf(io: Io, { agency }: AgencyOptions): string {
   if (agency === undefined) return agencyFolder(io.env);
   const folder = resolve(io.cwd, agency);

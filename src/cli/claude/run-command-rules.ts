@@ -3,7 +3,7 @@ import type { Io } from '../io.ts';
 
 /**
  * Adds hopgate's run command, and the `exit` after it, to the allowed commands of Claude Code's permissions. Claude
- * Code asks about each part of `<run command> …; exit; <command>`, so the user is then asked only about the last.
+ * Code asks about each part of `<run command> …; exit; <command>`, so the user is then asked only about the last part.
  */
 export function allowRunCommand(permissions: object | undefined, env: Io['env']): Permissions {
   const rules = runCommandRules(env);

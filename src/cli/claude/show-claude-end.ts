@@ -14,7 +14,10 @@ export function showClaudeEnd(io: Io, end: ClientEnd): void {
   showClientEnd(io, end, missingHooks, ['claude', ...(main === null ? [] : ['--resume', main])]);
 }
 
-/** The id of the main conversation; null without a transcript, as after the wish to resume an unknown one. */
+/**
+ * The id of the main conversation; null without a transcript, for example if the user asked to resume an unknown
+ * conversation.
+ */
 function resumableConversationOf({ conversations }: ClientEnd): string | null {
   const main = conversations.find(({ conversation }) => conversation.agentId === null);
   const transcript = main?.notes['transcript'];

@@ -23,7 +23,10 @@ export const isHopgateStatusLine = (stated: unknown, env: Io['env']): boolean =>
 const isStatusLine = (stated: unknown): stated is StatusLine =>
   isObject(stated) && (stated as Partial<StatusLine>).type === 'command' && typeof stated['command'] === 'string';
 
-/** The setting that prints hopgate's status line, then that of the user's command, one word of the new command. */
+/**
+ * The setting that prints hopgate's status line and then the user's own. The user's command is one quoted word of the
+ * new command.
+ */
 export function addHopgateStatusLine(own: unknown, env: Io['env']): StatusLine {
   if (isHopgateStatusLine(own, env)) return own as StatusLine;
   if (!isStatusLine(own) || own.command.trim() === '')

@@ -47,7 +47,10 @@ export function findCallsWithoutHook(
   );
 }
 
-/** Excludes calls that hopgate's MCP server received: each accounts for one with the same tool and arguments. */
+/**
+ * Excludes calls that hopgate's MCP server received: each received call excludes one call with the same tool and
+ * arguments.
+ */
 function notReceived(
   ran: readonly LoggedClientCall[],
   recorded: Transcript,

@@ -6,7 +6,9 @@ import { CliError, type Io } from '../io.ts';
 
 const PACKAGES = { claude: '@anthropic-ai/claude-code', codex: '@openai/codex' } as const;
 
-/** The client program to start: the one that the option, CLAUDE_BIN or CODEX_BIN names, or else that on the PATH. */
+/**
+ * The client program to start: the one that the option, CLAUDE_BIN or CODEX_BIN names, or else the program on the PATH.
+ */
 export function findClientProgram(io: Io, name: 'claude' | 'codex', named: string | null): string {
   const found = named ?? io.env[`${name.toUpperCase()}_BIN`] ?? findProgram(name, io.env['PATH']);
   if (found && (!found.includes('/') || existsSync(resolve(io.cwd, found)))) return found;

@@ -24,8 +24,8 @@ export interface DetectedProject {
 
 /**
  * Detects a project from its files and from git; runs none of the repository's programs. The test target of a Makefile
- * counts only if no other tests are found, and a test script only if there is no such target, because both would run
- * the same tests again.
+ * counts only if no other tests are found. A test script counts only if the Makefile has no such target either.
+ * Otherwise the same tests would run again.
  */
 export async function detectProject(tree: ProjectFileReader, git: AskGit): Promise<DetectedProject> {
   const script = detectPackageTest(tree);
@@ -87,7 +87,10 @@ export async function detectGitConfig(
 
 const SCRIPTS = ['deploy.sh', 'bin/deploy', 'scripts/deploy.sh', 'script/deploy'];
 
-/** All deploy commands. Of two with one name, package.json has priority over the Makefile, and that over a script. */
+/**
+ * All deploy commands. If two have the same name, package.json has priority over the Makefile, and the Makefile over a
+ * script.
+ */
 export function detectDeployCommands(tree: ProjectFileReader): readonly DetectedDeploy[] {
   const scripts = SCRIPTS.filter((path) => tree.read(path) !== null).map((path) => ({
     name: 'deploy',

@@ -59,7 +59,10 @@ const EXCLUDED = (
   'bower_components/ third_party/ Pods/ out/ site-packages/'
 ).split(' ');
 
-/** Names of deploy and build files that code and documents may also have. Excluded only if the file looks like one. */
+/**
+ * Names of deploy and build files that code and documents may also have. Excluded only if the file looks like a deploy
+ * or build file.
+ */
 const DEPLOY_NAMES = (
   'deploy deploy.* deploy-* deployment.y*ml deploy/ deployment/ infra/ infrastructure/ k8s/ kubernetes/ helm/ charts/ ' +
   'terraform/ ansible/ ops/ ci/ gradle/'

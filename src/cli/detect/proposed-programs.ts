@@ -83,7 +83,7 @@ export function proposePrograms(
   return { certain: [...new Set(certain)], possible };
 }
 
-/** A folder for `cache`: one that test runs share, or one of the operator's, relative to the home folder. */
+/** A folder for `cache`: a folder that test runs share, or a folder of the operator, relative to the home folder. */
 export type ProposedCache = string | { readonly read: string };
 
 /** Package managers by the file that shows their use, unless another file shows that the packages are in the tree. */

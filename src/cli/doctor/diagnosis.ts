@@ -4,7 +4,7 @@ export interface Diagnosis {
   readonly status: 'ok' | 'missing' | 'broken';
   /** The version and path that were found, or the problem. */
   readonly found: string;
-  /** The features that do not work, or those that still do, as sentences. */
+  /** The features that do not work, or the features that still work, as sentences. */
   readonly without?: string;
   /** The steps that make the status `ok`, as sentences. */
   readonly fix?: string;

@@ -161,7 +161,10 @@ const PLUGIN_ID = 'hopgate@skills-dir';
 
 type Members = { readonly [key: string]: unknown };
 
-/** Changes an object among the settings; one that becomes empty is removed. Another value stays as it is. */
+/**
+ * Changes an object among the settings, and removes the object if it becomes empty. A value of another type stays
+ * unchanged.
+ */
 function changeObject(text: string | null, path: string, key: string, change: (stated: Members) => Members) {
   const stated = settingIn(text, path, key) ?? {};
   if (!isObject(stated)) return text;

@@ -84,7 +84,7 @@ function partsRemoved(target: InstallTarget): readonly FileChange[] {
   return changes;
 }
 
-/** Codex uses the real path of a folder that CODEX_HOME names, and the unresolved path of the usual one. */
+/** Codex uses the real path of a folder that CODEX_HOME names, and the unresolved path of the default folder. */
 function foldersOf({ io, scope, root }: InstallTarget): { readonly folder: string; readonly home: string } {
   const stated = resolve(io.cwd, codexFolder(io.env));
   const home = io.env['CODEX_HOME'] && existsSync(stated) ? realpathSync(stated) : stated;
@@ -120,7 +120,9 @@ function serverAdditions({ io }: InstallTarget): CodexConfigAdditions {
 
 const trustBlock = (hooksFile: string): string => `hopgate trust ${hooksFile}`;
 
-/** Asks Codex for the hashes to trust. Codex runs only hooks of a stored hash, which it alone can compute. */
+/**
+ * Asks Codex for the hashes to trust. Codex runs only hooks whose hash is stored, and only Codex can compute the hash.
+ */
 async function trustOf(
   { io, root, scope }: InstallTarget,
   hooksFile: string,

@@ -95,7 +95,7 @@ function splitQuotedWords(line: string): Pick<ShellLine, 'words' | 'unquoted' | 
 /**
  * Parses typed arguments: in order, or `name=value` and `--name value` if the tool has a parameter of that name. Its
  * schema decides which are numbers and booleans, and JSON lists and objects. Words without a parameter belong to the
- * last one if it is a text.
+ * last parameter if that is a text.
  * @param unquoted as in {@link ShellLine}; a name in quotes is part of a value
  */
 export function parseArguments(

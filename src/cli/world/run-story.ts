@@ -140,7 +140,10 @@ async function specsFor(config: string): Promise<SpecSet> {
   return parsed.specs;
 }
 
-/** The session here, or over HTTP or the command line; for these two, this process first releases it. */
+/**
+ * The session in this process, or over HTTP or the command line. For the last two, this process first releases the
+ * session.
+ */
 async function sessionFor(
   opened: Session,
   agent: StoryConnectionKinds['agent'],

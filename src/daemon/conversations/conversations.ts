@@ -100,7 +100,10 @@ export class Conversations {
     });
   }
 
-  /** The session for an MCP server: the environment's, else that of its client's hooks, else a new one for both. */
+  /**
+   * The session for an MCP server: the session that the environment names, else the session of its client's hooks, else
+   * a new session for the server and the hooks.
+   */
   async attach(root: string, agent: string, caller: CallingProcess): Promise<string> {
     const files = this.#owned.files(root);
     return withFileLock(files.lock, this.#owned.deadline(), async () => {

@@ -104,7 +104,10 @@ export class OwnedSessions {
     return owner;
   }
 
-  /** Opens a sub-agent's session by the newest unused delegation to its type, else limited by its parent's envelope. */
+  /**
+   * Opens a sub-agent's session for the newest unused delegation to the sub-agent's type. Without such a delegation,
+   * the parent's envelope limits the session.
+   */
   async openSubAgent(
     files: ConversationFiles,
     { root, agentId, agentType }: ClientConversation,
@@ -145,7 +148,10 @@ export class OwnedSessions {
     return owner;
   }
 
-  /** Records the client program of a session that another program opened, unless it has a running one. */
+  /**
+   * Records the client program of a session that another program opened, unless the session has a client program that
+   * still runs.
+   */
   async recordClient(files: ConversationFiles, root: string, sessionId: string, client: ProcessIdentity | null) {
     const known = await this.owner(files, root, sessionId);
     const isThere = [known.program, known.client].some((process) => process && isProcessRunning(process));

@@ -8,7 +8,10 @@ export interface SessionHostOptions {
   readonly keepOpenMs: number;
   /** How long a call waits for a busy session, in milliseconds. Default 6000. */
   readonly waitMs?: number;
-  /** Called before a call waits for a session that another process writes. The call first waits until this is done. */
+  /**
+   * Called before a call waits for a session that another process writes. The call waits until this function has
+   * finished.
+   */
   readonly onHeldElsewhere?: () => Promise<void>;
   /** Command that runs a stored call. The call's ticket is its last argument. */
   readonly runCommand?: string;

@@ -40,7 +40,8 @@ export async function askDaemon(
 ): Promise<Buffer> {
   const token = readToken(env);
   if (token === null) throw new NoDaemonError('no daemon is running', false);
-  // An import of node:http would read each of its exports, and so load the whole of fetch: longer than a start of Node.
+  // An import of node:http would read each of its exports, and so load all of fetch. That takes longer than the start
+  // of Node itself.
   const request = process.getBuiltinModule('node:http').request({
     // No HTTP agent: it would compile Node's pattern for IPv6 addresses, which takes three milliseconds.
     createConnection: () => createConnection(daemonSocketPath(env)),

@@ -16,8 +16,8 @@ const CHECKPOINT_PAGES = 128;
  * The one program that client programs, run commands and the daemon's starter run.
  *
  * - `hook CLIENT`: asks the daemon; without one, answers in this process. `alone CLIENT`… never asks the daemon.
- * - `run TICKET`: runs a ticket's call, likewise.
- * - `line FOLDER`: prints a status line, likewise.
+ * - `run TICKET`: runs a ticket's call, in the same two ways.
+ * - `line FOLDER`: prints a status line, in the same two ways.
  * - `daemon`: becomes this user's daemon.
  */
 export async function runHookProcess(argv: readonly string[], env: Env): Promise<void> {

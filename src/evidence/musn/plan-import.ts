@@ -98,7 +98,7 @@ function rootOf(
   };
 }
 
-/** Sorts drafts by time, with each draft after the one that it replies to or forks. */
+/** Sorts drafts by time, with each draft after the draft that it replies to or forks. */
 function parentsFirst(drafts: readonly EntryDraft[]): EntryDraft[] {
   const byTime = drafts.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   const byId = new Map(byTime.map((draft) => [draft.id, draft]));

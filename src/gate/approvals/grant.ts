@@ -21,7 +21,7 @@ export interface GrantLimits {
 /** The last time of JavaScript's Date, in epoch milliseconds. */
 const LAST_TIME = 8.64e15;
 
-/** True for the limits of a grant: well-formed, and with no other field. */
+/** True for well-formed limits of a grant without unknown fields. */
 export function isGrantLimits(value: unknown): value is GrantLimits {
   if (!isObject(value)) return false;
   const { until, uses, files, testsPass, ...others } = value as { readonly [name: string]: unknown };

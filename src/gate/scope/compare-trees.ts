@@ -6,8 +6,8 @@ export interface TreeState {
   /** The commit of HEAD; null if there is none. */
   readonly head: string | null;
   /**
-   * The differences from the commit of HEAD: by path the blob (and the mode, unless it is that of a plain file), null
-   * if the file is gone. The whole list is null if it would be too long.
+   * The differences from the commit of HEAD: by path the blob (and the mode, unless the file is a plain file), null if
+   * the file is gone. The whole list is null if it would be too long.
    */
   readonly changed: { readonly [path: string]: string | null } | null;
 }
@@ -57,8 +57,8 @@ export interface SubAgentChanges {
 }
 
 /**
- * The working tree that a hop depends on, and the part that ships. If nothing can be committed, `ships` is null;
- * `subAgents` is set only then.
+ * The working tree that a hop depends on, and the part that ships. If nothing can be committed, `ships` is null, and
+ * only then `subAgents` is set.
  */
 export type ObservedTree = TreeToShip | { readonly problem: string };
 export type TreeToShip = TreeState & { readonly ships: ShippedContent | null; readonly subAgents?: SubAgentChanges };

@@ -120,7 +120,7 @@ function originalsOf(name: string): readonly string[] {
   ).map(([before, after]) => name.slice(before.length, name.length - after.length));
 }
 
-/** Quick test: false for most names that are not those of backups. */
+/** A quick test: false for most names of files that are not backups. */
 const IS_BACKUP = /[~#]$|^\.[#~]|\.[a-z-]{3,8}$/;
 
 /** True if no tool of an agent may write a root-relative path, whatever its scope says. */

@@ -130,7 +130,7 @@ function search(
     const { place, mode } = way;
     if (!place) return [];
     const gained = gainedIn(place, mode, spent && way.hops === 0);
-    // The fruit of a visit replaces that of an earlier one.
+    // The fruit of a visit replaces the fruit of an earlier visit.
     const facts = (way.facts & ~index.ofFruit(place.id)) | gained;
     return edgesFromPeripheral(specs, place.id)
       .filter((edge) => admits(mode, edge.to) && isMet(index.ofEdge(edge), way, facts) && isNear(edge.to))

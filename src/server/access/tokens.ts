@@ -8,7 +8,7 @@ import { ensureTokenFile } from '../../operator/operator-token.ts';
 export const ROLES_WITH_TOKEN_FILE = ['operator', 'auditor', 'agent'] as const;
 type FileRole = (typeof ROLES_WITH_TOKEN_FILE)[number];
 
-/** The roles that may read a session; its agent may read no other one. */
+/** The roles that may read a session. The agent of a session may read only this session. */
 export const ROLES_THAT_READ_SESSION = ['operator', 'auditor', 'session'] as const;
 export const ROLES_THAT_READ_ALL = ['operator', 'auditor'] as const;
 

@@ -16,7 +16,9 @@ export function spellNameForNode(name: string, node: string): string {
   return name.includes('@') ? name : `${name}@`;
 }
 
-/** The name that this machine stores for a name in the mail from `node`: one that ends with `@` is that node's. */
+/**
+ * The name that this machine stores for a name in the mail from `node`: a name that ends with `@` belongs to that node.
+ */
 export const readNameFromNode = (name: string, node: string): string => (name.endsWith('@') ? `${name}${node}` : name);
 
 const isOwn = ({ id }: Pick<BlockedSender, 'id'>): boolean => !id.includes('@');
@@ -71,7 +73,8 @@ function tokensBehind(open: readonly BlockedSender[], address: string): Map<stri
       if (row.target !== at || row.waiter === address) continue;
       const until = Math.min(left, row.until);
       const token = tokenOf(row);
-      // A received token of this machine's own wait is left out, because the search follows that wait itself.
+      // A mailed row may carry the token of one of this machine's waits. The token is left out, because the search
+      // follows the wait itself.
       if (token !== null && (isOwn(row) || !ourWaits.has(token)))
         tokens.set(token, Math.max(until, tokens.get(token) ?? 0));
       paths.push([row.waiter, until], [row.id, until]);
@@ -112,7 +115,10 @@ export const hashOfWaits = ({ waits, behind }: WireWaits, now: number): string =
   return hash('sha256', JSON.stringify(parts.sort()));
 };
 
-/** The names of a circle of waits as the mail to `node` spells them. An empty name replaces those of third machines. */
+/**
+ * The names of a circle of waits as the mail to `node` spells them. The names of third machines are replaced by an
+ * empty name.
+ */
 export const spellWaitCircleForNode = (circle: readonly string[], node: string): string[] =>
   circle
     .map((name) => (name.includes('@') && !name.endsWith(`@${node}`) ? '' : spellNameForNode(name, node)))

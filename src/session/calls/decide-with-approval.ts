@@ -16,7 +16,7 @@ import type { SessionCalls } from './session-calls.ts';
 import { observeTreeIfNeeded } from './working-tree.ts';
 
 export interface CallApprover {
-  /** The approver of this call. Default: that of the session. */
+  /** The approver of this call. Default: the session's own approver. */
   readonly approver?: Approver | null;
   /** Ends the wait for the approver's answer; the call is then refused with `approval-required`. */
   readonly signal?: AbortSignal | undefined;

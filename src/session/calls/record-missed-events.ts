@@ -26,7 +26,7 @@ interface UnsettledSession {
  */
 export async function recordMissedEvents(session: UnsettledSession): Promise<void> {
   if (isSessionClosed(session.writer.state)) return;
-  // Neither an interruption, nor the end of a grant or of the visit's time, is activity of the session.
+  // An interruption, the end of a grant and the end of the visit's time do not count as activity of the session.
   const { pending, grants, lastAt } = session.writer.state.facts;
   if (pending) await recordInterruption(session, pending.tool);
   session.deferredSteps = [];

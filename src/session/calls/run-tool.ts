@@ -51,7 +51,7 @@ export async function runToolBackend(
         'args' | 'state'
       >),
       envelope,
-      // A caller without a signal gets one that never aborts, made only if the tool reads it.
+      // If the caller passed no signal, the tool gets a signal that never aborts. It is made only if the tool reads it.
       get signal() {
         signal ??= new AbortController().signal;
         return signal;

@@ -9,7 +9,7 @@ import type { RefusedCall } from '../call-results.ts';
 export interface NativeCall {
   readonly tool: string;
   readonly args?: unknown;
-  /** The refusal by an enclosing session, such as that of the parent of a sub-agent; absent if it allows the call. */
+  /** The refusal by an enclosing session, such as the parent's session of a sub-agent; absent if it allows the call. */
   readonly above?: Denial;
 }
 

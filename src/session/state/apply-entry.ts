@@ -295,7 +295,9 @@ function countChanges(draft: Draft, effects: Parameters<typeof changedPathsIn>[0
   return true;
 }
 
-/** Counts a change if the tree is not that of the previous test run: somebody else has changed files. */
+/**
+ * Counts a change if the tree differs from the tree of the previous test run, because somebody else has changed files.
+ */
 function countTree(draft: Draft, tree: TreeState): void {
   const seen = typeof tree.id === 'string' ? tree : null;
   if (draft.tested?.id !== seen?.id) draft.change += 1;

@@ -30,7 +30,8 @@ const OTHER_FILES = ['hopgate.yaml'];
  * specs.edges.filter(({ from }) => from === 'test').map(({ exit, to }) => `${exit} → ${to}`);
  */
 export async function loadSpecs(path: string): Promise<SpecSet> {
-  // Every use of the package as a library begins here; later, Node 20 would only report a function that it lacks.
+  // Every program that uses the package as a library calls this first. Without this check, Node 20 would fail later,
+  // with the message that a function does not exist.
   if (!('groupBy' in Map))
     throw new Error(`hopgate needs Node 22.13 or newer, and this is ${process.version}: install it from nodejs.org`);
   assertArgument(typeof path === 'string' && path !== '', 'loadSpecs: path', '"default" or the path of specs', path);

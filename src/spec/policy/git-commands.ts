@@ -13,7 +13,10 @@ export interface GitSubCommand {
   readonly digits?: string;
 }
 
-/** Parses options in the spelling of git: `-p|--patch`; `=` follows one that takes a value, `[=]` one that may. */
+/**
+ * Parses options in git's spelling, such as `-p|--patch`. `=` follows an option that takes a value; `[=]` follows an
+ * option that may take one.
+ */
 const gitOptions = (text: string): readonly GitOptionSpelling[] =>
   splitWords(text).map((word) => {
     const [, short, long, value] = /^(?:-(\w))?\|?(?:--([a-z-]+))?(=|\[=\])?$/.exec(word)!;

@@ -194,7 +194,7 @@ function openDirectly(file: string, busyMs: number): Database | null {
 
 function makePrivate(file: string): void {
   const existing = statSync(file, { throwIfNoEntry: false });
-  // A link in its place could lead to a device, whose mode must stay.
+  // Any other kind of file is refused: a link could lead to a device, and the mode of a device must not be changed.
   if (existing && !existing.isFile()) throw new Error('it is not a regular file; move it away');
   if (existing) return (existing.mode & 0o077) === 0 ? undefined : chmodSync(file, 0o600);
   makeFolders(dirname(file), 0o700);

@@ -4,7 +4,7 @@ import { isSameJson } from '../../audit/rules/compare-json.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
 import type { Fields, Json } from '../../spec/types.ts';
 
-/** A value or answer that the spec demands, and the other one that the session gave. */
+/** A value or answer that the spec demands, and the different one that the session gave. */
 export interface StateDifference {
   readonly expected: string;
   readonly actual: string;

@@ -85,7 +85,10 @@ export class ModelRun {
     return this.#session;
   }
 
-  /** The names of the moves so far, without the requests that were only made to be refused, except for the last. */
+  /**
+   * The names of the moves so far. Requests that were only made to be refused are left out, except for the last
+   * request.
+   */
   get trace(): string {
     const shown = this.#trace.filter((name, at) => !name.startsWith('? ') || at === this.#trace.length - 1);
     const left = this.#trace.length - shown.length;

@@ -7,7 +7,7 @@ import type { FiniteModel } from './shortest-routes.ts';
 import { makeStateKeyFunction } from './state-key.ts';
 
 export interface HopModel extends FiniteModel<AuditState, Move> {
-  /** A coarser key than `key`: states with the same one may still have different moves. */
+  /** A coarser key than `key`: two states with the same coarse key may still have different moves. */
   readonly roughKey: (state: AuditState) => string;
 }
 

@@ -42,7 +42,10 @@ const starts = ({ specs }: AuditedPin): Move[] =>
     }),
   );
 
-/** A hop for each exit, target and fruit that rules can distinguish; also by the operator if that matters. */
+/**
+ * A hop for each combination of exit, target and fruit that rules can distinguish. If the exit or the target's entry
+ * depends on who requests the hop, there is also a hop by the operator.
+ */
 const hops = ({ specs }: AuditedPin, from: PeripheralSpec): Move[] =>
   from.exits.flatMap(({ name: exit, opens }) =>
     opens.flatMap(({ to }) => {

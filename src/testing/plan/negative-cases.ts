@@ -52,7 +52,10 @@ export function requestsLikelyRefused(pinned: AuditedPin, state: AuditState, how
 
 const anyoneOf = ({ peripherals }: SpecSet): string => Object.keys(peripherals)[0] ?? 'nowhere';
 
-/** Starts of sub-agents in an unknown peripheral, in one that `delegates` lacks, and in each that it names. */
+/**
+ * Starts of sub-agents in an unknown peripheral, in a peripheral that `delegates` lacks, and in each peripheral that
+ * `delegates` names.
+ */
 function delegations({ peripherals }: SpecSet, { delegates = [] }: PeripheralSpec): readonly Move[] {
   const unnamed = Object.keys(peripherals).find((id) => !delegates.some(({ to }) => to === id));
   const tried = ['no-such-peripheral', ...(unnamed === undefined ? [] : [unnamed]), ...delegates.map(({ to }) => to)];

@@ -66,9 +66,9 @@ export function planWalkCases(
   };
   const rough = graphOf({ ...model, key: model.roughKey });
   const joined = graphOf(model);
-  // Each search finds routes that the one before it misses, but costs more. The second does not join the states that
-  // have equal rough keys, but follows only one of them. `spent` are states from which a search found no new edge. All
-  // walks share them, because a covered edge never becomes new again.
+  // Each search finds routes that the search before it misses, but costs more. The second search follows only one of
+  // the states with equal rough keys, instead of joining them. `spent` are states from which a search found no new
+  // edge. All walks share them, because a covered edge never becomes new again.
   const graphs = [rough, { ...joined, key: rough.key }, joined, model].map((graph, nth) => ({
     graph,
     exactKey: nth === 1 ? joined.key : graph.key,

@@ -48,7 +48,11 @@ export function foldersWithGitHead({ gitDir, commonDir }: Pick<GitFolder, 'gitDi
   return [...new Set([commonDir, gitDir, ...linked])];
 }
 
-/** Possible work trees: none, the folder around it, a submodule's, the configured one, or one whose `.git` names it. */
+/**
+ * The folders that may be the work tree of a repository, as path prefixes: the root (an empty prefix), the folder
+ * around the repository, the folder of a submodule, the configured folder, and the folders whose `.git` names the
+ * repository.
+ */
 function prefixesOf(root: string, gitDir: string, named: readonly string[]): string[] {
   const path = relative(root, gitDir);
   const [outer, module] = /^(.*?)\/modules\/(.*)$/.exec(gitDir)?.slice(1) ?? [];

@@ -35,7 +35,10 @@ export function commitPersonsOf(repository: GitRepository, operator: NodeJS.Proc
   return author && committer && { author, committer };
 }
 
-/** The persons of a commit: the configured author as both, or those that git names; null if neither is known. */
+/**
+ * The author and the committer of a commit: a configured author is both; otherwise git names them. null if they are
+ * unknown.
+ */
 export function personsOfCommit(
   commits: CommitConfig | undefined,
   ...git: Parameters<typeof commitPersonsOf>

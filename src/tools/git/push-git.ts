@@ -189,7 +189,8 @@ grep -cvxF -e "$listed" "$w" || test $? -eq 1`;
 
 /**
  * Explains that a push of the commit `sha` would send commits that the approval did not list, because the remote lacks
- * them; else null. A branch of the remote (`heads`) whose commit is not here counts as it was last fetched.
+ * them; else null. If the commit of a remote branch (`heads`) is not in this repository, the branch counts as last
+ * fetched.
  */
 async function unlistedCommits(
   session: GitSession,

@@ -6,7 +6,10 @@ import { valueOr } from '../../base/value-or.ts';
 import type { SandboxMount } from './mount.ts';
 import { readFolder } from './mounts/read-folder.ts';
 
-/** The allow-list for `/etc`: programs need these files to run and to check certificates. A sandbox shows no other. */
+/**
+ * The allow-list for `/etc`: programs need these files to run and to check certificates. A sandbox shows no other file
+ * of `/etc`.
+ */
 const ETC: readonly string[] = [
   ...['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'mime.types', 'crypto-policies'],
   ...['services', 'protocols', 'timezone', 'fonts', 'dotnet', 'manpath.config', 'groff'],

@@ -31,7 +31,7 @@ export type SandboxMount =
       readonly source: string;
       readonly target: string;
       readonly bytes: number;
-      /** A folder between the source and the writes; its files hide those of the source. */
+      /** A folder between the source and the writes; its files hide the files of the source. */
       readonly layer?: string;
       /** Empty files in `source`, relative to it; `findCoversThatWereRead` finds those that a command read. */
       readonly covers?: readonly string[];

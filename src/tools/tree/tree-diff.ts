@@ -72,7 +72,8 @@ async function diffWithCommit(
   const untracked = namesIn(listed).filter((path) => !path.endsWith('/') && !isGitInternal(path));
   const [first, others] = [untracked.filter(isOfRequest), untracked.filter((path) => !isOfRequest(path))];
   const shown = files ?? [...first, ...others].slice(0, MAX_NEW);
-  // An entry with the id of another object lets git read the file itself, and compare new files like tracked ones.
+  // Each new file gets an index entry with the id of another object. So git reads the file itself, and compares it like
+  // a tracked file.
   const entries = shown.map((path) => `100644 ${base}\t${path}\0`).join('');
   const added = await git.run(entries, 'update-index', '-z', '--index-info');
   const named = files ? NOTHING : await git.run('', 'diff', ...PLAIN, '--no-renames', '--name-only', '-z', base);

@@ -14,7 +14,10 @@ export type HeldPath = ExistingPath | PathToCreate;
 /** Checks a root-relative path as written or with links resolved; null if the envelope allows it. */
 type PathCheck = (segments: readonly string[]) => { readonly message: string; readonly remedy: string } | null;
 
-/** Holds what a call's argument names, if both the written and the real path are allowed. The caller must close it. */
+/**
+ * Holds the file or folder that a call's argument names, if both the written and the real path are allowed. The caller
+ * must close the result.
+ */
 export function holdPathArgument(
   call: ToolCall,
   argument: string,

@@ -10,7 +10,10 @@ import { isStop, outOfScopeStop, type ToolStop } from './tool-stop.ts';
 /** Time limit in seconds for finding masked files before another program searches. */
 const SECONDS = 3;
 
-/** The refusal of another program's search: it ignores masks, and the area has a masked file. Null if allowed. */
+/**
+ * The refusal of a search by another program, if the searched area has a masked file, because such a program ignores
+ * masks. null if the search is allowed.
+ */
 export async function refuseNativeSearch(call: ToolCall, anchors: Anchors): Promise<ToolRefusal | null> {
   const stop = await judgeSearch(call, anchors);
   return stop?.stop.status === 'refused' ? stop.stop : null;

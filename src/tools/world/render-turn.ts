@@ -16,7 +16,7 @@ interface TurnParts {
   readonly turn: WorldTurn;
   readonly carried: string | null;
   readonly list: CommandListKind;
-  /** The first observation of a game that this call started, if it differs from that of `turn`. */
+  /** The first observation of a game that this call started, if it differs from the observation in `turn`. */
   readonly opening?: string;
   /** Remarks about the world, such as that it was restarted. */
   readonly notices?: readonly string[];

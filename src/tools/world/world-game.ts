@@ -15,8 +15,8 @@ export interface SavedWorldGame {
 
 /**
  * The result of continuing a saved game. It is `resumed` if the world was in exactly this state; `replayed` if the
- * world had lost the game, and a new game gave the same observations to the commands of its log; `lost` if neither was
- * possible.
+ * world had lost the game, and a new game gave the same observations to the commands of its log; `lost` if the game
+ * could be neither resumed nor replayed.
  */
 type Resumption =
   | { readonly kind: 'resumed' }

@@ -41,7 +41,7 @@ export function requestedModeChanges(
 
 /**
  * The mode changes to make before a hop; see `requestedModeChanges`. Empty if the hop would be refused for the same
- * reason even after them, so that such a hop neither changes the mode nor asks a person.
+ * reason even after these changes: a hop that cannot succeed must not change the mode or ask a person.
  */
 export async function modeChangesBeforeHop(
   fields: ModelCallArguments,

@@ -73,7 +73,7 @@ interface PatchProblem {
 /** True for a path that the clients read from the user's home folder. */
 export const isHomePath = (path: string): boolean => /^~(?:\/|$)/.test(path);
 
-/** Why Codex would open another path than the one written; null if it opens this one. */
+/** The reason why Codex would open another path than the written one; null if Codex opens the written path. */
 function pathProblem(path: string): string | null {
   if (path.trim() !== path) return 'the path has blanks around it';
   return isHomePath(path) ? 'the path starts with "~", which is the home folder' : null;

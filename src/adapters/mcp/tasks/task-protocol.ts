@@ -21,7 +21,10 @@ export const TASK_TOOL_NAME = 'whistle';
 /** The polling interval for a task that hopgate suggests to clients, in milliseconds. */
 const POLL_MS = 250;
 
-/** The version of MCP whose tasks a client uses: a part of it in 2025-11-25, an extension since 2026-07-28. */
+/**
+ * The version of MCP whose tasks a client uses. Tasks are a part of MCP in 2025-11-25, and an extension of it since
+ * 2026-07-28.
+ */
 type TaskForm = '2025' | '2026';
 
 export const TASK_CAPABILITIES: ServerCapabilities = {
@@ -45,7 +48,7 @@ export function requestedTaskForm(server: Server, { params }: CallToolRequest, c
   return params.task === undefined ? null : form;
 }
 
-/** @throws ProtocolError of 2025-11-25 for a task of a tool that cannot be one */
+/** @throws ProtocolError of 2025-11-25 if the client requests a task for a tool whose calls cannot be tasks */
 export function throwTaskError(name: string): never {
   throw new ProtocolError(ProtocolErrorCode.MethodNotFound, `${name} is not a task; only ${TASK_TOOL_NAME} can`);
 }

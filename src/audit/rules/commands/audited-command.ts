@@ -31,7 +31,10 @@ export function matchTestCommand(
   return null;
 }
 
-/** The words of a configured test command without arguments, and without a `--` that only separates them. */
+/**
+ * The words of a configured test command without its placeholder for arguments, and without a `--` directly before the
+ * placeholder.
+ */
 export const fullTestCommandWords = (run: readonly string[]): readonly string[] =>
   run.filter((word, index) => word !== ARGS_PLACEHOLDER && !(word === '--' && run[index + 1] === ARGS_PLACEHOLDER));
 
@@ -72,7 +75,10 @@ export function commandRefusalReason(call: AuditedCommand): RefusalReason | null
   return gitArgumentsRefusalReason(value, args['args'], { ...call, command });
 }
 
-/** Judges a user's own tool. Several arguments are the words after the program that ends the tool's name. */
+/**
+ * Judges a tool of the user's own. The tool's name ends with the program that it runs; if it takes several arguments,
+ * they are the words after the program.
+ */
 function ownReason(call: AuditedCommand, names: readonly string[], hasProgram: boolean): RefusalReason | null {
   const { tool, args, scope, config } = call;
   const { command } = scope;

@@ -156,7 +156,7 @@ export class CorrespondenceCheck {
 
   /**
    * @param rank the index of the message's last receipt in {@link RECEIPT_STATES}; -1 without a receipt
-   * @param isConfirmed true if one of its receipts says that it was delivered
+   * @param isConfirmed true if one of the message's receipts says that the message was delivered
    */
   #finishMessage(row: SqliteRow, rank: number, isConfirmed: boolean): void {
     const [id, sender, recipient] = [String(row['id']), String(row['sender']), String(row['recipient'])];

@@ -24,7 +24,10 @@ const NETWORK =
   /^(?<scheme>ssh|https):\/\/(?:(?<user>[^/@\s]*)@)?(?<rest>(?<host>[\w.-]+|\[[\da-f:.]+\])(?::\d+)?\/.*)$/is;
 const SCP_LIKE = /^(?:(?<user>[\w.-]+)@)?(?<host>[\w][\w.-]*):(?!:|\/\/)/;
 
-/** The only address for a push: that of hopgate.yaml, else that of the configured remote; or a refusal. */
+/**
+ * The only address that a push may use: the address in hopgate.yaml, else the address of the configured remote; or a
+ * refusal.
+ */
 export function findPushTarget(
   repository: GitRepository,
   { remote, url: stated }: Pick<GitConfig, 'remote' | 'url'>,

@@ -21,7 +21,7 @@ export const SECOND_OVERLAY_FOLDER = 'other';
 
 export type OverlayMount = Extract<SandboxMount, { kind: 'overlay' }>;
 
-/** The overlays of a layout: that of the tree, and optionally a second one. */
+/** The overlays of a layout: the overlay of the tree, and optionally a second overlay. */
 export const overlaysOfLayout = ({ mounts, root }: Pick<SandboxLayout, 'mounts' | 'root'>): readonly OverlayMount[] =>
   mounts
     .filter((mount): mount is OverlayMount => mount.kind === 'overlay')

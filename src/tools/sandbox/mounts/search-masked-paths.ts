@@ -15,8 +15,8 @@ interface Hit {
 
 /**
  * The meaning of the names in a folder: `objects` are git's objects; `branches` are branch names, such as `secrets/a`
- * in git's `refs` and `logs`. Of the latter, only a name that begins with a dot can be masked, because no branch begins
- * so.
+ * in git's `refs` and `logs`. Among names of branches, only a name that begins with a dot can be masked, because no
+ * branch name begins with a dot.
  */
 type Names = 'paths' | 'objects' | 'branches';
 
@@ -128,7 +128,8 @@ function listFolder(
   const isStore = names !== 'objects' && isGitObjectStore(entries);
   const kind = isGit && isGitFolder(entries) ? 'repository' : isStore ? 'store' : 'other';
   const listing: Listing = { stamp, names, hits, folders, kind, hasGitFile };
-  // Without a HEAD, the entries of `objects` decide if the folder is a repository, and they can change alone.
+  // Without a HEAD, the entries of `objects` decide if the folder is a repository. They can change without a change of
+  // this folder's stamp, so the listing is not stored.
   const isSettled = stamp !== null && (kind === 'repository' || !isGitFolder(entries));
   if (isSettled) listings.set(path, listing);
   else listings.delete(path);

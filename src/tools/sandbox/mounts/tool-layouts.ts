@@ -52,7 +52,10 @@ export function makeReadOnlyLayout(request: TreeLayoutRequest): SandboxLayout {
 /** Magic numbers of ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS; others may fail as the lower layer of an overlay. */
 const UNDER_OVERLAYS = [0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0xf2f52010, 0x2fc12fc1];
 
-/** True if an overlay shows all of a folder: its file system is local, and no other is mounted inside. */
+/**
+ * True if an overlay shows all files of a folder: the folder's file system is local, and no other file system is
+ * mounted inside it.
+ */
 function isShownByOverlay(folder: string): boolean {
   if (!UNDER_OVERLAYS.includes(statfsSync(folder).type >>> 0)) return false;
   const points = readFileSync('/proc/self/mountinfo', 'utf8').trim().split('\n');

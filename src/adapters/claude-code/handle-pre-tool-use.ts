@@ -288,16 +288,16 @@ async function decideOurTool(at: HookEventContext<ClaudeToolEvent>, { tool, args
 function toolsOfUserRules({ parameters, upstream }: ToolSpec): readonly string[] {
   const server = upstream && `mcp__${upstream.server}`;
   return [
-    ...parameters.flatMap(({ role }) => TOOL_OF_ROLE[role] ?? []),
+    ...parameters.flatMap(({ role }) => TOOLS_OF_ROLE[role] ?? []),
     ...(upstream ? [`${server}__${upstream.tool}`, `${server}__*`, `${server}`] : []),
   ];
 }
 
-const TOOL_OF_ROLE: { readonly [role in ArgumentRole]?: string } = {
-  'path:read': 'Read',
-  'path:write': 'Edit',
-  command: 'Bash',
-  url: 'WebFetch',
+const TOOLS_OF_ROLE: { readonly [role in ArgumentRole]?: readonly string[] } = {
+  'path:read': ['Read'],
+  'path:write': ['Edit', 'Write'],
+  command: ['Bash'],
+  url: ['WebFetch'],
 };
 
 /** Refuses a tool that no scope can limit. */

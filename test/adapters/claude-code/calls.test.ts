@@ -284,6 +284,7 @@ describe('any other tool of Claude Code', () => {
   it.each([
     ['path:read', 'observe', 'Read'],
     ['path:write', 'act', 'Edit'],
+    ['path:write', 'act', 'Write'],
     ['command', 'observe', 'Bash'],
     ['url', 'observe', 'WebFetch'],
     ['text', 'observe', 'mcp__notes__look'],

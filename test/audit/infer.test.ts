@@ -14,7 +14,7 @@ import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';
 import { depth } from '../depth.ts';
 import { grid, REVIEW, RUNBOOK, specsOf } from '../testing/spec-sets.ts';
-import { CONFIG, fivePeripherals, folder, SPECS, world } from './audited-session.ts';
+import { answering, CONFIG, fivePeripherals, folder, SPECS, world } from './audited-session.ts';
 
 const PINNED = { specs: SPECS, config: CONFIG };
 
@@ -153,6 +153,26 @@ describe('the inferred tightest spec', () => {
       { numRuns: depth(15, 60) },
     );
     expect(withoutReview).toBeGreaterThan(0);
+  });
+
+  it('admits a call of an own tool that reads the root because it names no path', async () => {
+    const specs = specsOf({
+      'tools.yaml': `tools:
+  count:
+    purpose: Counts files.
+    effect: observe
+    parameters: [{ name: below, role: "path:read", description: The folder; the root if left out., optional: true }]
+    limits: { seconds: 1, output-bytes: 1000 }
+`,
+      'peripherals/look.yaml':
+        'id: look\npurpose: Looks.\ntools: [count]\nscope: full-codebase\nentry: [default]\nexit: [done]\n',
+    });
+    const at = await world({ specs, backend: { ...answering(), tools: ['count'] } });
+    await at.session.start('look');
+    expect(await at.session.step({ tool: 'count', args: {} })).toMatchObject({ ok: true });
+    const usage = new RecordedUsages();
+    await addRecordedUsage(usage, { specs, config: CONFIG }, at.store.entries(at.session.id));
+    expect(inferSpecs(specs, usage).specs.peripherals['look']?.scope.rule.read).toBe('root');
   });
 
   it('is the same after it was written to files and loaded', async () => {

@@ -122,9 +122,7 @@ function tighten(
   for (const place of rule.write)
     if (!isExcludingPattern(place) && ![...used.writes].some((path) => isWritablePath(path, [place])))
       unused('write', place);
-  // Without a path, these tools read the whole tree.
-  const searches = used.tools.has('glob') || used.tools.has('grep');
-  const reads = rule.read === 'none' || used.reads.size > 0 || searches;
+  const reads = rule.read === 'none' || used.reads.size > 0;
   if (!reads) unused('read', rule.read);
   const runs = rule.command === 'none' || used.commands.size > 0 || RUNNERS.some((tool) => used.tools.has(tool));
   if (!runs) unused('command', rule.command);

@@ -109,7 +109,7 @@ function addArgument(here: PeripheralUsage, role: ArgumentRole, root: string, va
   switch (role) {
     case 'path:read':
     case 'path:write':
-      for (const path of value === undefined ? [] : [value].flat()) {
+      for (const path of [value ?? (ARGUMENT_ROLE_FACTS[role].absentMeansRoot ? '.' : [])].flat()) {
         const found = resolvePathInRoot(root, path);
         if (found.inside) here[role === 'path:read' ? 'reads' : 'writes'].add(found.path === '' ? '.' : found.path);
       }

@@ -23,7 +23,7 @@ export interface Shipment {
   readonly deployed: readonly string[];
 }
 
-/** Collects what a session shipped, entry by entry. */
+/** Collects the shipments of a session, entry by entry. */
 export class ShipmentCollector {
   readonly #all: Shipment[] = [];
   #hop: HopBody | null = null;

@@ -67,7 +67,7 @@ export function buildThread(
   return project(`thread/${subject.type}/${subject.id}`, subject, own, { now, staleAfter }, null);
 }
 
-/** True if an entry belongs to a subject's thread. Entries about a pattern also belong to the session's. */
+/** True if an entry belongs to a subject's thread. Entries about a pattern also belong to the session's thread. */
 export function isEntryAbout(entry: Pick<Entry, 'subject' | 'sessionId'>, { type, id }: Subject): boolean {
   if (entry.subject.type === type && entry.subject.id === id) return true;
   return type === 'session' && entry.subject.type === 'pattern' && entry.sessionId === id;
@@ -141,7 +141,7 @@ function descendants(entries: readonly Entry[], root: Entry): readonly string[] 
   return [...found];
 }
 
-/** True if an entry is on the path to `fork`, so it belongs to the fork's thread and does not begin another one. */
+/** True if an entry is on the path to `fork`, so it belongs to the fork's thread and does not begin another thread. */
 const isOnPath = (entries: readonly Entry[], fork: Entry | null, entry: Entry): boolean =>
   fork !== null && ancestors(entries, fork.forkOf!).includes(entry.id);
 

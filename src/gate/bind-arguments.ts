@@ -82,7 +82,9 @@ function withDefaults({ parameters }: ToolSpec, args: CallArguments): CallArgume
   return filled;
 }
 
-/** True if null is a value of the parameter, such as for nobody as assignee. Else null means an absent argument. */
+/**
+ * True if null is a value of the parameter, such as "nobody" for an assignee. Otherwise null means an absent argument.
+ */
 function takesNull({ parameters }: ToolSpec, name: string): boolean {
   const parameter = parameters.find((each) => each.name === name);
   return (

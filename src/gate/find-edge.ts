@@ -32,9 +32,9 @@ export function findEdge(context: GateContext, request: HopRequest, from: string
 }
 
 /**
- * Infers the exit of a hop that names none, from the exits whose requirements hold now (from all, if none do): the one
- * that the reason names ("found target file": `found-target`), for the operator `user-request`, then `hop-<target>`,
- * then the only one.
+ * Infers the exit of a hop that names none. Candidates are the exits whose requirements hold now, or all exits if none
+ * hold. The first of these is taken: the exit that the reason names ("found target file" names `found-target`); for the
+ * operator `user-request`; `hop-<target>`; the only candidate.
  */
 function inferEdge(
   { specs, view }: GateContext,

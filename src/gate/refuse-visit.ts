@@ -116,7 +116,7 @@ function exitRemedy(
   return exits.length === 0 ? first : `${first}, or leave by an exit that holds (${exits.join('; ')})`;
 }
 
-/** The remedy if no path was found to where a request could be granted. */
+/** The remedy if no path was found to a place where the request could be granted. */
 const noWayRemedy = ({ specs, view }: GateContext, isStuck: boolean): string =>
   `${isVisitSpent(specs, view) ? 'no tool can be called in this visit any more' : 'nothing that can be done from here was found to make it hold'}${isStuck ? '; stop the visit, or ask the operator' : ''}`;
 
@@ -264,7 +264,8 @@ export function refuseMissingContext(
 
 /**
  * Explains how to supply a missing context field.
- * @param from the peripheral whose fruit must contain it; for any other text, such as `backpack`, every fruit may
+ * @param from the peripheral whose fruit must contain the field; any other text, such as `backpack`, means that every
+ * fruit may contain it
  */
 function wayToState({ specs, view }: GateContext, field: string, from: string): string {
   const { peripherals } = specs;
@@ -283,7 +284,7 @@ function wayToState({ specs, view }: GateContext, field: string, from: string): 
   return `carry ${field} in the backpack, or supply it in the context of start`;
 }
 
-/** Refuses a hop that would ship files, because it is unknown which ones. */
+/** Refuses a hop that would ship files, because the files are not known. */
 export function refuseUnknownTree(context: GateContext, { id: to }: PeripheralSpec): Refusal {
   const { tree } = context.view;
   const why = tree && 'problem' in tree ? tree.problem : 'no backend observes the working tree';

@@ -8,7 +8,10 @@ export type PatternStatus = 'selected' | 'held' | 'failed';
 
 /** A summary of the session's test runs, for the gate. */
 export interface TestsView {
-  /** True if, since the last change, every configured test command passed in full, and no two runs of one disagreed. */
+  /**
+   * True if, since the last change, every configured test command passed in full, and no two runs of one command
+   * disagreed.
+   */
   readonly passed: boolean;
   readonly count: number;
   readonly failed: number;

@@ -93,7 +93,7 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
         for (const hash of hashes(path)) if (now >= (read(hash)?.expiresAt ?? 0)) remove(join(path, `${hash}.json`));
         for (const name of readdirSync(path)) if (!isHashFile(name)) removeOld(join(path, name), REQUEST_LIFETIME_MS);
       }
-      // An answer is valid for at most a day, so its use need not be stored for more than two.
+      // An answer is valid for at most a day, so its use need not be stored for more than two days.
       for (const name of readdirSync(usedFolder)) removeOld(join(usedFolder, name), 2 * REQUEST_LIFETIME_MS);
     },
   };
@@ -109,7 +109,7 @@ function removeOld(file: string, age: number): void {
   if (stat?.isFile() && Date.now() - stat.mtimeMs > age) rmSync(file, { force: true });
 }
 
-/** Returns the hash if it is one; throws otherwise. Names of files are made only of hashes. */
+/** Returns the text if it is a hash; throws otherwise. Names of files are made only of hashes. */
 function checkHash(hash: string): string {
   if (!isSha256Hex(hash)) throw new Error(`"${hash}" is not the hash of a request`);
   return hash;

@@ -1,6 +1,9 @@
 import type { Approver } from '../ports/approver.ts';
 
-/** Asks the second approver if the first has no answer. `via` names the last one asked, so it serves one session. */
+/**
+ * Asks the second approver if the first has no answer. `via` names the approver that was asked last, so each fallback
+ * approver serves only one session.
+ */
 export function fallbackApprover(first: Approver, second: Approver): Approver {
   let answered = first;
   return {

@@ -28,8 +28,8 @@ interface PendingOptions {
 /**
  * Stores requests for the operator, who answers them with `hopgate approve ID` and proves the answer by the operator's
  * token. A new request is stored and `{ pending: id }` is returned. The same request, made again after the answer, gets
- * it. Each answer, yes or no, is used once; after that the request is a new one. An answer that is forged, altered,
- * expired, used, or for another request is ignored.
+ * the answer. Each answer, yes or no, is used once; after that the request is a new one. An answer that is forged,
+ * altered, expired, used, or for another request is ignored.
  */
 export function pendingApprover(options: PendingOptions): Approver {
   const { stateDir, root, waitMs = 0, signal } = options;
@@ -116,7 +116,7 @@ function takeAnswer(
   const token = answer && operatorTokenOrNull(stateDir);
   if (!answer || !token || problemOfAnswer(answer, request, token, now) !== null || !folder.claim(answer)) return null;
   folder.dropPending(request.hash);
-  // The request is settled, so a second answer must not approve a later one.
+  // The request is settled, so a second answer must not approve a later request.
   folder.dropAnswer(request.hash);
   return answer;
 }

@@ -33,7 +33,10 @@ export function newRequestId(taken: readonly string[]): string {
   }
 }
 
-/** Parses a pending request; null if its shown content does not have its hash: a person approves what they read. */
+/**
+ * Parses a pending request; null if its hash does not fit the content that is shown, because a person approves the
+ * content that they read.
+ */
 export function parsePendingRequest(value: unknown): PendingRequest | null {
   if (!isObject(value)) return null;
   const { version, id, root, askedAt, expiresAt, holder, request } = value;

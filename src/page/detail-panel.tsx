@@ -26,7 +26,7 @@ export function DetailPanel({ session, source }: { readonly session: SessionOnPa
     };
   }, [wantedSeqs, session.id, source, read]);
   if (!row) return null;
-  // Details of the row chosen before must not be shown for this one while the server does not answer.
+  // While the server does not answer, the details of the previously chosen row must not be shown for this row.
   const details = read.value.filter(({ seq }) => row.seqs.includes(seq));
   return (
     <section class="detail" aria-label="The chosen entry">

@@ -66,7 +66,10 @@ export interface SessionOnPage {
   readonly store: SessionStore;
 }
 
-/** The operator's actions. Unless stated otherwise, each returns the reason why it was refused; null if it was not. */
+/**
+ * The operator's actions. Unless stated otherwise, each returns the reason why it was refused; null if it was carried
+ * out.
+ */
 export interface OperatorActions {
   answer(request: WaitingRequest, approve: boolean, reason: string, grant?: ChosenGrantLimits): Promise<string | null>;
   revoke(grant: string): Promise<string | null>;

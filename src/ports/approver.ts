@@ -16,8 +16,8 @@ export interface ApprovalRecord extends Omit<Approval, 'expiresAt'> {
 
 /**
  * Port of the three sources of approvals: an in-process function, a terminal, and the operator's token. An approver may
- * read the session, but must not wait for a step, a hop or the end of it: these run after the call that it answers.
- * There is no time limit for an answer; the `signal` of a call ends its wait.
+ * read the session, but must not wait for a step, a hop or the end of the session: these run only after the call that
+ * it answers. There is no time limit for an answer; the `signal` of a call ends its wait.
  */
 export interface Approver {
   readonly via: ApprovalRecord['via'];

@@ -20,7 +20,7 @@ export type StoreErrorCode =
 /** Failure of a store. `code` is stable; the message begins with `[stores/<name>]`. */
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
-  /** The lease of the other writer, if a store refuses with `session-busy` and knows it; else null. */
+  /** The lease of the other writer, if a store refuses with `session-busy` and knows that lease; else null. */
   readonly heldBy: Pick<Lease, 'holder' | 'until'> | null;
   constructor(
     code: StoreErrorCode,
@@ -177,7 +177,10 @@ export interface EvidenceStore {
   getBlob(hash: string): Promise<Uint8Array | null>;
   /** Finds the references to a blob: `{ blob, bytes }` in the bodies of entries, and the pins of sessions. */
   blobReferences(hash: string): Promise<BlobReferences>;
-  /** Removes unreferenced blobs put before a time (ISO 8601, UTC): the next append may refer to a newer one. */
+  /**
+   * Removes unreferenced blobs that were stored before a time (ISO 8601, UTC). Newer blobs stay, because the next
+   * append may refer to them.
+   */
   collectBlobs(options: { readonly olderThan: string }): Promise<{ readonly collected: number }>;
 
   /**

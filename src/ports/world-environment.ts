@@ -9,7 +9,10 @@ export interface WorldTurn {
   readonly won: boolean;
   readonly score: number;
   readonly maxScore: number;
-  /** A person's description of the task; the goal line in the first observation may have other words. Empty if none. */
+  /**
+   * A person's description of the task; the goal line in the first observation may be worded differently. Empty if
+   * none.
+   */
   readonly task: string;
   readonly taskType: string;
   /** Names the game, so that it can be started again; null if the world cannot do that. */
@@ -28,7 +31,7 @@ export interface GameChoice {
  * - `no-game`: no game was started since the world began to run.
  * - `game-over`: the game is done.
  * - `no-such-game`: the world does not have the chosen game.
- * - `invalid-answer`: the answer is not one of this contract.
+ * - `invalid-answer`: the answer does not follow this contract.
  */
 type WorldErrorCode = 'unreachable' | 'no-game' | 'game-over' | 'no-such-game' | 'invalid-answer';
 

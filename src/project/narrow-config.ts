@@ -44,7 +44,10 @@ export function narrowConfig(
   };
 }
 
-/** The paths that both lists grant: of nested paths the deeper one, globs under the other's folders; all exclusions. */
+/**
+ * The paths that both lists grant, and the exclusions of both. Of two nested paths, the deeper one is granted; a glob
+ * that begins with `**` is granted below the paths of the other list.
+ */
 function commonWritePaths(a: readonly string[], b: readonly string[]): readonly string[] {
   const pathsWithin = (paths: readonly string[], folders: readonly string[]): readonly string[] => {
     const literal = folders.filter((path) => !isWild(path));

@@ -5,7 +5,10 @@ import { ProjectError } from '../project/project-error.ts';
 import { FoldError } from '../session/state/apply-entry.ts';
 import { formatSpecProblems, SpecError } from '../spec/check/spec-problem.ts';
 
-/** The HTTP status of each error code. A denial by the gate is not one: it has status 200, `ok: false`. */
+/**
+ * The HTTP status of each error code. A denial by the gate is not an error: its response has status 200 and `ok:
+ * false`.
+ */
 export const HTTP_STATUS_BY_CODE = {
   'invalid-request': 400,
   'invalid-spec': 400,

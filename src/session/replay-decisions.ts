@@ -194,7 +194,7 @@ function contextFor(
 
   function modeUnder({ modeGate }: SpecSet): Mode | null {
     const isSame = modeGate?.timeoutMinutes === pinned.specs.modeGate?.timeoutMinutes;
-    // Only then does the entry directly follow its decision.
+    // Steps, denials and approved requests are recorded later than their decision. Any other entry directly follows it.
     const isDecidedThen = body?.event !== 'step' && body?.event !== 'denial' && !firstBodyWithEvent(batch, 'approval');
     return isSame || !isDecidedThen ? view.mode : modeAfterIdleTime(modeGate, view.mode, view.now - state.facts.lastAt);
   }

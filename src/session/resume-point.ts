@@ -62,7 +62,7 @@ async function openingOf(store: EvidenceStore, sessionId: string): Promise<Sessi
   throw new StoreError('session-not-found', `there is no session "${sessionId}"`);
 }
 
-/** Throws FoldError if the entry after which the store kept a state is gone or another. */
+/** Throws FoldError if the entry after which the store kept a state is gone or was replaced by another entry. */
 async function assertKeptEntryExists(store: EvidenceStore, sessionId: string): Promise<void> {
   const head = (await store.keptFold?.(sessionId))?.head;
   if (!head) return;

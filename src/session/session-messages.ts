@@ -37,7 +37,9 @@ export async function readUnreadMessages(core: Correspondent): Promise<readonly 
   return (unread ?? []).filter(({ seq }) => seq <= core.writer.state.facts.inbox.seq);
 }
 
-/** Marks the answer that a recorded whistle returned as read. After a crash before it, the answer is shown again. */
+/**
+ * Marks as read the answer that a recorded whistle returned. After a crash before this mark, the answer is shown again.
+ */
 export async function markReturnedAnswer(session: Correspondent, result: Json): Promise<void> {
   const { messages } = session.parts.store;
   const id = textOf(fieldsOf(fieldsOf(result)['answer'])['id']);

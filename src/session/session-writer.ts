@@ -81,8 +81,8 @@ export class SessionWriter {
   readonly assertLease = async (): Promise<void> => void (await this.#validLease());
 
   /**
-   * Returns a valid lease in the middle of a call. An expired one is taken again. If another writer has appended in the
-   * meantime, the call fails, because its decision was based on an outdated state.
+   * Returns a valid lease in the middle of a call. An expired lease is taken again. If another writer has appended in
+   * the meantime, the call fails, because its decision was based on an outdated state.
    */
   async #validLease(): Promise<Lease> {
     const { store, clock } = this.#parts;

@@ -57,12 +57,12 @@ export async function readDelegatedSession(
 
 /**
  * The refusal of a sub-agent's call because of the present state of its parent's session; null if there is none.
- * @param within `parent`: both peripherals limit the sub-agent; `own`: only its own
+ * @param within `parent`: both peripherals limit the sub-agent; `own`: only its own peripheral does
  */
 export const denyCallByParent = (parent: Session, call: StepCall, within: Delegate['within']): Denial | null =>
   denySubAgentCall(sessionCallsOf(parent).context(), toStepRequest(call), within);
 
-/** The peripheral that a type of sub-agent names; null if a sub-agent of this type works in its parent's. */
+/** The peripheral that a type of sub-agent names; null if a sub-agent of this type works in its parent's peripheral. */
 export const peripheralOfSubAgent = (parent: Session, type: string): string | null =>
   findSubAgentPeripheral(sessionCallsOf(parent).context(), type);
 

@@ -216,7 +216,8 @@ async function dispatch(message: PipelineMessage, services: SocialServices): Pro
     mode: message.mode ?? null,
     opened: message.opened === true,
   });
-  // Another process may have dispatched a message with the same id meanwhile. Then its recipient counts.
+  // Another process may have dispatched a message with the same id meanwhile. Then the recipient of that message
+  // counts.
   const stored = await readDispatchRecord(store, id);
   if (stored?.to !== message.to) throw reusedId(id);
   message.sent = await deliver(message, services, checked.draft);

@@ -171,7 +171,10 @@ export type GateRule =
 /** A peripheral in which sub-agents may start. */
 export interface Delegate {
   readonly to: string;
-  /** The limits of the sub-agent: both peripherals', or those of `to` alone, which may be wider than the parent's. */
+  /**
+   * The limits of the sub-agent: the limits of both peripherals, or of `to` alone, which may be wider than the
+   * parent's.
+   */
   readonly within: 'parent' | 'own';
 }
 

@@ -29,8 +29,8 @@ export interface TestSpecsOptions {
   readonly crashes?: boolean;
   /**
    * Reasons by item: an edge, start or mode transition (`edge deploy deployed reflect`) that cannot be provoked with
-   * your backends, or the name of a test. A test whose path needs such an item is not run. An item of no test is an
-   * error.
+   * your backends, or the name of a test. A test whose path needs such an item is not run. An item that excludes no
+   * test is an error.
    *
    * @example { 'edge deploy deployed reflect': 'needs a host that nobody has here' }
    */

@@ -62,7 +62,7 @@ const STARTS_AGENT = 'starts a sub-agent, which a sub-agent may not do';
 
 const SKILL_PATH = /(?:^|\/)\.claude\/(?:skills|commands)\//i;
 
-/** The name of a skill or command: that of the skill's folder, or of the command's file. */
+/** The name of a skill or command: the name of the skill's folder, or of the command's file. */
 function nameOf(path: string): string {
   const below = path.slice(path.search(SKILL_PATH)).replace(/^\/?\.claude\/(?:skills|commands)\//i, '');
   return below.replace(/(?:\/SKILL)?\.md$/i, '').replaceAll('/', ':');

@@ -6,7 +6,10 @@ import type { SessionState } from '../session/state/session-state.ts';
 import { sessionViewOf } from '../session/state/view-of-state.ts';
 import type { Mode } from '../spec/types.ts';
 
-/** The tests' state: `stale` if none ran since the last change, `partial` if one ran in part, null if none ever ran. */
+/**
+ * The tests' state: `stale` if no tests ran since the last change, `partial` if only a part of them ran, null if no
+ * tests ever ran.
+ */
 type TestStatus = 'passed' | 'failed' | 'stale' | 'partial' | null;
 
 export interface StatusLineData {

@@ -159,7 +159,10 @@ function joinsRow(before: ThreadRow, summary: EntrySummary, own: OptionalJsonFie
 const lostParent = ({ inReplyTo }: Entry, before: ReadonlySet<string>): readonly string[] =>
   inReplyTo === undefined || before.has(inReplyTo) ? [] : [`replies to ${inReplyTo}, which is not shown before it`];
 
-/** The depth of a row: entries of other programs are indented under the entry that they reply to; hopgate's are not. */
+/**
+ * The depth of a row: entries of other programs are indented under the entry that they reply to; hopgate's own entries
+ * are not.
+ */
 function depthOf(
   { id, claim, inReplyTo, forkOf, body }: Entry,
   { event }: EntrySummary,

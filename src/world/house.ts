@@ -29,7 +29,10 @@ export interface Task {
   readonly lamp: string;
 }
 
-/** A house with its task, as JSON. Names are lower case; those of things as in ALFRED: `apple_bar__minus_02_dot_10`. */
+/**
+ * A house with its task, as JSON. Names are lower case; the names of things are as in ALFRED:
+ * `apple_bar__minus_02_dot_10`.
+ */
 export interface House {
   /** Identifies the game: `seed:42`, or the path of its file. */
   readonly id: string;

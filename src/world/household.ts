@@ -82,7 +82,9 @@ export class Household {
     return this.#turn;
   }
 
-  /** Plays an admissible command. Any other is refused, and counts as a step. A finished game does not change. */
+  /**
+   * Plays an admissible command. Any other command is refused, and counts as a step. A finished game does not change.
+   */
   step(command: string): Turn {
     if (this.#turn.done) return this.#turn;
     const ready = this.#readyCommands().get(command.trim());

@@ -30,7 +30,8 @@ export function oraclePlan(house: House): readonly string[] | null {
   for (const destination of lamps.length ? lamps.flatMap((lamp) => placeOf(lamp) ?? []) : destinations) {
     const elsewhere = sources.filter((id) => placeOf(id) !== destination);
     const there = sources.filter((id) => placeOf(id) === destination);
-    // A thing that must be changed or lit may be taken from the destination. Of a pair, one may already be there.
+    // A thing that must be changed or lit may be taken from the destination. If the task needs two things, one of them
+    // may already be there.
     const chosen = (CHANGE_BY_TASK_TYPE[type] || lamps.length > 0 ? [...elsewhere, ...there] : elsewhere).slice(
       0,
       count,

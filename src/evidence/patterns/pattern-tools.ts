@@ -32,7 +32,10 @@ export const PATTERN_TOOLS: { readonly [tool: string]: DisciplineTool } = {
 /** Syntax of a pattern id: `read-before-edit`, `agent/scope-before-action`. */
 export const PATTERN_ID_SYNTAX = /^[a-z0-9][a-z0-9._-]*(\/[a-z0-9][a-z0-9._-]*)*$/;
 
-/** Returns the discipline tool that an entry is a successful call of, with its pattern; null for any other entry. */
+/**
+ * If an entry records a successful call of a discipline tool, returns the tool and its pattern; null for any other
+ * entry.
+ */
 export function patternToolOfEntry(body: Body): (DisciplineTool & { readonly pattern: string | null }) | null {
   if (body.event !== 'step' || body.outcome?.status !== 'ok' || !Object.hasOwn(PATTERN_TOOLS, body.tool)) return null;
   const rule = PATTERN_TOOLS[body.tool];

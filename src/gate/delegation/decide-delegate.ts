@@ -95,9 +95,9 @@ function decideAgency(
 }
 
 /**
- * The refusal of a sub-agent's call because of the present state of its parent's session; null if there is none. With
- * the envelope of its parent, a sub-agent may do what the parent may. With its `own`, it only needs the parent's mode
- * to allow the call, and the parent's session to be open.
+ * The refusal of a sub-agent's call because of the present state of its parent's session; null if there is none. A
+ * sub-agent in its parent's envelope may do only what the parent may do now. A sub-agent in its `own` envelope only
+ * needs the parent's mode to allow the call, and the parent's session to be open.
  */
 export function denySubAgentCall(
   context: GateContext,

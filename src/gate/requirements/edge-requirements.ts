@@ -71,7 +71,7 @@ export function dependsOnTree(specs: SpecSet, requirements: readonly Requirement
   });
 }
 
-/** Matches a CEL rule that may depend on test results. If it does not, the tree is observed needlessly. */
+/** Matches a CEL rule that may depend on test results. If the rule does not, the tree is only observed needlessly. */
 const MENTIONS_TESTS = /\btests\b/;
 
 export function startRequirements(specs: SpecSet, to: string): Requirement[] {

@@ -1,6 +1,7 @@
 import { domainToASCII } from 'node:url';
 
-// `node:net` is loaded at the first host, because loading takes two milliseconds of a hook that names no host.
+// `node:net` is loaded at the first host, because loading takes two milliseconds, which a hook that names no host need
+// not spend.
 const isIP = (host: string): number => process.getBuiltinModule('node:net').isIP(host);
 
 /** A host in canonical form (see {@link canonicalHost}) and a port. */

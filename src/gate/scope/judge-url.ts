@@ -34,7 +34,7 @@ export function judgeUrl(text: string, allow: readonly string[]): UrlDecision {
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     return malformedUrl(`${url.protocol} is not a web address`, form);
-  // Browsers repair "https:host" and "https:///host", and other programs do not: both are refused.
+  // Browsers repair "https:host" and "https:///host", but other programs do not, so both forms are refused.
   if (!/^https?:\/\/[^/]/i.test(text)) return malformedUrl(`"${text}" does not name its host after "//"`, form);
   if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(text))
     return malformedUrl('the address contains a user name', form);

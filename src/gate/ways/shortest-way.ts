@@ -30,7 +30,7 @@ interface Way {
   readonly facts: bigint;
   readonly needs: number;
   readonly hops: number;
-  /** For each mode change, the number of hops before it; the sum of these. 0 if all mode changes come first. */
+  /** The number of hops before each mode change, added up over all mode changes. 0 if all mode changes come first. */
   readonly late: number;
 }
 type Step = { readonly change: ModeStep } | LegStep;
@@ -74,7 +74,7 @@ export function shortestWay(
   return search(specs, view, targets, effect, [...legs, ...resets], ['agent', 'operator']);
 }
 
-/** True for an exit that implies a failed check, such as `fail`: it opens no target that demands a passed one. */
+/** True for an exit that implies a failed check, such as `fail`: it opens no target that demands a passed check. */
 const needsFailure = ({ implies }: Edge): boolean => implies !== null && implies.value !== CHECK_PASSED_VALUE;
 
 function search(
@@ -97,7 +97,9 @@ function search(
     isAdmittedByMode(specs, mode, to) && isAgentAdmitted(specs, view, to);
   const hopsLeft = fewestHopsTo(specs, targets);
   const hopsFewest = (place: string | null): number => (place === null ? 0 : (hopsLeft.get(place) ?? Infinity));
-  /** The maximum length of the paths that are tried now, the length of the shortest other one, and the moves so far. */
+  /**
+   * The maximum length of the paths that are tried now, the length of the shortest longer path, and the moves so far.
+   */
   let [most, longer, moves] = [0, Infinity, 0];
   /** True if a path that is tried now can lead through this place after the next move. */
   const isNear = (place: string): boolean => {
@@ -177,7 +179,7 @@ function search(
   const allowsEffect = (of: Mode): boolean =>
     effect === null || !modeGate || effectsOfMode(modeGate, of).includes(effect);
   const changes = mode === null ? 0 : (shortestModePath(specs, mode, allowsEffect)?.length ?? 0);
-  // A path of the fewest hops nearly always exists. Only if none does, longer ones are tried.
+  // A path with the fewest hops nearly always exists. Longer paths are tried only if there is none.
   for (most = hopsFewest(here) + changes; most < Infinity; most = Math.max(longer, 2 * most)) {
     [tried, longer] = [new Map(), Infinity];
     let level: readonly Way[] = [begin];

@@ -21,13 +21,16 @@ export interface WayFact {
   readonly key: string;
   /** True if the fact ends with the visit. */
   readonly ofVisit: boolean;
-  /** True if the context of a start can supply it. */
+  /** True if the context of a start can supply the fact. */
   readonly atStart: boolean;
-  /** True if a rule reads it in the backpack, which the fruit and the context of a move join only after the move. */
+  /**
+   * True if a rule reads the fact in the backpack. The fruit and the context of a move join the backpack only after the
+   * move.
+   */
   readonly isLate: boolean;
-  /** The peripheral whose last fruit it belongs to; null for any other fact. */
+  /** The peripheral to whose last fruit the fact belongs; null for any other fact. */
   readonly fruitOf: string | null;
-  /** The only peripheral that can make it true, as rules write its name; absent if others can, too. */
+  /** The only peripheral that can make the fact true, as rules write its name; absent if others can, too. */
   readonly onlyIn?: string;
   readonly holds: (view: SessionView) => boolean;
   /** True if a visit to this place, in which these tools can be called, can make the fact true. */

@@ -16,8 +16,8 @@ const AnyId = z.string().min(1).max(500);
 const RemainingMs = z.number().min(0).max(MAX_MAIL_WAIT_MS);
 
 /**
- * Mail between two nodes. A name that ends with `@` belongs to the sending node, one without `@` to the receiving node,
- * and one with `@<node>` to a third.
+ * Mail between two nodes. A name that ends with `@` belongs to the sending node, a name without `@` to the receiving
+ * node, and a name with `@<node>` to a third node.
  */
 export const NodeMailSchema = z.strictObject({
   messages: z

@@ -120,7 +120,10 @@ export class NodeMailExchange {
     return boxes;
   }
 
-  /** Puts a message into the inbox of its recipient. Returns the reason if it cannot; null if it did. */
+  /**
+   * Puts a message into the inbox of its recipient. Returns the reason if the message cannot be delivered; null if it
+   * was delivered.
+   */
   async #deliver(
     boxes: readonly NodeInbox[],
     node: string,
@@ -185,7 +188,10 @@ async function findDelivered(
   return null;
 }
 
-/** Finds a message that was sent to `node`. Null for any other, so that no node reports on messages of others. */
+/**
+ * Finds a message that was sent to `node`. null for any other message, so that no node reports on the messages of other
+ * nodes.
+ */
 async function sentTo(boxes: readonly NodeInbox[], node: string, id: string): ReturnType<typeof findDelivered> {
   const sent = await findDelivered(boxes, id);
   return sent?.message.to.endsWith(`@${node}`) ? sent : null;

@@ -103,7 +103,7 @@ const inbox = defineRoute('GET /v1/inbox', {
 
 const isRead = ({ state }: Message): boolean => state === 'read' || state === 'answered';
 
-/** The messages with these ids that `admits`, in the order of the inbox. */
+/** The messages with these ids that `admits` accepts, in the order of the inbox. */
 async function findEach(
   messages: MessageStore,
   ids: ReadonlySet<string>,

@@ -10,7 +10,7 @@ const eventText = ({ event, cursor }: EventWithCursor): string =>
 
 /**
  * Batches of events as an SSE body. The next batch is read when the connection has accepted the previous one. Other
- * requests run in between: the stores and a fast reader make nobody wait for the system.
+ * requests run before each batch; otherwise the stores and a fast reader would keep the process busy.
  */
 export async function* encodeSse(
   batches: AsyncIterable<readonly EventWithCursor[]>,

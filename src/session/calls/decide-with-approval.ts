@@ -23,7 +23,10 @@ export interface CallApprover {
 }
 
 interface ApprovableRequest<R> {
-  /** Returns the request, without an approval. What it binds may change while a person answers. */
+  /**
+   * Returns the request, without an approval. It is a function, because the content that an approval binds may change
+   * while a person answers.
+   */
   readonly request: () => R;
   /** Computes the gate's context, which changes while a person answers. */
   readonly context?: () => GateContext;

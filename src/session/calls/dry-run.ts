@@ -18,7 +18,7 @@ export type DryRunMove =
   | { readonly step: StepCall }
   | { readonly delegate: DelegateOptions };
 
-/** The members of any move; one from plain JavaScript may have none. */
+/** The members of any move; a move from plain JavaScript may have none of them. */
 interface AnyMove {
   readonly hop?: HopOptions | ShortHop;
   readonly mode?: ModeOptions;

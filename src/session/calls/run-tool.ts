@@ -147,7 +147,10 @@ async function storeValue(store: EvidenceStore, value: Json): Promise<Json> {
 
 const looksLikeReference = (value: Json): boolean => isObject(value) && 'blob' in value && 'bytes' in value;
 
-/** Returns arguments as evidence keeps them: those that the gate judged stay, any other large one becomes a blob. */
+/**
+ * Returns arguments as evidence keeps them: the arguments that the gate judged stay, and any other large argument
+ * becomes a blob.
+ */
 export async function storeLargeArguments(
   store: EvidenceStore,
   tool: ToolSpec,

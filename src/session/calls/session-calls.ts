@@ -46,7 +46,8 @@ export class SessionCalls {
     const now = () => Math.max(Math.trunc(parts.clock.now()), writer.state.facts.lastAt);
     this.parts = { ...parts, clock: { now } };
     this.writer = writer;
-    // Backends get parts of both. Frozen, they cannot be changed to affect the judgement of later calls.
+    // Backends get parts of the spec set and the config. Both are frozen, so that no backend can change how later calls
+    // are judged.
     freezeDeep([parts.compiled.specs, parts.config]);
     this.configWithPaths = memoise(() => freezeDeep(configWithWritePaths(parts.compiled.specs, parts.config)));
     const served = new Set(parts.backends.flatMap(({ tools }) => tools));
@@ -123,7 +124,7 @@ export class SessionCalls {
     await Promise.all(this.parts.backends.map((backend) => backend.endBackground?.(sessionId)));
   }
 
-  /** Ends the background commands before the mode changes to one in which no tool may observe. */
+  /** Ends the background commands before the mode changes to a mode in which no tool may observe. */
   async endBackgroundForMode(mode: Mode): Promise<void> {
     const { modeGate } = this.parts.compiled.specs;
     if (modeGate && !effectsOfMode(modeGate, mode).includes('observe')) await this.endBackground();

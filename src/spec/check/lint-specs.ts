@@ -25,8 +25,8 @@ export function lintSpecs(specs: SpecSet): SpecWarning[] {
 }
 
 /**
- * Warns about rules of a hop that read a field in the backpack which only the visit that the hop ends supplies: there
- * they find the field of an earlier visit, or none.
+ * Warns about rules of a hop that read a field in the backpack, although only the visit that the hop ends supplies the
+ * field. When the rule is judged, the backpack has the field of an earlier visit, or none.
  */
 function lintBackpackRules(
   { id, fruit }: PeripheralSpec,

@@ -13,7 +13,7 @@ export interface SpecProblem {
   readonly suggestion: string | null;
 }
 
-/** A setting without effect, or another doubtful one; the spec set still loads. */
+/** A setting without effect, or another doubtful setting; the spec set still loads. */
 export interface SpecWarning {
   readonly code:
     | 'unbound-exit'
@@ -43,7 +43,7 @@ export type SpecPath = readonly (string | number)[];
 /** Reports a problem at a path inside one document. */
 export type ReportSpecProblem = (path: SpecPath, message: string, suggestion?: string | null) => void;
 
-/** The problems as a text for people, one paragraph a file. */
+/** The problems as a text for people, one paragraph for each file. */
 export function formatSpecProblems(problems: readonly SpecProblem[]): string {
   const files = [...new Set(problems.map((problem) => problem.file))];
   const count = plural(problems.length, 'problem');

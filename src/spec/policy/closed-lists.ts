@@ -28,7 +28,7 @@ export const SESSION_IDENTITY_FIELDS: readonly string[] = ['session-id', 'author
 
 export const RESERVED_STATE_FIELDS: readonly string[] = [...SESSION_IDENTITY_FIELDS, 'changed-files', 'commit-message'];
 
-/** The tools that every adapter adds to those of the peripheral. No tool of a catalogue may have these names. */
+/** The tools that every adapter adds to the tools of the peripheral. No tool of a catalogue may have these names. */
 export const CONTROLS = ['hop', 'mode', 'status', 'why'] as const;
 
 export const GIT_BRANCH_COMMANDS: readonly string[] = ['branch', 'switch', 'checkout'];

@@ -2,7 +2,7 @@ import type { ScopeRule } from '../types.ts';
 
 type CommandRule = ScopeRule['command'];
 
-/** The scopes in which one of hopgate's command tools runs, and those in which it is useful. */
+/** The scopes in which one of hopgate's command tools runs, and the scopes in which it is useful. */
 export interface CommandTool {
   /** The kind of its command: a line for a shell, one of the configured commands, or a git command. */
   readonly runs: 'a shell' | 'tests' | 'installs' | 'deployments' | 'git';

@@ -44,7 +44,10 @@ export function parseProjectConfig(text: string, file = 'hopgate.yaml'): ParsedS
   return { ok: true, config: resolveConfig(authored as ProjectFile) };
 }
 
-/** The problems of a config that a program states. Of keys with another form than in hopgate.yaml, only the form. */
+/**
+ * The problems of a config that a program states. For keys with another form than in hopgate.yaml, only the form is
+ * checked.
+ */
 export function statedConfigProblems(config: Partial<ProjectConfig>): readonly SpecProblem[] {
   const { deploy, git, commits, upstream, install, cache, mask, specs: _specs, ...rest } = config;
   const problems: SpecProblem[] = [];

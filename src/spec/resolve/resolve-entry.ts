@@ -34,6 +34,6 @@ export function resolveEntryRule(
   return { sources, conditions };
 }
 
-/** True if a name is (or looks like) a source, so that no condition may have it. */
+/** True if a name is (or looks like) a source, so that no condition may have this name. */
 export const isEntrySourceName = (name: string): boolean =>
   name.startsWith('from-') || PLAIN_SOURCES.some((kind) => kind === name);

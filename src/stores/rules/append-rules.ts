@@ -57,7 +57,7 @@ export const storeError = (store: string, code: StoreErrorCode, message: string,
   new StoreError(code, `[stores/${store}] ${message}`, cause === undefined ? undefined : { cause });
 
 const LAST_DATE_MS = 8.64e15;
-/** A time as ISO 8601. A forged time that no date can have becomes the nearest one. */
+/** A time as ISO 8601. A forged time that no date can have becomes the nearest valid time. */
 export const isoTime = (ms: number): string =>
   new Date(Math.max(-LAST_DATE_MS, Math.min(ms, LAST_DATE_MS))).toISOString();
 

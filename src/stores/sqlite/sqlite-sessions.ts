@@ -3,7 +3,7 @@ import type { Database } from './node-sqlite.ts';
 import { sqliteError } from './sqlite-error.ts';
 import { prepareAtFirstUse } from './statements.ts';
 
-/** Limits a time to JavaScript's dates: an altered one must not hide the other sessions. */
+/** Limits a time to JavaScript's dates: an altered time must not hide the other sessions. */
 const asTime = (column: string): string => `max(-8640000000000000, min(${column}, 8640000000000000))`;
 
 const SQL = {

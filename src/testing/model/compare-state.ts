@@ -10,7 +10,10 @@ export interface StateDifference {
   readonly actual: string;
 }
 
-/** Cache of compared objects: one of the evidence's state and the equal one of the status. Few requests change them. */
+/**
+ * Cache of compared objects: an object of the evidence's state, and the equal object of the status. Few requests change
+ * these objects.
+ */
 const equalObjects = new WeakMap<object, object>();
 
 function isEqual(expected: Json | undefined, actual: Json | undefined): boolean {

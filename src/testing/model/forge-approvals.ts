@@ -9,7 +9,7 @@ import type { Move } from '../plan/move.ts';
 const USED_NONCE = 'approval-used';
 const HOUR = 3_600_000;
 
-/** Invalid copies of a valid approval, by what makes each invalid. */
+/** Invalid copies of a valid approval, by the reason why each is invalid. */
 const forgeries = (good: Approval): { readonly [what: string]: Approval } => ({
   'another session': { ...good, sessionId: `${good.sessionId}-other` },
   'something else': { ...good, requestHash: good.requestHash.replace(/^./, (digit) => (digit === '0' ? '1' : '0')) },

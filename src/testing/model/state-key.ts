@@ -16,9 +16,9 @@ const COUNTED =
 type ValueKeyFunction = (field: string, value: Json) => string | null;
 
 /**
- * Returns a function that gives two values of a field the same key if no rule distinguishes them; null if no rule
- * reads the field. A part of a rule that reads only this field distinguishes values by its result, any other part all
- * values.
+ * Returns a function that gives two values of a field the same key if no rule distinguishes them; null if no rule reads
+ * the field. A part of a rule that reads only this field distinguishes values by its result; any other part
+ * distinguishes all values.
  */
 function makeValueKeyFunction(rules: string, root: 'fruit' | 'backpack'): ValueKeyFunction {
   const partsByField = new Map<string, Set<string> | 'all values'>();
@@ -128,7 +128,7 @@ export function makeStateKeyFunction({ specs }: AuditedPin, isRough = false): (s
         .sort()
         .map((id) => [id, capped(visitsOf(id), visits[id]!)]),
       keysOf(fruit, fruitKey),
-      // The fruit of a visit joins the backpack at its end.
+      // The fruit of a visit joins the backpack at the end of the visit.
       keysOf({ ...backpack, ...fruit }, backpackKey),
       keysOf(backpack, backpackKey),
     ]);

@@ -11,7 +11,9 @@ interface ExpectedActions {
   readonly peripheral: string | null;
   readonly mode: string | null;
   readonly tools: readonly string[];
-  /** The possible hops as `from exit to`; outside of any peripheral, the names of those that can be started. */
+  /**
+   * The possible hops as `from exit to`; outside of any peripheral, the names of the peripherals that can be started.
+   */
   readonly hops: readonly string[];
   readonly modes: readonly string[];
 }

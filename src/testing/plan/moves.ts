@@ -26,7 +26,10 @@ export function movesToTryIn(pinned: AuditedPin, state: AuditState): readonly Mo
 
 const REFUSED: Move = { name: 'be refused', asked: { kind: 'step', tool: 'no-such-tool', args: {} }, refused: true };
 
-/** A start for each context that rules can distinguish; also by the operator if that matters. */
+/**
+ * A start for each context that rules can distinguish. If the entry names `user-request`, there is also a start by the
+ * operator.
+ */
 const starts = ({ specs }: AuditedPin): Move[] =>
   sampleStartContexts(specs).flatMap(({ note, fields }) =>
     Object.values(specs.peripherals).flatMap(({ id, entry, context }) => {

@@ -52,7 +52,10 @@ export function stepsLikelyRefused(pinned: AuditedPin, state: AuditState, sample
   ];
 }
 
-/** Maximum number of tools to try in one place; other places try other tools. All in each would take too many calls. */
+/**
+ * Maximum number of tools to try in one place; other places try other tools. Trying all tools in each place would take
+ * too many calls.
+ */
 const MAX_TOOLS = 40;
 
 /** Equal for two tools whose calls in a peripheral all rules judge alike. Some rules know a tool by its name. */
@@ -134,7 +137,9 @@ function misuseTool(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen:
   return moves;
 }
 
-/** Maximum number of odd paths for a parameter after another one of the same role was tried with all of them. */
+/**
+ * Maximum number of odd paths for a parameter after another parameter of the same role was tried with all odd paths.
+ */
 const MAX_REPEATED_PATHS = 6;
 
 const inOrder = ({ parameters }: ToolSpec, args: Fields): Json => parameters.map(({ name }) => args[name] ?? null);

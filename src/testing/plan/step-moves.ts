@@ -133,7 +133,7 @@ export function stepMoves(pinned: AuditedPin, state: AuditState, from: Periphera
       if (asked) moves.push({ name: `run.pass ${index + 2}`, asked, report: okReport(testRun(config, other, 'pass')) });
     }
   }
-  /** Takes the first of these tools, and those after it until the rules about their calls allow one. */
+  /** Takes these tools in order, up to and including the first whose call the rules allow. */
   const takeFirst = (name: string, of: readonly ToolSpec[], reportOf: (tool: ToolSpec) => ToolReport) => {
     for (const tool of of) {
       const isFirst = tool === of[0];

@@ -30,8 +30,8 @@ function partsThatRead(rules: string, field: string): readonly RulePart[] {
 export const isReadIn = (rules: string, field: string): boolean => partsThatRead(rules, field).length > 0;
 
 /**
- * Values of a field that rules may distinguish: first an ordinary one, then one for each literal that a part of a rule
- * contains together with the field, and for numbers those between and beyond them.
+ * Values of a field that rules may distinguish: first an ordinary value, then a value for each literal that a part of a
+ * rule contains together with the field, and for numbers the values between and beyond the literals.
  * @param rules one rule, or all rules of a spec set, joined
  */
 export function sampleValuesForRules(rules: string, field: string, type: FruitType): readonly Json[] {
@@ -87,7 +87,7 @@ const membersRead = (nodes: readonly RulePart[], name: string): readonly string[
 
 /**
  * Numbers, one between each two neighbours, and one beyond each end.
- * @param step the distance of two numbers that have none between them; 0 if there is always one
+ * @param step the distance of two neighbouring numbers; 0 if there is always another number between two numbers
  */
 function around(numbers: readonly number[], step: 0 | 1): readonly number[] {
   const whole = numbers.map((number) => (step ? Math.floor(number) : number));

@@ -13,8 +13,9 @@ const MAX_CONTEXTS = 12;
 const contexts = new WeakMap<SpecSet, readonly StartContext[]>();
 
 /**
- * Contexts for starts: one with a value for each field that a peripheral takes from it, then those that a rule may
- * distinguish, because it reads fields in the backpack that no fruit and no tool supplies.
+ * Contexts for starts. The first has a value for each field that a peripheral takes from the context of a start. The
+ * others are contexts that a rule may distinguish, because it reads fields in the backpack that no fruit and no tool
+ * supplies.
  */
 export const sampleStartContexts = (specs: SpecSet): readonly StartContext[] =>
   getOrInsert(contexts, specs, () => {
@@ -56,7 +57,10 @@ export const sampleStartContexts = (specs: SpecSet): readonly StartContext[] =>
       .map(([text, fields]) => ({ note: fields === base ? '' : ` ${text}`, fields }));
   });
 
-/** The values that a rule compares a field with, and those next to them; any value if it compares it with none. */
+/**
+ * The values that a rule compares a field with, and the values next to these; any value if the rule compares the field
+ * with none.
+ */
 function valuesIn(rule: string, field: string): readonly Json[] {
   const compares = (type: FruitType) => sampleValuesForRules(rule, field, type).slice(1);
   const texts = compares('string').filter((text) => text !== '');

@@ -17,7 +17,10 @@ export interface GitFolder {
   readonly prefixes: readonly string[];
 }
 
-/** The repositories that a command can read: the root's own, those of its submodules, and those inside the root. */
+/**
+ * The repositories that a command can read: the root's own repository, the repositories of its submodules, and the
+ * repositories inside the root.
+ */
 export function findGitFolders(
   root: string,
   { repositories, gitFiles, outer }: Pick<TreeScan, 'repositories' | 'gitFiles' | 'outer'>,

@@ -152,7 +152,7 @@ function* changesIn(text: string): Generator<PlacedObject> {
   }
 }
 
-/** Object names in HEAD and the files of git's last operation; git does not list those of other work trees. */
+/** Object names in HEAD and the files of git's last operation; git does not list the names of other work trees. */
 function headsOf(folder: GitFolder): string {
   const texts = foldersWithGitHead(folder).flatMap((place) => HEADS.map((name) => readTextOrEmpty(join(place, name))));
   const names = texts.flatMap((text) => [...text.matchAll(/^(?:[0-9a-f]{64}|[0-9a-f]{40})\b/gm)].map(([name]) => name));

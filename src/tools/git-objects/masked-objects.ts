@@ -27,7 +27,10 @@ interface MaskedObjectsRequest {
 interface MaskedObjects {
   /** Mounts that must follow the mounts of the repositories. */
   readonly mounts: readonly SandboxMount[];
-  /** Folders whose objects are all hidden, because the masked ones are unknown. Root-relative, or absolute outside. */
+  /**
+   * Folders whose objects are all hidden, because the masked objects are unknown. Paths are root-relative, or absolute
+   * if the folder is outside the root.
+   */
   readonly closed: readonly string[];
   /** The reason for each of `closed`. */
   readonly problems: readonly string[];

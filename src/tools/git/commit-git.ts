@@ -183,7 +183,7 @@ async function committedPaths(
 const NO_AUTHOR =
   'Git knows no name and address for commits here. Ask the operator to run `git config --global user.name "NAME"` and `git config --global user.email ADDRESS`, or to set git.author in hopgate.yaml.';
 
-/** The author and the committer: the approved ones, else those of the configuration or of git. */
+/** The author and the committer: the approved persons, else the persons of the configuration or of git. */
 function chooseCommitters({ repository, call }: GitSession, operator: NodeJS.ProcessEnv): CommitPersons | null {
   const { config, shipping } = call.envelope;
   const { author, committer } = shipping?.tree?.ships ?? {};

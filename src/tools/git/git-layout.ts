@@ -7,7 +7,10 @@ import type { GitLogin } from './credentials/login.ts';
 import type { PushTarget } from './credentials/push-target.ts';
 import type { GitRepository } from './repository.ts';
 
-/** The writes of a git call: none (`read`), the git folder, also its configuration, or also a remote. */
+/**
+ * The write access of a git call: none (`read`), the git folder, the git folder and its configuration, or the git
+ * folder and a remote.
+ */
 export type GitCallAccess =
   | { readonly kind: 'read' }
   | { readonly kind: 'commit' }

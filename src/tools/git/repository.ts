@@ -50,7 +50,7 @@ const notARepository = (message: string): ToolStop => failedToolStop('not-a-repo
 export const currentBranch = ({ gitDir }: Pick<GitRepository, 'gitDir'>): string | null =>
   /^ref: refs\/heads\/(.+)\n?$/.exec(readTextOrEmpty(join(gitDir, 'HEAD')))?.[1] ?? null;
 
-/** The folder that a `.git` file names; null if it names none that exists. */
+/** The folder that a `.git` file names; null if it names no existing folder. */
 export function gitFileTarget(path: string): string | null {
   const named = /^gitdir: (.+)$/.exec(readTextOrEmpty(path).trim())?.[1];
   return named === undefined ? null : realFolder(resolve(path, '..', named));

@@ -15,7 +15,10 @@ const LOCKS = [
   ...['gradle.lockfile', 'build.gradle', 'build.gradle.kts', 'pom.xml', 'mix.lock', 'deno.lock'],
 ];
 
-/** sha256 (hex) of each file in the root that decides about dependencies; a link's includes its target's name. */
+/**
+ * sha256 (hex) of each file in the root that decides about dependencies; the hash of a link includes the name of its
+ * target.
+ */
 export function hashLockFiles(root: string): { readonly [name: string]: string } {
   return Object.fromEntries(
     LOCKS.flatMap((name) => (lstatIfAny(join(root, name)) ? [[name, contentOf(root, name)]] : [])),

@@ -26,7 +26,10 @@ export function testCacheMounts({ envelope: { root, config }, sessionId }: ToolC
   });
 }
 
-/** The writable folders of `cache:` for commands. Test runs have others, which an agent's command cannot influence. */
+/**
+ * The writable folders of `cache:` for commands. Test runs have other folders, which an agent's command cannot
+ * influence.
+ */
 export function commandCacheMounts({ envelope: { root, config }, sessionId }: ToolCall): readonly SandboxMount[] {
   const folders = (config.cache ?? []).filter(({ folder, read }) => !read && folder.startsWith('~/'));
   if (folders.length === 0) return [];

@@ -229,7 +229,7 @@ export class ProgramMountFinder {
   #showShimTarget(shim: string, target: ResolvedShim): void {
     if ('problem' in target) return this.#hide(shim, target.problem);
     const folder = dirname(shim);
-    // The version manager may select the system's program; that one is found later on the PATH.
+    // The version manager may select the system's program, which is found later on the PATH.
     if (!SYSTEM.some((system) => isPathWithin(system, target.program)))
       this.#foldersBefore.set(folder, [
         ...new Set([...(this.#foldersBefore.get(folder) ?? []), dirname(target.program)]),
@@ -258,7 +258,7 @@ export class ProgramMountFinder {
   #isBefore = (folder: string, name: string): boolean =>
     this.#foldersBefore.get(folder)?.some((each) => isExecutableFile(join(each, name))) === true;
 
-  /** Shows the Python that a virtual environment was made with; a repository can add no other program. */
+  /** Shows the Python that a virtual environment was made with, the only program that a repository can add. */
   #showVenvPython(file: string): void {
     const real = realpathIfAny(file);
     if (real === null || this.#isShown(real) || !/^(?:python|pypy)[\d.]*$/.test(basename(real))) return;

@@ -49,8 +49,8 @@ export class ServerNameCheck extends Transform {
 
 /**
  * The server name of a TLS client hello; null if there is none; undefined if more bytes are needed. A hello that does
- * not fit into its first record could hide its name, so it counts as unreadable, and so does another record before it,
- * such as a warning, which servers skip.
+ * not fit into its first record could hide its name, so it counts as unreadable. So does a hello after another record,
+ * such as a warning, because servers skip that record.
  */
 function serverName(bytes: Buffer): string | null | undefined {
   if (bytes.length < 2) return bytes.length === 0 || RECORDS.includes(bytes[0]!) ? undefined : null;

@@ -1,6 +1,9 @@
 const tasks = new Set<() => void>();
 
-/** Runs a task when the process exits, the newest first, so that shells end before their folder. Errors are ignored. */
+/**
+ * Runs a task when the process exits. The newest task runs first, so that shells end before their folder is removed.
+ * Errors are ignored.
+ */
 export function runAtProcessExit(task: () => void): void {
   if (tasks.size === 0) process.once('exit', runAll);
   tasks.add(task);

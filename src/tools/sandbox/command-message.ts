@@ -239,7 +239,7 @@ const tooLong = () =>
 /**
  * The message to a command shell: the remaining arguments of bubblewrap, each followed by a NUL. The command's words
  * reach the shell in the sandbox as variables, so they are not parsed outside. The script comes last, so a truncated
- * message runs nothing. The script waits for our "go", so the command never starts if hopgate is killed before
+ * message runs nothing. The script waits for hopgate's "go", so the command never starts if hopgate is killed before
  * bubblewrap has set its parent-death signal.
  * @throws SandboxError if a word contains a NUL, or the words are too long (then the cause's code is `E2BIG`)
  */

@@ -4,8 +4,8 @@
  * - `read-only`, `writable`: a file or folder of the host, by its real path: the target of a link in a repository is
  *   never mounted. `optional`: skipped if it does not exist or is a link.
  * - `empty-file`, `empty-folder`: covers the target with an empty one, read-only. The target must exist.
- * - `text-file`: covers the target with a text that contains no secret, read-only. `isOpen`: the target contains none
- *   either, so it may be replaced during the command.
+ * - `text-file`: covers the target with a text that contains no secret, read-only. `isOpen`: the target contains no
+ *   secret either, so it may be replaced during the command.
  * - `link`: a symbolic link at a path that does not exist.
  * - `sealed`: the overlay's file or folder at `target`, read-only; skipped if it does not exist.
  * - `scratch`: a fresh writable folder in memory of at most `bytes`.

@@ -177,7 +177,7 @@ async function tryHostileRepositories(sandbox: Sandbox, folder: string): Promise
   return Promise.all(tries);
 }
 
-/** Some protected file names; the last is another spelling of one. */
+/** Some protected file names; the last is another spelling of a protected name. */
 const PLANTED = ['.hg/hgrc', '.jj/repo', '.envrc', '.devcontainer.json', '.vscode/tasks.json', 'src/.BASHRC'];
 
 function errorMessage(work: () => unknown): string | null {

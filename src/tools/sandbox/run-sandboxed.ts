@@ -109,7 +109,9 @@ function acceptFor(
 interface Status {
   childPid: number | null;
   exit: number | null;
-  /** Counts the tries to reach a missing network; null if the sandbox has one, and until its first process starts. */
+  /**
+   * Counts the tries to reach a missing network; null if the sandbox has a network, and until its first process starts.
+   */
   tries: NetworkTryCounter | null;
   /** Settles when nothing more can be reported. */
   readonly ended: Promise<void>;

@@ -126,7 +126,9 @@ const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
 const FAMILY = { unix: 1, inet: 2, inet6: 10, netlink: 16 } as const;
 const NETLINK_ROUTE = 0;
-/** A bit in the types of datagram and raw sockets, which send to any address; not in those of connected sockets. */
+/**
+ * A bit in the types of sockets that send to any address (datagram and raw); the types of connected sockets lack it.
+ */
 const SENDS_ANYWHERE = 2;
 
 const EPERM = 1;

@@ -79,7 +79,10 @@ async function withoutIgnored(context: ShellContext, changes: readonly OverlayCh
   return [...names].flatMap(([path, name]) => (ignored.has(name) ? [] : path));
 }
 
-/** A path for git. That of a new folder ends with a slash; without it, git would look for the folder in the tree. */
+/**
+ * A path for git. The path of a new folder ends with a slash; without the slash, git would look for the folder in the
+ * tree.
+ */
 const gitName = ({ kind, path }: OverlayChange): string => (kind === 'folder' ? `${path}/` : path);
 
 /**

@@ -22,7 +22,7 @@ export interface FilledCommandEnv {
 type Secrets = ReadonlyMap<string, string>;
 
 /**
- * Fills the operator's values into a command's variables. A variable that refers to an unset one is left out.
+ * Fills the operator's values into a command's variables. A variable that refers to an unset variable is left out.
  * @param secretValues values of variables that the operator's programs printed: see {@link askForSecrets}
  * @param hidden further texts that no result may show
  */

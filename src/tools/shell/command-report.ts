@@ -16,7 +16,9 @@ import type { ShellContext } from './shell-context.ts';
 /** Maximum number of listed changes. A longer list usually comes from a build and would not help. */
 const MAX_DROPPED = 100;
 
-/** The fields that list the dropped changes. Build outputs and caches are only listed; others cause a warning. */
+/**
+ * The fields that list the dropped changes. Build outputs and caches are only listed; other changes cause a warning.
+ */
 export function droppedChangesField(all: readonly DroppedChange[]): Fields {
   const output = ({ path, why, isOutput }: DroppedChange) =>
     isOutput ? path : why.startsWith(DELETED_REASON_PREFIX) ? null : toolCacheFolderOf(path);

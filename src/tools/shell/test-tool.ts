@@ -152,7 +152,7 @@ interface ReportLocation {
   readonly outbox: string | null;
 }
 
-/** In the sandbox, `reports/out.xml` becomes `/var/report-<id>/out.xml`; without one, `reports/out-<id>.xml`. */
+/** In the sandbox, `reports/out.xml` becomes `/var/report-<id>/out.xml`; without a sandbox, `reports/out-<id>.xml`. */
 function locateReport(path: string, contained: boolean): ReportLocation {
   const { dir, name, ext, base } = parse(path);
   const outbox = contained ? `/var/report-${randomUUID()}` : null;

@@ -28,8 +28,8 @@ const COMPARE_PROGRAMS =
 
 /**
  * Judges a test run by its exit status and its report, never by words in its output. A pass needs exit status 0 and, if
- * a report is configured, one with at least one test that ran and none that failed. A pass of files that the run itself
- * changed is an error.
+ * a report is configured, a report with at least one test that ran and no test that failed. A pass of files that the
+ * run itself changed is an error.
  * @param junit the report file; null if the run wrote none
  * @param changed tested files that the run changed
  */

@@ -50,7 +50,7 @@ export function parseJunit(xml: string): TestRunReport | ReportProblem {
   return tally.report('junit');
 }
 
-/** The parser throws at its limits, such as that on nesting. */
+/** The parser throws at its limits, such as the limit on nesting. */
 function parse(xml: string): Node[] | ReportProblem {
   try {
     return parser.parse(xml) as Node[];

@@ -2,8 +2,8 @@ import { Parser, type Result } from 'tap-parser';
 import { type ReportProblem, type TestRunReport, TestTally } from './test-run-report.ts';
 
 /**
- * Parses TAP in a command's output and ignores other lines. Instead of a test with subtests, its subtests count; the
- * test counts as well if it failed and none of them did. A missing or broken plan and a bail-out are failures.
+ * Parses TAP in a command's output and ignores other lines. If a test has subtests, only the subtests count. The test
+ * counts as well if it failed and none of its subtests did. A missing or broken plan and a bail-out are failures.
  *
  * @example parseTap('1..2\nok 1 - a\nnot ok 2 - b\n'); // { format: 'tap', total: 2, passed: 1, failed: 1, … }
  */
@@ -34,7 +34,7 @@ export function parseTap(text: string): TestRunReport | ReportProblem {
   return tally.report('tap');
 }
 
-/** Counts a parser's leaf tests, and those of its subtests. */
+/** Counts a parser's leaf tests, and the leaf tests of its subtests. */
 function count(parser: Parser, tally: TestTally, isTop: boolean): void {
   let failedBefore = tally.failed;
   parser.on('child', (child: Parser) => {

@@ -92,8 +92,8 @@ printf '\\0'
 /**
  * Prints the id of the tree that a commit of some changes on top of `$head` would have, the branch of HEAD, the tip of
  * the remote's branch, the number of the other commits that a push would send, and three lists: these commits, the
- * staged entries, the configuration. An empty field ends each list. The commits are those that the remote's branch
- * lacks, or for a new branch, that all of its branches lack.
+ * staged entries, the configuration. An empty field ends each list. Listed are the commits that the remote's branch
+ * lacks, or for a new branch, that all branches of the remote lack.
  */
 const SHIPS = `set -e
 w=$(mktemp -d)
@@ -241,7 +241,10 @@ function replacedBy(mine: readonly TreeChange[], staged: readonly TreeChange[]):
   return Object.fromEntries(others.map(({ path, now }) => [path, now?.blob ?? null]));
 }
 
-/** Tests if some peripheral may change a path, or if none may change any. Masked and protected paths never ship. */
+/**
+ * Returns a test of paths: true if some peripheral may change the path, or if no peripheral may change any path. Masked
+ * and protected paths never ship.
+ */
 export function makeShippableTest({ config }: Pick<CallEnvelope, 'config'>): IsOwnChange {
   const masked = compileMasks(config.mask);
   const scopes = Object.values(config.scopes).filter((write) => write.length > 0);

@@ -17,9 +17,9 @@ import { isStop } from '../workspace/tool-stop.ts';
 export interface TreeDiff {
   /** The diff against the last commit, including new files. The lines are raw: escape them for a terminal. */
   readonly lines: readonly string[];
-  /** Files that the session changed and that are no longer as its last change left them. */
+  /** Files that the session changed and that somebody has changed again since the session's last change. */
   readonly changedSince: readonly string[];
-  /** True if the diff covers only the files that would be committed; false if it covers all that differ. */
+  /** True if the diff covers only the files that would be committed; false if it covers all files that differ. */
   readonly ofShipped: boolean;
   /** The reason for a missing or incomplete diff; null if it is complete. */
   readonly problem: string | null;

@@ -7,7 +7,7 @@ export interface Anchor {
   readonly stat: Stats;
   /** Path of this object. If held by descriptor, it stays valid when names change. */
   readonly path: string;
-  /** Opens this file or folder; throws {@link AnchorMovedError} if its path leads to another one, or to none. */
+  /** Opens this file or folder; throws {@link AnchorMovedError} if its path leads to another object, or to none. */
   open(flags: number): number;
   /** Throws {@link AnchorMovedError} if a name on the path was replaced since the walk. */
   check(): void;

@@ -89,7 +89,7 @@ function create(
   return { path, created: true, effect: addFindingsToEffect(call.envelope, effect, null, after) };
 }
 
-/** The refusal of a text that imports a masked file or one outside the root; null if it may be written. */
+/** The refusal of a text that imports a masked file or a file outside the root; null if it may be written. */
 export function refuseForbiddenImports({ envelope }: ToolCall, path: string, text: string): ToolStop | null {
   const problem = importProblemOfText(envelope, path, text);
   return problem === null

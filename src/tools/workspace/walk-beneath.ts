@@ -38,7 +38,7 @@ export interface PathToCreate {
   close(): void;
 }
 
-/** A walk from the root: its segments, the number of links followed so far, and the last of them. */
+/** A walk from the root: its segments, the number of links followed so far, and the last followed link. */
 interface Restart {
   readonly segments: readonly string[];
   readonly links: number;

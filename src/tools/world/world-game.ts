@@ -67,7 +67,10 @@ export class WorldGame {
     return turn && { game: turn.game, log: [...this.#log], turn, identity: identityOfTurn(turn) };
   }
 
-  /** Continues a saved game after comparing the world's state; resets only a world without one. @throws WorldError */
+  /**
+   * Continues a saved game after comparing the world's state. Resets the world only if it has no game. @throws
+   * WorldError
+   */
   async resume(saved: SavedWorldGame): Promise<Resumption> {
     this.#turn = null;
     const present = await this.#world.state();

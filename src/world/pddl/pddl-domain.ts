@@ -59,7 +59,7 @@ function actionText({ name, when, effect }: HouseAction): string {
         ]
       : [one];
   });
-  // Gives an action without an effect one, because the planner would drop it.
+  // Adds an effect to an action that has none, because the planner would drop the action.
   const all = effects.length ? effects : [['checked', '?a']];
   const parameters = [...used].map((variable) => `${variable} - ${TYPES[variable]}`).join(' ');
   return `  (:action ${name}\n    :parameters (${parameters})\n    :precondition ${writePddlExpression(['and', ...when])}\n    :effect ${writePddlExpression(['and', ...all, ['increase', ['total-cost'], '1']])})`;

@@ -21,8 +21,9 @@ export function limitSandboxMemory(firstProcessId: () => number | null, bytes: n
 }
 
 /**
- * The processes of a sandbox: those of the namespace of its first process. Reading a namespace needs a right over the
- * process, which root in a container may lack; the descendants of the first process are then used, which are the same.
+ * The processes of a sandbox: all processes in the namespace of its first process. Reading a namespace needs a right
+ * over the process, which root in a container may lack. Then the descendants of the first process are used, which are
+ * the same processes.
  */
 function membersOf(init: string): readonly string[] {
   const namespace = namespaceOf(init);

@@ -5,7 +5,10 @@ import { getOrInsert } from '../../../base/get-or-insert.ts';
 import type { OverlayMount } from './bwrap-arguments.ts';
 import type { MaskLayerFile } from './mask-layer.ts';
 
-/** Access time, in seconds since 1970, that a new cover gets. If it has another one later, a command has read it. */
+/**
+ * Access time, in seconds since 1970, that a new cover gets. If the cover has another access time later, a command has
+ * read it.
+ */
 export const UNREAD_COVER_ACCESS_TIME = 1;
 /** Maximum number of covers: each takes 0.2 ms per command. */
 const MAX_COVERS = 100;

@@ -24,9 +24,9 @@ const layers = new Map<string, Layer[]>();
 const KEPT_MS = 24 * 3_600_000;
 
 /**
- * A folder that covers the repository in an overlay, with the replacements of masked files. Unlike a mount, such a file
- * can be deleted with its folder, as `npm ci` does, and their number is not limited. The folders of the layer have the
- * modes and owners of those in the repository.
+ * A folder that covers the repository in an overlay, with the replacements of masked files. Unlike a mounted file, a
+ * replacement can be deleted with its folder, as `npm ci` does, and the number of replacements is not limited. The
+ * folders of the layer have the modes and owners of the folders in the repository.
  * @param root absolute path of the repository
  * @throws LayoutError if it cannot be written
  */

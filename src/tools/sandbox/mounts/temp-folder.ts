@@ -19,7 +19,9 @@ import { runAtProcessExit } from '../at-exit.ts';
 /** Names of these folders include the pid namespace, because a pid of another namespace means nothing here. */
 const PREFIX = `hopgate-sandbox-${/\d+/.exec(readLinkOrNull('/proc/self/ns/pid') ?? '')?.[0] ?? '0'}-`;
 
-/** Options for removing a folder. A launcher that was just killed may still add its pipes, so it is retried. */
+/**
+ * Options for removing a folder. A launcher that was just killed may still add its pipes, so the removal is retried.
+ */
 const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 20 };
 
 /** A fresh, world-readable folder until the process exits. Its path has no comma or colon, for mount options. */

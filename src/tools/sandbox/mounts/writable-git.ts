@@ -31,7 +31,7 @@ export function repositoryInRoot(root: string): RepositoryFolders | null {
   return isFolder ? { gitDir: path, commonDir: path } : null;
 }
 
-/** The root's own repository, and those of its submodules whose folders are in the root's own `.git`. */
+/** The root's own repository, and the repositories of its submodules whose folders are in the root's own `.git`. */
 export function repositoriesInRoot(root: string, gitFiles: readonly string[]): readonly RepositoryFolders[] {
   const own = repositoryInRoot(root);
   if (own === null) return [];
@@ -55,8 +55,8 @@ export const gitFoldersBelow = (
 
 /**
  * Makes the git folders of a repository writable in an overlay. All that a command writes there is discarded with the
- * overlay. Masked objects stay hidden: git writes new objects to a folder in memory, and reads existing ones from a
- * copy without the masked ones at {@link objectsMount}.
+ * overlay. Masked objects stay hidden: git writes new objects to a folder in memory, and reads existing objects from a
+ * copy without masked objects at {@link objectsMount}.
  * @param top the folder that the overlay shows; the git folders are in it
  * @param objects mounts that hide the masked files among the git objects
  * @param at index of the repository among those that are opened in one sandbox

@@ -1,7 +1,7 @@
 import { hash as digest } from 'node:crypto';
 import { assertArgument, checkedClock, hasMethods } from '../base/assert-argument.ts';
 import { getOrInsert } from '../base/get-or-insert.ts';
-import { isObject } from '../base/json.ts';
+import { isObject, textOf } from '../base/json.ts';
 import { isLeaseHolderGone } from '../base/process-holder.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EvidenceStore, StoreError } from '../ports/evidence-store.ts';
@@ -146,8 +146,10 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       return messages;
     },
 
-    acquire: (sessionId, holder, ttl) =>
-      writeLease(sessionId, (now) => {
+    acquire: async (sessionId, holder, ttl) => {
+      assertArgument(textOf(sessionId) !== null, 'acquire: sessionId', 'the id of a session', sessionId);
+      assertArgument(textOf(holder) !== null, 'acquire: holder', 'the name of the writer', holder);
+      return writeLease(sessionId, (now) => {
         const { lease, note } = judgeLease(facts, now, sessionId, holder, ttl);
         leases.put(sessionId, lease);
         if (note !== null) {
@@ -155,7 +157,8 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
           leases.endWaits(sessionId);
         }
         return { sessionId, holder, until: lease.until };
-      }),
+      });
+    },
 
     release: ({ sessionId, holder }, fold) =>
       writeLease(sessionId, () => {
@@ -220,6 +223,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     label: (sessionId, label) => write(null, () => sessions.label(sessionId, label)),
 
     async putBlob(bytes) {
+      assertArgument(bytes instanceof Uint8Array, 'putBlob: bytes', 'a Uint8Array', bytes);
       const hash = digest('sha256', bytes);
       const copy = new Uint8Array(bytes);
       await write(null, (now) => blobs.put(hash, copy, now));

@@ -124,7 +124,7 @@ interface DialOptions {
   readonly run: (request: RunRequest, route: RunRoutingData) => Promise<RunReply>;
   readonly cancel: (key: string) => void;
   readonly signal: AbortSignal;
-  /** Called whenever the connection opens or is lost. */
+  /** Called when the connection opens or is lost, and when another problem keeps it from opening. */
   readonly onChange?: (isConnected: boolean, problem: string | null) => void;
 }
 
@@ -136,8 +136,14 @@ export async function dialIn({ url, ...options }: DialOptions): Promise<'ended' 
   const { signal } = options;
   const address = urlBelow(url, 'agency/connect');
   address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
+  let reported = '';
+  const onChange = (isConnected: boolean, problem: string | null): void => {
+    const change = JSON.stringify([isConnected, problem]);
+    if (change !== reported) options.onChange?.(isConnected, problem);
+    reported = change;
+  };
   for (let failures = 0; !signal.aborted; failures++) {
-    const end = await connectOnce(address, options);
+    const end = await connectOnce(address, { ...options, onChange });
     if (end === 'replaced') return end;
     if (end === 'lost') failures = 0;
     await sleep(Math.min(5_000, 100 * 2 ** failures), undefined, { signal }).catch(() => {});

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AgentDriver } from '../../src/agency/agent-driver.ts';
 import { DialIns, dialIn } from '../../src/agency/dial-in.ts';
@@ -297,6 +298,23 @@ describe('an agent on another node', () => {
     await second.opened;
     ended.abort();
     expect(await second.end).toBe('ended');
+  });
+
+  it('says once why it cannot connect, not at each attempt', async () => {
+    const ended = new AbortController();
+    const problems: (string | null)[] = [];
+    const end = dialIn({
+      url: 'http://127.0.0.1:1',
+      token: 't',
+      run: async () => expect.unreachable(),
+      cancel: () => {},
+      signal: ended.signal,
+      onChange: (_, problem) => problems.push(problem),
+    });
+    await sleep(500);
+    ended.abort();
+    await end;
+    expect(problems).toEqual([expect.stringContaining('ECONNREFUSED')]);
   });
 
   it('is reported as unreachable if its node is not connected', () => expect(new DialIns().connected).toEqual([]));

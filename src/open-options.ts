@@ -16,8 +16,8 @@ import type { ProjectConfig, SpecSet } from './spec/types.ts';
 /** The options of `openSession`; only `root` and `agent` are required. */
 export interface OpenOptions {
   /**
-   * A loaded spec set or the path of one. Default: the one in the repository's hopgate.yaml, else the shipped one. The
-   * session freezes it and the config, so that no backend can change the rules for later calls.
+   * A loaded spec set or the path of one. Default: the spec set that the repository's hopgate.yaml names, else the
+   * shipped spec set. The session freezes it and the config, so that no backend can change the rules for later calls.
    */
   readonly specs?: SpecSet | string;
   /** The repository. Tools see only files inside it. */
@@ -27,8 +27,8 @@ export interface OpenOptions {
   /** `memory`, a file for SQLite, or your own store. Default: SQLite in the state folder, outside the root. */
   readonly store?: 'memory' | (string & {}) | EvidenceStore;
   /**
-   * Gives approvals. With `operator`, a call that needs one is refused while its request waits for `hopgate approve`;
-   * the same call is allowed after a yes. Without an approver, such a call is always refused.
+   * Gives approvals. With `operator`, a call that needs an approval is refused while its request waits for `hopgate
+   * approve`; the same call is allowed after a yes. Without an approver, such a call is always refused.
    */
   readonly approver?: Approver | ApproveFunction | 'operator';
   /** How the repository is tested and shipped. Default: its hopgate.yaml; only restrictions if it is not trusted. */

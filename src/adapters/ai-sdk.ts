@@ -51,8 +51,8 @@ export interface AiSdkSettings {
 }
 
 /**
- * Puts an agent of the AI SDK into a session: its tools are the session's, and the model sees those that are available
- * after each hop.
+ * Puts an agent of the AI SDK into a session: its tools are the session's tools, and after each hop the model sees the
+ * tools that are available then.
  *
  * A refusal is a tool result that the model reads as an error, with its remedy. An error that the session throws ends
  * the run.

@@ -18,7 +18,7 @@ export const noSessionsError = ({ env }: Pick<Io, 'env'>, root: string): CliErro
     sessionsOfFormerRoot(root, env) ?? 'Start one with "hopgate shell".',
   );
 
-/** Prints that there are no sessions, and where those of a moved repository are. */
+/** Prints that there are no sessions, and where the sessions of a moved repository are. */
 export function printNoSessions(io: Io, root: string): void {
   print(io, 'No sessions yet.');
   const former = sessionsOfFormerRoot(root, io.env);

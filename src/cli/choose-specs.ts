@@ -17,6 +17,8 @@ export function checkPeripheralOption(name: string, { peripherals }: Pick<SpecSe
   throw usageError(`there is no peripheral "${name}"`, remedy, 'unknown-peripheral');
 }
 
-/** The folder of the spec set that a command uses: the named one, or the one in hopgate.yaml. */
+/**
+ * The folder of the spec set that a command uses: the folder named on the command line, or the folder in hopgate.yaml.
+ */
 export const chooseSpecsFolder = async (io: Io, root: string, path: string | undefined): Promise<string> =>
   path === undefined ? specsFolder(root, (await loadProjectConfig(root)).config) : resolveSpecsOption(io, path);

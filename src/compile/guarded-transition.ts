@@ -18,7 +18,10 @@ function nameOf(from: string, requirements: readonly Requirement[]): string {
   return (open.length === 0 ? requirements : open).map(requirementGuardName).join(' and ');
 }
 
-/** Describes the requirements for leaving `from`, without those that the graph implies (`from test` from test). */
+/**
+ * Describes the requirements for leaving `from`, without the requirements that the graph implies (`from test` from
+ * test).
+ */
 export const describeNewRequirements = (from: string, requirements: readonly Requirement[]): readonly string[] =>
   requirementsNotImplied(from, requirements).map(describeRequirement);
 

@@ -15,7 +15,8 @@ interface GeneratedDifference {
 const KINDS = ['.machine.ts', '.json', '.mmd'];
 
 /**
- * Writes generated files into a folder and removes those of machines that no longer exist. Leaves other files alone.
+ * Writes generated files into a folder, and removes the files of machines that no longer exist. Leaves other files
+ * alone.
  * @returns the names of the files that were written or removed
  */
 export async function writeGeneratedFiles(outDir: string, files: GeneratedFiles): Promise<readonly string[]> {

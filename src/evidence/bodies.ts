@@ -219,7 +219,7 @@ export interface DelegationBody {
   readonly event: 'delegation';
   readonly from: string;
   readonly to: string;
-  /** The limits of the sub-agent: those of both peripherals (`parent`), or those of `to` alone (`own`). */
+  /** The limits of the sub-agent: the limits of both peripherals (`parent`), or the limits of `to` alone (`own`). */
   readonly within: 'parent' | 'own';
   /** The id of the sub-agent's session, which may never begin; null for a run of the agency. */
   readonly session: string | null;

@@ -104,7 +104,7 @@ export interface ChainProblem {
    * - `prev`: the entry does not link to the entry before it.
    * - `seq`: an entry is missing, duplicated or out of order.
    * - `body`: the body's bytes do not match the hash in the head.
-   * - `canonical`: the bytes cannot be parsed, or are those of another entry.
+   * - `canonical`: the bytes cannot be parsed, or are the bytes of another entry.
    */
   readonly rule: 'hash' | 'prev' | 'seq' | 'body' | 'canonical';
   readonly message: string;
@@ -171,7 +171,7 @@ function* linkProblems(last: ChainHead, { entry, head, body }: StoredEntry): Gen
     yield { ...at, rule: 'canonical', message: 'the stored bytes are those of another entry' };
 }
 
-/** True if the bytes are those of `entry`: a caller could pass bytes of another entry. */
+/** True if the bytes belong to `entry`; a caller could pass the bytes of another entry. */
 const equalsBytes = ({ head, body }: Pick<StoredEntry, 'head' | 'body'>, entry: Entry): boolean =>
   valueOr(
     () => isDeepStrictEqual(parseStoredEntry({ head, body, prev: entry.prev, hash: entry.hash }).entry, entry),

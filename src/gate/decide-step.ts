@@ -37,7 +37,7 @@ export interface StepPlan {
   };
 }
 
-/** A peripheral's scope rule in this repository: the paths that its hopgate.yaml sets replace those of the spec. */
+/** A peripheral's scope rule in this repository: the paths that its hopgate.yaml sets replace the paths of the spec. */
 export function effectiveScope(specs: SpecSet, config: ProjectConfig, peripheral: string): ScopeRule {
   const spec = getOwn(specs.peripherals, peripheral);
   const stated: ScopeRule = spec?.scope.rule ?? { read: 'none', write: [], command: 'none', url: 'none' };
@@ -46,7 +46,9 @@ export function effectiveScope(specs: SpecSet, config: ProjectConfig, peripheral
   return paths && rule.write.length > 0 ? { ...rule, write: paths } : rule;
 }
 
-/** The configuration with the write paths of every peripheral: those of hopgate.yaml, else those of the spec. */
+/**
+ * The configuration with the write paths of every peripheral: the paths in hopgate.yaml, else the paths of the spec.
+ */
 export function configWithWritePaths(specs: SpecSet, config: ProjectConfig): ProjectConfig {
   const scopes = Object.keys(specs.peripherals).flatMap((id) => {
     const { write } = effectiveScope(specs, config, id);

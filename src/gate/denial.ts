@@ -126,7 +126,7 @@ type DenialDetails = {
   readonly pending?: string;
   /** The person who declined the request for approval. */
   readonly declined?: string;
-  /** The person's reason for declining it. */
+  /** The person's reason for declining the request. */
   readonly because?: string;
   /** The reason why the request for approval has no answer, as a clause. */
   readonly answer?: string;

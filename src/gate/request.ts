@@ -24,7 +24,7 @@ export interface StepRequest {
 export interface HopRequest {
   readonly kind: 'hop';
   readonly to: string;
-  /** If absent, inferred from the exits that hold: the one that the reason names, `hop-<target>`, or the only one. */
+  /** If absent, inferred from the exits that hold: the exit that the reason names, `hop-<target>`, or the only exit. */
   readonly exit?: string;
   readonly reason: string;
   readonly fruit?: Fruit;

@@ -10,7 +10,7 @@ export interface RequestAndAnswer {
   readonly answer: SignedAnswer | null;
 }
 
-/** The requests that wait in a state folder, the oldest first; those that have expired are removed. */
+/** The requests that wait in a state folder, the oldest first; expired requests are removed. */
 export function listPendingRequests(stateDir: string, now = Date.now()): readonly RequestAndAnswer[] {
   const folder = approvalsFolder(stateDir);
   folder.sweep(now);

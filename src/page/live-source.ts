@@ -139,7 +139,7 @@ class LiveSource implements PageData {
       this.trouble.value = null;
       const first = new Set(listed.flatMap(({ session, closed }) => (closed ? [] : session)));
       if (this.#chosen.value !== null) first.add(this.#chosen.value);
-      // A session that cannot be read, such as one with altered evidence, must not hide the others.
+      // A session that cannot be read, for example because its evidence was altered, must not hide the others.
       await Promise.all([this.#readWaiting(), ...[...first].map((id) => this.#readInTurn([id]))]);
       // Closed sessions can be long and do not change, so they are read one after the other.
       void this.#readInTurn(listed.map(({ session }) => session).filter((id) => !first.has(id)));

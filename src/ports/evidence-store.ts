@@ -37,7 +37,7 @@ export class StoreError extends Error {
 /** An entry with defaults: a new `id`, the current time, the session as subject, no peripheral, mode or tags. */
 export type ShortEntryDraft = Pick<EntryDraft, 'type' | 'claim' | 'author' | 'body'> & Partial<EntryDraft>;
 
-/** The bodies to erase: all of a session, or those of single entries. */
+/** The bodies to erase: all bodies of a session, or the bodies of single entries. */
 export type ErasureTarget = { readonly sessionId: string } | { readonly ids: readonly string[] };
 
 /** References to a blob: entries (by id) whose bodies name it, and sessions whose pin it is. */
@@ -55,7 +55,7 @@ export interface Lease {
 
 /** Cached fold of a session's evidence, for reopening. Not evidence; used only if its head matches the chain. */
 export interface StoredFold {
-  /** The last entry that is folded into it. */
+  /** The last entry that is part of the fold. */
   readonly head: ChainHead;
   readonly text: string;
 }

@@ -16,8 +16,9 @@ export type SpeechAct =
 export type MessageKind = 'bell' | 'whistle';
 
 /**
- * A message and its envelope. Addresses are `session:<id>` and `person:<name>`; those of another machine end with its
- * name: `session:<id>@<node>`, `agent:<id>@<node>`. hopgate writes the envelope; the text is the sender's.
+ * A message and its envelope. Addresses are `session:<id>` and `person:<name>`; addresses on another machine end with
+ * the machine's name: `session:<id>@<node>`, `agent:<id>@<node>`. hopgate writes the envelope; the text is the
+ * sender's.
  */
 export interface Message extends Omit<MessageBody, 'event'> {
   readonly kind: MessageKind;
@@ -71,7 +72,7 @@ export interface BlockedSender {
  * every implementation must pass `test/contracts/message-store.ts`.
  */
 export interface MessageStore {
-  /** Puts a message into the recipient's inbox. A second message with the same id returns the first one. */
+  /** Puts a message into the recipient's inbox. If a message with the same id exists, returns that message. */
   send(message: MessageDraft): Promise<Message>;
   /** The messages of an inbox in order of `seq`: all, only unread ones, or only those after a seq. */
   inbox(
@@ -95,7 +96,7 @@ export interface MessageStore {
   /** Blocks a waiter, unless that would close a circle of waits: then returns the circle and blocks nobody. Atomic. */
   wait(wait: BlockedSender): Promise<readonly string[] | null>;
   endWait(id: string): Promise<void>;
-  /** The waits that end after `now` (epoch milliseconds), except those of processes that have ended. */
+  /** The waits that end after `now` (epoch milliseconds), except the waits of processes that have ended. */
   waits(now: number): Promise<readonly BlockedSender[]>;
   /** Replaces the waits of another machine's senders. The ids of these waits end with `@` and the machine's name. */
   putWaits(node: string, waits: readonly BlockedSender[]): Promise<void>;

@@ -79,7 +79,7 @@ export class EvidenceOfAllRepositories {
         },
       });
     } catch {
-      // A damaged file, or one of another version of hopgate, must not hide the other repositories.
+      // A damaged file, or a file of another version of hopgate, must not hide the other repositories.
     }
   }
 
@@ -108,7 +108,9 @@ export class EvidenceOfAllRepositories {
     throw unknownSessionError(sessionId);
   }
 
-  /** The root of a session's repository; null for an erased or unreadable session, and for one of another program. */
+  /**
+   * The root of a session's repository; null for an erased or unreadable session, and for a session of another program.
+   */
   async rootOf(sessionId: string): Promise<string | null> {
     const known = this.#roots.get(sessionId);
     if (known !== undefined) return known;
@@ -177,7 +179,7 @@ export class EvidenceOfAllRepositories {
   }
 }
 
-/** Reads sessions; `unreadable` lists those with an entry that cannot be read. */
+/** Reads sessions; `unreadable` lists the sessions with an entry that cannot be read. */
 export async function readEachSession<T>(
   sessions: readonly LocatedSession[],
   read: (session: LocatedSession) => Promise<T>,

@@ -11,7 +11,7 @@ import { CompressedViewFrames, type NewestFrames } from './compressed-frames.ts'
 import type { openGraphCache } from './graph-cache.ts';
 import { keepRecent } from './keep-recent.ts';
 
-/** Maximum number of sessions whose frames are kept; the least recently requested one is dropped first. */
+/** Maximum number of sessions whose frames are kept; the least recently requested session is dropped first. */
 const MAX_SESSIONS = 128;
 /** A session with more entries than this is read from its end first. */
 const LONG_SESSION = 2_000;

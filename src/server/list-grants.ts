@@ -35,7 +35,7 @@ const NO_GRANTS: readonly unknown[] = ['session-not-found', 'foreign-session', '
 
 /**
  * The grants in the sessions of a repository, also those that have ended. A session with altered evidence does not hide
- * the grants of the others.
+ * the grants of other sessions.
  */
 export async function listGrants(
   store: EvidenceStore,

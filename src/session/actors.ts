@@ -20,7 +20,7 @@ export interface SessionActors {
   /** null if the spec set has no mode gate. */
   readonly modeGate: ReadableActor | null;
   readonly hopGraph: ReadableActor;
-  /** The lifecycle of the present visit, or of the last one; null before the first. Each visit has its own actor. */
+  /** The lifecycle of the present or the last visit; null before the first visit. Each visit has its own actor. */
   readonly visit: ReadableActor | null;
 }
 

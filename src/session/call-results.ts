@@ -17,7 +17,7 @@ interface Done {
 
 /** The entered peripheral and the context that the visit started with; or the refusal. */
 export type StartResult = (Done & { readonly peripheral: string; readonly context: Fields }) | RefusedCall;
-/** The result of a tool call, also of one whose tool failed; or the refusal, if the tool did not run. */
+/** The result of a tool call, also if the tool failed; or the refusal, if the tool did not run. */
 export type StepResult =
   | (Done & {
       readonly result: Json;

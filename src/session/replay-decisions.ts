@@ -47,8 +47,8 @@ export interface SessionReplay {
   /** The decisions that differ under the other specs. */
   readonly changes: readonly ReplayedDecision[];
   /**
-   * Requests that were allowed and that the present gate refuses under the same spec: the gate has changed, or the
-   * recorded one was faulty.
+   * Requests that were allowed and that the present gate refuses under the same spec: the gate has changed since, or it
+   * was faulty then.
    */
   readonly drift: readonly ReplayedDecision[];
 }

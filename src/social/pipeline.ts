@@ -64,7 +64,7 @@ export async function sendSocialMessage(
   }
 }
 
-/** The messages that are being sent, by id. A repeated message waits for the first one. */
+/** The messages that are being sent, by id. A repeated message waits for the first message with its id. */
 const sending = new Map<string, Promise<unknown>>();
 
 /**

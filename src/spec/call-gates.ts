@@ -1,7 +1,10 @@
 import { getOwn } from './names.ts';
 import type { PeripheralSpec, ToolGate, ToolSpec } from './types.ts';
 
-/** The requirements of each call of a tool in a peripheral: those of the tool, then those that the peripheral adds. */
+/**
+ * The requirements of each call of a tool in a peripheral: the requirements of the tool, then the requirements that the
+ * peripheral adds.
+ */
 export function gatesOfCall({ id, gates = [] }: ToolSpec, peripheral: PeripheralSpec | undefined): readonly ToolGate[] {
   const here = getOwn(peripheral?.calls ?? {}, id);
   return here ? [...gates, ...here] : gates;

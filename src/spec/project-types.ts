@@ -86,7 +86,7 @@ export interface TestCommand {
 export interface ProjectConfig {
   /** The spec set: `default`, or a folder relative to the root. */
   readonly specs: string;
-  /** By peripheral: write paths that replace those of the spec. */
+  /** By peripheral: write paths that replace the write paths of the spec. */
   readonly scopes: { readonly [peripheral: string]: readonly string[] };
   readonly test: readonly TestCommand[];
   /** Deploy commands by name. With `network: true` the network is open and unobserved; otherwise only `hosts`. */

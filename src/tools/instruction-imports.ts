@@ -133,7 +133,10 @@ function targetsIn(file: string): Iterable<string> | null {
 /** Installed packages and git's own files are left out where all folders are searched. */
 const SKIPPED = new Set(['.git', 'node_modules']);
 
-/** Root-relative paths of instruction files. A client also reads those in `.claude` folders, and follows links. */
+/**
+ * Root-relative paths of instruction files. A client also reads the instruction files in `.claude` folders, and follows
+ * links.
+ */
 export function findInstructionFiles(root: string, expands: boolean, near?: string): string[] {
   const found: string[] = [];
   const seen = new Set<string>();

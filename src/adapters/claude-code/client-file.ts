@@ -8,7 +8,7 @@ import { textOf } from '../../base/json.ts';
  * - `result`: it reads a tool result of its own conversation. Claude Code saves a result that is too long for its model
  *   in a file next to the transcript, and the model reads the parts that it needs. It was entitled to the whole result.
  * - `plan`: it reads or writes a plan in the folder where Claude Code asks its model in plan mode to write one.
- * @param transcript the path of the conversation's transcript file, also that of a sub-agent
+ * @param transcript the path of the transcript file of the conversation or of a sub-agent
  */
 export function clientFileOfCall(
   transcript: string,

@@ -35,7 +35,10 @@ export function readCodexEvent(event: unknown): CodexHookEvent {
   throw new Error(`Codex sent an event that hopgate does not know: ${z.prettifyError(read.error)}`);
 }
 
-/** The conversation of an event. Its repository is that of HOPGATE_ROOT, or else that of Codex's working folder. */
+/**
+ * The conversation of an event. Its repository is the one that HOPGATE_ROOT names, or else the repository of Codex's
+ * working folder.
+ */
 export function conversationOfCodexEvent({ session_id, agent_id, cwd }: CodexHookEvent, env: Env): ClientConversation {
   const named = env['HOPGATE_ROOT'];
   const root = named ? realpathSync(named) : repositoryOfFolder(realpathSync(cwd));

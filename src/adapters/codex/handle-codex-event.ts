@@ -173,7 +173,10 @@ async function askForReview(host: HookContext, record: ConversationRecord): Prom
   return { ...NO_OUTPUT, stdout: JSON.stringify({ decision: 'block', reason: question }) };
 }
 
-/** Appends the agent's new messages to its transcript: those in Codex's log, and the last one in the event. */
+/**
+ * Appends the agent's new messages to its transcript: the messages in Codex's log, and the last message, which is in
+ * the event.
+ */
 async function recordAgentMessages(
   event: Extract<CodexHookEvent, { hook_event_name: 'Stop' | 'SubagentStop' }>,
   host: HookContext,

@@ -29,7 +29,7 @@ export interface AgentTool {
   readonly mayNeedApproval: boolean;
 }
 
-/** The tools that every session offers besides those of its peripheral. */
+/** The tools that every session offers besides the tools of its peripheral. */
 export type ControlName = (typeof CONTROLS)[number];
 
 /** A tool call as a model wrote it. Nothing in it is trusted. */
@@ -81,7 +81,7 @@ export interface AgentAnswer {
  */
 export interface AgentSession {
   readonly id: string;
-  /** The tools available now: those of the peripheral that the mode allows, and the controls. */
+  /** The tools available now: the tools of the peripheral that the mode allows, and the controls. */
   tools(): Promise<readonly AgentTool[]>;
   /** Every tool of the spec set, and the controls: for frameworks that fix an agent's tools when they make it. */
   allTools(): Promise<readonly AgentTool[]>;

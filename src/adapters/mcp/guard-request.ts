@@ -10,8 +10,8 @@ export interface RequestGuardOptions {
 }
 
 /**
- * Rejects requests that must not reach the protocol: those of web pages (DNS rebinding), and those without the token.
- * null if the request may pass. Only checks the headers, so the body of a rejected request is never read.
+ * Rejects requests that must not reach the protocol: requests of web pages (DNS rebinding), and requests without the
+ * token. null if the request may pass. Only checks the headers, so the body of a rejected request is never read.
  */
 export function checkRequestHeaders(
   headers: IncomingHttpHeaders,

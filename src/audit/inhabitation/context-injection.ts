@@ -131,7 +131,7 @@ const showsValue = (text: string, value: Json): boolean =>
 /** True if the text contains the name as a separate word, ignoring case and the form of its dashes. */
 export function mentionsName(text: string, name: string): boolean {
   const pattern = name.split('-').map(escapePattern).join('[-_ ]');
-  // A client may put the name of the server before that of a tool, as in mcp__hopgate__read.
+  // A client may put the name of the server before the name of a tool, as in mcp__hopgate__read.
   return new RegExp(`(?:(?<![\\w-])|(?<=\\w__))${pattern}(?![\\w]|-\\w)`, 'i').test(text);
 }
 

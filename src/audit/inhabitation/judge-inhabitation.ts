@@ -88,7 +88,9 @@ function judgeConfinement({ transcript, calls, acts, alignment }: SessionTimelin
   return demandResult('P-3', failures);
 }
 
-/** Judges P-4: each visit ended by a hop or stop that the agent or the operator requested. The last one may be open. */
+/**
+ * Judges P-4: each visit ended by a hop or stop that the agent or the operator requested. The last visit may be open.
+ */
 function judgeExplicitExit({ acts, alignment, stillIn }: SessionTimeline): DemandResult {
   if (!acts.some(({ entered }) => entered !== null))
     return inapplicableDemand('P-4', 'the session entered no peripheral');

@@ -49,7 +49,7 @@ export function judgeSituatedVoice({ specs, transcript, calls, acts }: SessionTi
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
-/** The names of peripherals, exits and modes in a spec set, and those of its tools. */
+/** The names of peripherals, exits and modes in a spec set, and the names of its tools. */
 function namesOf(specs: SpecSet): { readonly own: readonly string[]; readonly tools: readonly string[] } {
   const peripherals = Object.values(specs.peripherals);
   const exits = peripherals.flatMap((peripheral) => peripheral.exits.map(({ name }) => name));

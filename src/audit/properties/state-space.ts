@@ -43,7 +43,7 @@ export type GetStateSpace = (peripherals: readonly string[]) => StateSpace;
 
 /**
  * Estimated number of states up to which all test results are kept, and the visits that rules count are followed. Each
- * testing peripheral multiplies it by four, and each counted one by two.
+ * testing peripheral multiplies the number by four, and each peripheral whose visits are counted by two.
  */
 const MAX_STATES = 20_000;
 

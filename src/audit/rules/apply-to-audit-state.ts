@@ -229,7 +229,7 @@ const appendPaths = (list: Json | undefined, more: readonly string[]): Json => [
   ...new Set([...(Array.isArray(list) ? list : []), ...more]),
 ];
 
-/** Applies an entry whose body was erased, by its event, which is also one of its tags. */
+/** Applies an entry whose body was erased, by its event, which the tags of the entry still name. */
 function applyErased(state: AuditState, { tags, peripheral }: EntryChange): void {
   state.history = 'erased';
   const { visit } = state;

@@ -52,7 +52,10 @@ function sourceApplies(source: EntrySource, judged: JudgedState): boolean {
 
 const gatesByTarget = new WeakMap<object, ReadonlyMap<string, readonly { in: string; rule: GateRule }[]>>();
 
-/** The gates on a destination. Each applies to every hop there; those of the peripheral `from` come first. */
+/**
+ * The gates on a destination. Each applies to every hop to that destination; the gates of the peripheral `from` come
+ * first.
+ */
 export function gatesOnHop({ specs: { peripherals } }: AuditedPin, from: string, to: string): readonly GateRule[] {
   const byTarget = getOrInsert(gatesByTarget, peripherals, () => {
     const listed = Object.values(peripherals).flatMap(({ id, gates }) =>

@@ -71,7 +71,10 @@ export interface RuleProblem {
   readonly message: string;
   readonly tool?: string;
   readonly argument?: string;
-  /** Present if the problem follows from earlier entries. If the body of one of them was erased, it is only a gap. */
+  /**
+   * Present if the problem follows from earlier entries. If the body of one of these entries was erased, the problem is
+   * only a gap.
+   */
   readonly needsHistory?: true;
 }
 

@@ -69,7 +69,7 @@ export class ApprovalAudit {
    * compares the lock files of an install with the tree.
    * @param id the approval that the entry names; null if it names none
    * @param at epoch milliseconds
-   * @returns the approval; null if the entry names none, or another one than the recorded approval
+   * @returns the approval; null if the entry names none, or names another approval than the recorded one
    */
   use(id: string | null, at: number, done: ApprovedRequest): ApprovalBody | null {
     const approved = this.#waiting;

@@ -70,7 +70,7 @@ function refuseOptions(args: readonly string[]): void {
   for (const word of args) {
     if (word === '--') return;
     const [long] = splitLongOption(word);
-    // Short options can be combined, and a value can directly follow the last one.
+    // Short options can be combined, and a value can directly follow the last option.
     const name = /^-[pchv]*w/.test(word) ? '-w' : long;
     const why = Object.hasOwn(REFUSED_OPTIONS, name) ? REFUSED_OPTIONS[name] : undefined;
     if (why) throw usageError(`Claude Code's ${name} ${why}`, `Leave ${name} out.`);

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { ConversationFiles } from '../../daemon/conversation-files.ts';
 import type { Io } from '../io.ts';
 
-/** The conversation that a client program continues: one by its id, or its last one. */
+/** The conversation that a client program continues: a conversation by its id, or the program's last one. */
 export type ContinuedConversation = { readonly id: string } | 'last';
 
 /** A conversation id of Claude Code or Codex. */

@@ -99,7 +99,7 @@ const MAX_FOLDERS = 40;
 /** Maximum number of folders that are read to find code, or names to exclude. */
 const MAX_LISTED = 300;
 
-/** The folders at the root that git ignores, and those with committed files; by name with a slash. */
+/** The folders at the root that git ignores, and the folders with committed files; by name with a slash. */
 export interface RootFoldersByGit {
   readonly ignored: ReadonlySet<string>;
   readonly tracked: ReadonlySet<string>;

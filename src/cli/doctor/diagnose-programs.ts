@@ -23,10 +23,10 @@ const VERSION_ARGUMENTS = ['--version', 'version', '-version'];
 const WITHOUT_PROGRAM = 'bash-test and bash-deploy answer with an error, not with the verdict of another program.';
 
 /**
- * Compares the path and version of programs outside and inside the sandbox: those of each command in hopgate.yaml, and
- * the names under `programs`. Outside the sandbox it runs no program of the repository. Each program runs in a
- * temporary folder that holds only the repository's `packageManager`, so the repository's files cannot choose another
- * program.
+ * Compares the path and version of programs outside and inside the sandbox: the programs of each command in
+ * hopgate.yaml, and the names under `programs`. Outside the sandbox it runs no program of the repository. Each program
+ * runs in a temporary folder that holds only the repository's `packageManager`, so the repository's files cannot choose
+ * another program.
  */
 export async function diagnosePrograms(
   root: string,

@@ -78,7 +78,7 @@ export async function diagnoseGit(io: Io, run: RunProgram): Promise<Diagnosis> {
   };
 }
 
-/** The names of the command tools that need overlays, or of those that do not, separated by commas. */
+/** The names of the command tools that need overlays, or of the command tools that do not, separated by commas. */
 const commandTools = (needsOverlay: boolean): string =>
   Object.keys(COMMAND_TOOLS)
     .filter((id) => COMMAND_TOOLS[id]!.needsOverlay === needsOverlay)

@@ -44,7 +44,7 @@ export function completeLine(session: Session, line: string, root: string): [str
   }
 }
 
-/** Completes paths within the root, also those that the gate would refuse. */
+/** Completes paths within the root, including paths that the gate would refuse. */
 function paths(text: string, root: string): string[] {
   const folder = text.endsWith('/') ? text : dirname(text) === '.' ? '' : `${dirname(text)}/`;
   return listFolderEntries(join(root, folder)).map((each) =>

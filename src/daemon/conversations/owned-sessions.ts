@@ -203,7 +203,10 @@ async function start(session: Session, peripheral: string, context?: StartContex
 
 type StartContext = Fields;
 
-/** The first peripheral of a conversation: `peripheral` if it is named, otherwise one in which a session may start. */
+/**
+ * The first peripheral of a conversation: `peripheral` if it is named, otherwise a peripheral in which a session may
+ * start.
+ */
 function entryPeripheral(specs: SpecSet, peripheral: string | undefined): string {
   const all = Object.values(specs.peripherals);
   const isDefault = all.find(({ entry }) => entry.sources.some(({ kind }) => kind === 'default'));

@@ -72,7 +72,7 @@ export function toActivityEvent(entry: EntryDraft & { readonly seq?: number }): 
 export const isActivityEvent = (value: Fields): boolean =>
   'event/type' in value || ('agent' in value && 'source' in value);
 
-/** Returns an event of MUSN's activity log as a draft, with all its fields, also those that MUSN drops. */
+/** Returns an event of MUSN's activity log as a draft, with all its fields, including the fields that MUSN drops. */
 export function readActivityEvent(
   event: Fields,
   defaults: { readonly id: string; readonly sessionId: string },

@@ -79,7 +79,7 @@ export function approvalFieldsBound({ action, view }: Pick<ApprovalSubject, 'act
   };
 }
 
-/** The ids of the earlier commits that would ship, and the number of those that the request does not list. */
+/** The ids of the earlier commits that would ship, and the number of earlier commits that the request does not list. */
 function earlierCommits({ commits, merges, more }: Fields): Json[] {
   const listed = listOf(commits).map((commit) => fieldsOf(commit)['sha'] ?? null);
   return [...listed, ...listOf(merges), ...(more ? [`${String(more)} more`] : [])];
@@ -91,7 +91,10 @@ export const addCommitToGrant = (grant: GrantView, sha: string): GrantView => ({
   bound: { ...grant.bound, commits: [...listOf(grant.bound['commits']), sha] },
 });
 
-/** The changed files of a request: those of the session and its sub-agents, and those that would be committed. */
+/**
+ * The changed files of a request: the files that the session and its sub-agents changed, and the files that would be
+ * committed.
+ */
 export function changedFilesInRequest(
   view: ApprovalSubject['view'],
   changes: GrantedSession['changes'],

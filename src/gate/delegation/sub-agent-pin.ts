@@ -18,9 +18,9 @@ interface ParentPin extends SubAgentPin {
 
 /**
  * The pin of a sub-agent's session: one peripheral without exits, always in the parent's mode. The pinned peripheral is
- * the one of the delegation; unless the delegation is `own`, it is limited to what the parent's peripheral also allows.
- * Without a delegation, the parent's peripheral is pinned; if the parent is in none, the sub-agent has no tools. A
- * sub-agent ships nothing.
+ * the peripheral of the delegation; unless the delegation is `own`, it is limited to what the parent's peripheral also
+ * allows. Without a delegation, the parent's peripheral is pinned; if the parent is in none, the sub-agent has no
+ * tools. A sub-agent ships nothing.
  */
 export function makeSubAgentPin(
   { specs, config, peripheral, mode }: ParentPin,

@@ -229,7 +229,10 @@ function legStepsOf(end: Way): readonly LegStep[] {
   return steps;
 }
 
-/** Names each need on the leg on which it can be met: the last one whose place can make it true, or its own leg. */
+/**
+ * Names each need on the leg on which it can be met: the last leg whose place can make the need true, or else its own
+ * leg.
+ */
 function nameNeedsWhereMet(specs: SpecSet, view: SessionView, end: Way, held: bigint): readonly WayLeg[] {
   const index = wayFactsOf(specs);
   const steps = legStepsOf(end);

@@ -9,8 +9,8 @@ import type { SessionView } from '../session-view.ts';
 export const OPERATOR_RESET_NEED = 'a reset by operator';
 
 /**
- * The operator's resets of the mode: one from each mode that has no transition to the reset's target. A path uses them
- * only if there is no other path, because an agent cannot reset the mode.
+ * The operator's resets of the mode: one reset from each mode that has no transition to the reset's target. A path uses
+ * them only if there is no other path, because an agent cannot reset the mode.
  */
 export const operatorResetChanges = ({ effects, reset, transitions }: ModeGateSpec): readonly ModeChange[] =>
   Object.keys(effects)

@@ -37,7 +37,8 @@ export class BrowserLogins {
 
   /**
    * Exchanges a code for a login; null if it was used, has expired, or never existed.
-   * @param cookie the browser's cookie. If a login has it, the new login has it too, because a browser keeps only one
+   * @param cookie the browser's cookie. If a login has this cookie, the new login has it too, because a browser keeps
+   * only one cookie
    */
   begin(code: string, cookie = ''): Login | null {
     const until = this.#codes.get(code);

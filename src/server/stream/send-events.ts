@@ -27,7 +27,7 @@ export async function* encodeSse(
   }
 }
 
-/** Sends each event as one message. The next one is sent when the connection has accepted the previous one. */
+/** Sends each event as one message. The next event is sent when the connection has accepted the previous one. */
 export async function sendEventsToSocket(
   batches: AsyncGenerator<readonly EventWithCursor[]>,
   socket: WSContext,

@@ -131,7 +131,10 @@ function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = 
   return null;
 }
 
-/** True for a large value, and for one with the form of a blob reference: `verify` would search for its blob. */
+/**
+ * True for a large value, and for a value with the form of a blob reference, because `verify` would search for its
+ * blob.
+ */
 const isStoredAsBlob = (value: Json): boolean =>
   looksLikeReference(value) ||
   (typeof value === 'object' && JSON.stringify(value).length > INLINE_BYTES) ||

@@ -61,7 +61,10 @@ export interface SessionFacts {
   readonly selections: { readonly [pattern: string]: string };
   readonly backpack: Fields;
   readonly fruits: { readonly [peripheral: string]: Fields };
-  /** The last recorded position in the inbox, and the last one among the receipts of the session's own messages. */
+  /**
+   * The last recorded position in the inbox, and the last recorded position among the receipts of the session's own
+   * messages.
+   */
   readonly inbox: { readonly seq: number; readonly receipt: number };
   readonly usedNonces: readonly string[];
   readonly grants: readonly GrantView[];

@@ -10,7 +10,7 @@ export interface DefinedSpecNames {
   readonly scopeNames: ReadonlySet<string>;
   /** The scopes whose definitions have no problem. */
   readonly scopes: { readonly [name: string]: ScopeRule };
-  /** The fields that tools observe, and those of session state, by name. */
+  /** The fields that tools observe, and the fields of session state, by name. */
   readonly reported: {
     readonly observed: { readonly [field: string]: FruitType };
     readonly state: { readonly [field: string]: FruitType };

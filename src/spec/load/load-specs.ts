@@ -22,7 +22,7 @@ const OTHER_FILES = ['hopgate.yaml'];
  * Loads a spec set and returns it checked and resolved.
  * @param path `default` for the specs that come with this package, a folder (`gate.yaml`, `tools.yaml`, `scopes.yaml`,
  *   `conditions.yaml`, `properties.yaml`, `peripherals/*.yaml`, `*.edn`), or a single file with peripherals. Tools and
- *   scopes that the set does not define are those of the shipped catalogue.
+ *   scopes that the set does not define come from the shipped catalogue.
  * @throws {@link SpecError} with all problems of all files; TypeError if `path` is not a path
  * @throws Error with the remedy, if Node is too old
  * @example

@@ -38,7 +38,7 @@ export const isCannotOpenError = (error: unknown): boolean => sqliteResultCode(e
 
 // SQLite's codes NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL and NOTADB.
 const BROKEN = [7, 8, 10, CORRUPT, 13, 14, 15, 26];
-/** True for an error of the disk or the file, false for one of the statement. */
+/** True for an error of the disk or the file, false for an error of the statement. */
 export const isDiskError = (error: unknown): boolean => BROKEN.includes(sqliteResultCode(error) ?? -1);
 
 /** The free space that a new store needs, with its write-ahead log and shared memory. */

@@ -134,7 +134,7 @@ function facetConditions(query: ValidatedQuery): Condition[] {
   return query.patternId === undefined ? conditions : [['pattern_id = ?', query.patternId], ...conditions];
 }
 
-/** If two entries have the same time, the ephemeral one is the first of them. */
+/** If two entries have the same time, the ephemeral entry comes first. */
 function timeConditions({ since, before, after }: ValidatedQuery, ephemeral: boolean): Condition[] {
   const conditions: Condition[] = [];
   if (since !== null) conditions.push(['at >= ?', since]);

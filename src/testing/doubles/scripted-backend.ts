@@ -17,7 +17,7 @@ export interface ScriptedBackend extends ToolBackend {
 /**
  * A backend that answers from a table without side effects, for tests and rehearsals. A bare value is an `ok` result
  * without effects; a tool without an entry answers `null`.
- * @param tools the tool ids it serves; by default those of the table
+ * @param tools the tool ids it serves; by default the tools of the table
  *
  * @example
  * const backend = scriptedBackend({ read: { text: 'hello' }, write: ({ path = null }) => ({ path }) });

@@ -29,7 +29,7 @@ export const stepOutsideEnvelope = (tool: ToolSpec, { config }: AuditedPin): Mov
 /**
  * Calls that a rule may refuse in a state: tools outside the envelope, invalid arguments, places out of scope. Tools
  * that all rules judge alike are one kind: all invalid calls are made to one tool of it, and one valid call to others.
- * @param sample the maximum number of tools outside the envelope, and of the others of each kind
+ * @param sample the maximum number of tools outside the envelope, and of further tools of each kind
  */
 export function stepsLikelyRefused(pinned: AuditedPin, state: AuditState, sample = MAX_TOOLS): readonly Move[] {
   const { specs } = pinned;

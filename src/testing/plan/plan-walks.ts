@@ -11,7 +11,7 @@ import { isMoveAllowed } from './predict-state.ts';
 import { searchModelRoute, searchRouteToGoal } from './search-route.ts';
 
 /**
- * Minimum number of moves in a walk while edges are left to cover: the larger one of a fixed number and a number per
+ * Minimum number of moves in a walk while edges are left to cover: the larger of a fixed number and a number per
  * peripheral. The session of each walk stores the whole spec set, so a larger set gets longer walks instead of more.
  */
 const MIN_WALK_MOVES = 60;

@@ -34,7 +34,8 @@ export function routesAlongWalks(model: Model, prefix: readonly Move[], walks: r
 
 /**
  * Routes to states in which a rule of an edge is the first to refuse its hop. The walks pass only states in which the
- * rules of the taken edges hold, so one step before the hop is added, or its report replaced by another one.
+ * rules of the taken edges hold, so one step before the hop is added, or the report of a step is replaced by another
+ * report.
  */
 export function routesToShutGates(pinned: AuditedPin, model: Model, routes: readonly Route[]): Route[] {
   const open = new Map(namedGatesOf(pinned.specs).map(({ name, edge }) => [name, edge]));

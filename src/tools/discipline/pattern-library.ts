@@ -21,8 +21,9 @@ interface PatternLibrary {
 }
 
 /**
- * The patterns that an agent can select: those in the repository's `patterns/` if it has any, else the shipped ones.
- * Reads the repository through the file tools, so that masks and the call's scope apply and no link leads out.
+ * The patterns that an agent can select: the patterns in the repository's `patterns/` if it has any, else the shipped
+ * patterns. Reads the repository through the file tools, so that masks and the call's scope apply and no link leads
+ * out.
  */
 export async function loadPatternLibrary(call: ToolCall, files: ToolBackend): Promise<PatternLibrary> {
   const own = call.envelope.scope.read === 'root' ? await ownPatterns(call, files) : null;

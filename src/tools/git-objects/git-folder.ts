@@ -45,7 +45,7 @@ export function findGitFolders(
     : folders;
 }
 
-/** The folders of a repository with a HEAD file: the common one, and one for each linked work tree. */
+/** The folders of a repository with a HEAD file: the common folder, and a folder for each linked work tree. */
 export function foldersWithGitHead({ gitDir, commonDir }: Pick<GitFolder, 'gitDir' | 'commonDir'>): string[] {
   const linked = subfolders(join(commonDir, 'worktrees'));
   return [...new Set([commonDir, gitDir, ...linked])];

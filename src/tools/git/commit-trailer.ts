@@ -11,9 +11,9 @@ export function commitTrailerFor(commits: CommitConfig | undefined, agent: strin
 const TRAILER = /^[A-Za-z][A-Za-z0-9-]*: \S/;
 
 /**
- * The message with the trailer in its last paragraph if that has only trailers, else in a new one; unchanged if the
- * message has this line. Git's own `interpret-trailers` is not used, because a repository's configuration can make it
- * run programs.
+ * The message with the trailer in its last paragraph if that has only trailers, else in a new paragraph; unchanged if
+ * the message has this line. Git's own `interpret-trailers` is not used, because a repository's configuration can make
+ * it run programs.
  *
  * @example appendCommitTrailer('fix: x', 'Assisted-by: claude-code') // 'fix: x\n\nAssisted-by: claude-code'
  */

@@ -12,8 +12,8 @@
  * - `outbox`: a fresh writable folder for outputs outside of the tree; needs an overlay, whose `bytes` it shares. The
  *   caller can read it as it reads the overlay's writes.
  * - `overlay`: `source` with writes that stay in memory (at most `bytes`) and are discarded after the command; the
- *   caller can read them before (`inspect` of the options). One of the root per layout, and with it one of a folder
- *   outside of the root, within the same `bytes`.
+ *   caller can read them before (`inspect` of the options). A layout has at most one overlay of the root, and with it
+ *   one of a folder outside of the root, within the same `bytes`.
  */
 export type SandboxMount =
   | {
@@ -33,7 +33,7 @@ export type SandboxMount =
       readonly bytes: number;
       /** A folder between the source and the writes; its files hide the files of the source. */
       readonly layer?: string;
-      /** Empty files in `source`, relative to it; `findCoversThatWereRead` finds those that a command read. */
+      /** Empty files in `source`, relative to it; `findCoversThatWereRead` finds the ones that a command read. */
       readonly covers?: readonly string[];
       /** Mount the overlay read-only, because only its `layer` is needed. */
       readonly readOnly?: boolean;

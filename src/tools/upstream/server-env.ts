@@ -80,7 +80,7 @@ export function makeSecretRedactor({ secrets }: Pick<FilledServerSettings, 'secr
   return (text) => forms.reduce((clean, [reference, form]) => clean.replaceAll(form, reference), text);
 }
 
-/** The variables of hopgate's environment that are passed to a server: only those that any program needs. */
+/** The variables of hopgate's environment that are passed to a server: only the variables that any program needs. */
 export const envForServer = (env: Env): { [name: string]: string } =>
   Object.fromEntries(
     ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'TMPDIR', 'LANG'].flatMap((name) => {

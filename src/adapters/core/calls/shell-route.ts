@@ -44,7 +44,7 @@ export interface ShellRoutingContext {
   readonly config: ProjectConfig;
   readonly peripheral: string | null;
   readonly mode: Mode | null;
-  /** The tools that may be called now; default: those of the peripheral. */
+  /** The tools that may be called now; default: the tools of the peripheral. */
   readonly tools?: readonly string[];
 }
 

@@ -82,7 +82,7 @@ function exitNamedIn(exits: readonly OpenExit[], { text, question }: AgentSenten
   return { exit: best.exit, to: best.to, reason: shortenText(text), confidence: HEDGE.test(text) ? 'low' : 'high' };
 }
 
-/** "hop to X" means the exit `hop-X` if it exists, else the first one that leads to X. */
+/** "hop to X" means the exit `hop-X` if it exists, else the first exit that leads to X. */
 function namedHops(exits: readonly OpenExit[], text: string): readonly Hit[] {
   const targets = [...new Set(exits.flatMap(({ to }) => to))];
   return targets.flatMap((to) => {

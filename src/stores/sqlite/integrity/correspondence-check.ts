@@ -22,9 +22,9 @@ type Report = (sessionId: string | null, where: string, message: string, isGap?:
 const SESSION = 'session:';
 
 /**
- * Compares the messages and receipts in the inboxes with those that sessions recorded, in both directions: a sent
- * message is a step of its sender, and a delivered one an entry of its recipient. People have no evidence and other
- * machines keep their own, so their messages are compared only if a session here received them.
+ * Compares the messages and receipts in the inboxes with the messages and receipts that sessions recorded, in both
+ * directions: a sent message is a step of its sender, and a delivered message is an entry of its recipient. People have
+ * no evidence and other machines keep their own, so their messages are compared only if a session here received them.
  */
 export class CorrespondenceCheck {
   readonly #sql: NamedStatements<keyof typeof SQL>;

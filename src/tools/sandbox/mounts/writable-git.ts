@@ -59,7 +59,7 @@ export const gitFoldersBelow = (
  * copy without masked objects at {@link objectsMount}.
  * @param top the folder that the overlay shows; the git folders are in it
  * @param objects mounts that hide the masked files among the git objects
- * @param at index of the repository among those that are opened in one sandbox
+ * @param at index of the repository among the repositories that are opened in one sandbox
  */
 export function makeGitWritable(
   top: string,

@@ -135,7 +135,7 @@ export function expandBraces(pattern: string): string[] {
   return done;
 }
 
-/** The first braces that contain a comma of their own or a range, and their alternatives. */
+/** The first pair of braces that directly contains a comma or a range, and its alternatives. */
 function firstBraces(text: string): { readonly start: number; readonly end: number; readonly parts: string[] } | null {
   const stack: { start: number; commas: number[] }[] = [];
   let first: { start: number; end: number; parts: string[] } | null = null;

@@ -75,7 +75,7 @@ function chooseSession(
   });
 }
 
-/** True if a root has evidence. Creates nothing. False for a folder that contains the state folder. */
+/** True if a root has evidence. Creates nothing. A folder that contains the state folder never has evidence. */
 export function hasEvidence(root: string, env: Env): boolean {
   try {
     return pathExists(evidenceFile(root, env));

@@ -104,7 +104,7 @@ export function decideStart(context: GateContext, request: StartRequest): Decisi
   return { ok: true, plan: { peripheral: target, context: carried, ...knownTree(context), event } };
 }
 
-/** The context that a caller supplied, without the fields of session state: only tools may set those. */
+/** The context that a caller supplied, without the fields of session state, because only tools may set these fields. */
 function withoutState({ specs }: GateContext, fields: StartRequest['context'] = {}): Fields {
   const { state } = fieldsReportedByTools(specs);
   return Object.fromEntries(Object.entries(fields).filter(([field]) => !Object.hasOwn(state, field)));

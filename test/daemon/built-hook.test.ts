@@ -73,7 +73,7 @@ it('the built hook program answers without a daemon, repeatedly', async () => {
   expect(cached.length).toBeLessThan(8);
 });
 
-it('the daemon of an installation serves a client of another one, until its own files are replaced, with the same size and time', async () => {
+it('the daemon of an installation serves a client of another installation, until its own files are replaced, with the same size and time', async () => {
   const world = makeWorld();
   const main = join(folder, 'main.cjs');
   const daemon = spawn(process.execPath, [main, 'daemon'], { env: world.env, stdio: 'ignore' });

@@ -39,7 +39,7 @@ it('a store erases the messages of an erased session', async () => {
   await store.close();
 });
 
-it('an inbox has news as soon as another program or the same one has sent it a message', async () => {
+it('an inbox has news as soon as this or another program has sent a message to it', async () => {
   const file = join(mkdtempSync(join(tmpdir(), 'messages-')), 'evidence.db');
   const [store, other] = [sqliteStore(file), sqliteStore(file)];
   const draft = (id: string): MessageDraft => ({

@@ -39,7 +39,7 @@ describe('the check of the built-in properties', () => {
     ]);
   });
 
-  it('accepts a single peripheral without exits: there is no other to hop to', () => {
+  it('accepts a single peripheral without exits, because there is no other peripheral to hop to', () => {
     const desk = place('desk', `${LOOK}entry: [default]\nexit: []\n`);
     expect(broken(specsOf(desk))).toEqual([]);
     const other = place('other', `${LOOK}entry: [default]\nexit: []\n`);

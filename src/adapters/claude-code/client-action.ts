@@ -35,7 +35,10 @@ export function claudeCallToAction(
   );
 }
 
-/** True if a call reads a saved tool result that exists, or in plan mode reads or writes a plan, which may be new. */
+/**
+ * True if a call reads a saved tool result that exists, or if it reads or writes a plan in plan mode. The plan may be
+ * new.
+ */
 function isForClientFile(tool: string, input: ClaudeToolEvent['input'], fields: ClaudeToolEvent['fields']): boolean {
   const transcript = textOf(fields['transcript_path']);
   const kind = transcript === null ? null : clientFileOfCall(transcript, tool, input);

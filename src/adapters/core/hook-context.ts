@@ -34,7 +34,10 @@ export interface ConversationRecord {
 export interface HookContext {
   /** The name under which client programs start hopgate's MCP server; no other server has it. */
   readonly server: string;
-  /** The record of a conversation. The first call opens its session (a sub-agent's in its parent's envelope). */
+  /**
+   * The record of a conversation. The first call opens its session; the session of a sub-agent is limited by the
+   * envelope of its parent.
+   */
   conversation(conversation: ClientConversation): Promise<ConversationRecord>;
   /** Adds an event to the record, and replaces the notes if they are passed. Returns the new record. */
   recordEvent(

@@ -73,5 +73,5 @@ function keyOf(word: string, next = ''): string | null {
   return stated === null ? null : (stated.split('=')[0] ?? '').replaceAll(/["'\s]/g, '');
 }
 
-/** True if one key is the other, or a table that contains it. */
+/** True if both keys are the same, or if one is a table that contains the other. */
 const overlaps = (a: string, b: string): boolean => a === b || a.startsWith(`${b}.`) || b.startsWith(`${a}.`);

@@ -201,7 +201,10 @@ const placesByCelName = (peripherals: SpecSet['peripherals']): ReadonlyMap<strin
   getOrInsert(celNames, peripherals, () => new Map(Object.keys(peripherals).map((id) => [celName(id), id])));
 const celNames = new WeakMap<SpecSet['peripherals'], ReadonlyMap<string, string>>();
 
-/** The value of a fact of a rule that a visit can increase, and the places that increase it; null for other facts. */
+/**
+ * If a visit can increase a fact of a rule: the value of the fact, and the places that increase it. null for other
+ * facts.
+ */
 function countSource({ peripherals }: SpecSet, root: string, name: string) {
   const value = (read: (view: SessionView) => number | boolean | undefined) => read;
   if (root === 'visits') {

@@ -12,7 +12,10 @@ import { rotateList } from './rotate-list.ts';
 
 /** Number of targets without an edge, and of tools outside of the envelope, to try in one place of a large spec set. */
 const SAMPLE = 1;
-/** Maximum number of targets without an edge to try in one place. Each place begins with the ones after it. */
+/**
+ * Maximum number of targets without an edge to try in one place. The peripherals after the place in the list come
+ * first, so that each place tries other targets.
+ */
 const MAX_TARGETS = 20;
 /** Number of starts to try outside of any peripheral, in a large spec set or after a visit. */
 const OUTSIDE_SAMPLE = 20;

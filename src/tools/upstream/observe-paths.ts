@@ -27,7 +27,7 @@ export function readPathStates(
   return new Map(paths.map(({ real }) => [real.join('/'), stateOf(root, real, anchors)]));
 }
 
-/** The state of each path that the arguments of a call name for reading, by the real path, for the call's approval. */
+/** The states of the paths that a call names for reading, by real path. The approval of the call binds these states. */
 export function readNamedFiles(call: ToolCall, anchors: Anchors): Fields {
   const paths = call.tool.parameters.flatMap(({ name, role }) => {
     const values = role === 'path:read' ? [call.args[name] ?? []].flat() : [];

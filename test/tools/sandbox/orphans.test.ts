@@ -55,7 +55,7 @@ test('a control group of an earlier process with the same pid is no obstacle', {
   }
 });
 
-test('at the exit of a process the newest task runs first, and one that fails stops no other', () => {
+test('at the exit of a process the newest task runs first, and a task that fails stops no other task', () => {
   const module = pathToFileURL(join(import.meta.dirname, '../../../src/tools/sandbox/at-exit.ts'));
   const script = `const { runAtProcessExit } = await import(${JSON.stringify(module.href)});
     for (const task of ['folder', 'shells'])

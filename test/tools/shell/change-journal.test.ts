@@ -83,7 +83,7 @@ test('a journal folder that came with the repository is not trusted', async () =
   expect(existsSync(join(clone, 'src/gone'))).toBe(true);
 });
 
-test('an unfinished journal of a killed hopgate process is discarded, but not that of a running one', async () => {
+test('an unfinished journal is discarded if its hopgate process was killed, but not while the process runs', async () => {
   const root = scratch();
   const mine = makeJournal(root);
   const dead = await killedAfterCommit(root);

@@ -409,7 +409,7 @@ describe('a masked file that another program changes during a command', () => {
   test.each([
     ['bash', 'src/new.pem', 'SECRET-NEW\n'],
     ['bash-readonly', 'src/new.pem', 'SECRET-NEW'],
-  ])('ends %s without output and changes if it is the new file %s', async (tool, path, text) => {
+  ])('ends %s without output and changes if it appears as %s', async (tool, path, text) => {
     const { root, outcome, effects } = await replacing(tool, path, text);
     expect(outcome).toMatchObject({ status: 'failed', code: 'masked-file-uncovered' });
     expect(JSON.stringify(outcome)).not.toContain('SECRET');

@@ -103,7 +103,7 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
   const matches = (anchors: Anchors) =>
     runGrepTool(world().call('grep', { pattern: 'inside', path: 'src/d' }), anchors);
 
-  it('makes grep drop lines that are not at that offset of the file', async () => {
+  it('makes grep drop lines that the file no longer has at the offset of the match', async () => {
     prepare();
     expect(await matches(descriptorAnchors)).toMatchObject({ outcome: { result: { matches: [{ text: 'inside' }] } } });
     const rewrite = afterSearch(() => fs.writeFileSync(src('d/a.ts'), 'changed\n'));

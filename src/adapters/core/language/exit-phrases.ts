@@ -17,7 +17,7 @@ const FOUND =
 /** The start of a sentence, where a report of one's own work needs no subject. */
 const START = '^(?:(?:ok|okay|good|great|done|so|yes|now|finally|and)[,:]? )?';
 
-/** Patterns of phrases that mean an exit without naming it, by exit. Case is ignored. */
+/** By exit: patterns of phrases that mean the exit without naming it. Case is ignored. */
 const PHRASES: { readonly [exit: string]: readonly string[] } = {
   'found-target': [
     `(?:i|we)(?:'ve| have)?(?: now| just| finally| also)* ${FOUND}`,

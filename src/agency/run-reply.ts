@@ -70,7 +70,10 @@ export async function runReplyOf(agent: string, work: () => Promise<Json>): Prom
   }
 }
 
-/** The failure for a registry with errors. It omits their paths and values, which callers of a node must not see. */
+/**
+ * The failure for a registry with errors. It omits the paths and values in the errors, which callers of a node must not
+ * see.
+ */
 const invalidRegistry = ({ issues }: SpecError): RunFailure =>
   new RunFailure(
     'invalid-registry',

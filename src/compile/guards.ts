@@ -6,7 +6,7 @@ export interface MachineEvent<Type extends string = string> {
   readonly facts?: RequirementFacts;
 }
 
-/** An event all of whose transitions have requirements, so that it opens nothing without facts. */
+/** An event whose transitions all have requirements. Without facts, the event opens none of them. */
 export interface GuardedEvent<Type extends string> extends MachineEvent<Type> {
   readonly facts: RequirementFacts;
 }

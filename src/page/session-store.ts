@@ -9,7 +9,7 @@ export class SessionStore {
   #frames: ViewFrame[] = [];
   #base: ViewState = EMPTY_VIEW_STATE;
   readonly #rows = new Map<number, EntryRow>();
-  /** The key of each row that is part of another row, with the key of that row. */
+  /** For each row that is part of another row: its key, and the key of the other row. */
   readonly #parts = new Map<number, number>();
   #savedStates: ViewState[] = [];
   #last: { index: number; state: ViewState } = { index: -1, state: EMPTY_VIEW_STATE };

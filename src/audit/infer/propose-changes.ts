@@ -14,7 +14,7 @@ interface ProposedChange {
 
 export interface SpecProposal {
   readonly changes: readonly ProposedChange[];
-  /** Recurring problems that name no single change, with the reason. */
+  /** Recurring problems for which no single change can be proposed, with the reason. */
   readonly open: readonly { readonly problem: string; readonly reviews: number; readonly why: string }[];
   /** The spec set with the changes; the same one if there are none. */
   readonly specs: SpecSet;

@@ -30,7 +30,7 @@ export interface ReviewSummary {
   readonly wrong: readonly RecurringReviewText[];
   readonly well: readonly RecurringReviewText[];
   readonly suggestions: readonly RecurringReviewText[];
-  /** Patterns, in the order of how often they held, most often first. */
+  /** Patterns, sorted by how often they held, most often first. */
   readonly patterns: readonly PatternStatistics[];
 }
 

@@ -7,7 +7,10 @@ interface RoleFacts {
   readonly namesHost: boolean;
   /** True if a missing argument means the root of the tree, which the scope must then let the tool read. */
   readonly absentMeansRoot: boolean;
-  /** True if null can be a value, if the schema allows it. For other roles null means that the argument is missing. */
+  /**
+   * True if null is a value of the argument where the schema allows null. For other roles null means that the argument
+   * is missing.
+   */
   readonly takesNull: boolean;
   /** True if the call starts an agent elsewhere. Such a call is recorded before it runs. */
   readonly startsAgent: boolean;

@@ -126,7 +126,7 @@ const requestOf = (
   };
 };
 
-/** The remedies of a run that name fields of a request, in the words of the command. */
+/** Remedies by error code, in the words of the command line. The original remedies name fields of a request. */
 const OPTION_REMEDIES: { readonly [code: string]: string } = {
   'missing-inputs': 'Give each one with --input NAME=VALUE; or give no input, and --prompt TEXT.',
   'context-unavailable': 'Name a session with --session ID, and its files with --file PATH.',

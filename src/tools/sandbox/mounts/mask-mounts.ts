@@ -64,7 +64,10 @@ function maskedIndexes(root: string, scan: TreeScan): { readonly path: string; r
   return [...new Map(indexes.map((index) => [index.path, index])).values()];
 }
 
-/** The text of a masked file in a sandbox: empty, or git's settings without credentials, which git needs. */
+/**
+ * The text of a masked file in a sandbox: empty, or for a configuration of git, the settings that git needs, without
+ * credentials.
+ */
 const coverText = (path: string): string =>
   /\/config(?:\.worktree)?$/.test(path) ? removeGitCredentials(readTextOrEmpty(path)) : '';
 

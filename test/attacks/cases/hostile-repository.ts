@@ -160,8 +160,10 @@ const HOSTILE: { readonly [name: string]: (dotGit: string, other: string, world:
   },
 };
 
-/** Git reads a device until its memory ends: 20 s for all the commands below. */
-const SLOW = new Set(['names that are devices without an end']);
+/** The commands for changes with which each git command takes seconds: git reads a device until its memory ends. */
+const FEW_COMMANDS: { readonly [change: string]: string } = {
+  'names that are devices without an end': 'git log -p --all; git cat-file --batch-all-objects --batch; true',
+};
 
 const EVERYTHING = `for dir in .git .git/worktrees/x src/inner/.git src/inner/b; do git --git-dir="$dir" log -p --all; done
   git config --list; git init -q /tmp/y; git -C /tmp/y config --list
@@ -233,8 +235,10 @@ const hooked = {
 
 export const hostileRepositoryCases: readonly Case[] = [
   ...Object.entries(HOSTILE)
-    .filter(([name]) => isDeep || !SLOW.has(name))
-    .map(([name, change]) => look.attack('R14', name, { command: EVERYTHING }, 'contained', hostile(change))),
+    .filter(([name]) => isDeep || !FEW_COMMANDS[name])
+    .map(([name, change]) =>
+      look.attack('R14', name, { command: FEW_COMMANDS[name] ?? EVERYTHING }, 'contained', hostile(change)),
+    ),
   ...Object.entries(HOSTILE)
     .filter(([name]) => ['a commondir in .git', 'alternates', 'linked objects'].includes(name))
     .map(([name, change]) =>

@@ -469,7 +469,8 @@ describe('a refusal outside the chain', () => {
   });
 
   it('is given to a second writer as long as a tool of the first runs, which renews the lease', async () => {
-    vi.useFakeTimers();
+    // Only the timer that renews the lease is faked: other files that run in this worker may leave timers behind.
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     let finish = (_: Json) => {};
     const on = await stage({ results: { read: () => new Promise<Json>((resolve) => (finish = resolve)) } });
     try {

@@ -1,9 +1,10 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { on, once } from 'node:events';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, it, vi } from 'vitest';
+import { valueOr } from '../../src/base/value-or.ts';
 import { hopgateCommandLine } from '../../src/cli/client/client-program.ts';
 import { openSession } from '../../src/open-session.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
@@ -96,7 +97,8 @@ it('inbox --follow ends after the program that started it was killed', async () 
   });
   const follow = [...hopgateCommandLine(), 'inbox', '--follow', '--root', world.root];
   const starter = spawn(process.execPath, ['-e', STARTER, JSON.stringify(follow)], { env: world.env, detached: true });
-  world.later(() => execFile('kill', ['-9', `-${starter.pid}`], () => {}));
+  // Not the program kill: some versions of it read -123 as -1, which is every process.
+  world.later(() => void valueOr(() => process.kill(-starter.pid!, 'SIGKILL'), false));
   const output = on(starter.stdout, 'data', { close: ['end'] });
   expect(String((await output.next()).value)).toContain('the tests are red');
   starter.kill('SIGKILL');

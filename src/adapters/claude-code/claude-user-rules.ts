@@ -3,8 +3,36 @@ import { join } from 'node:path';
 import { listFileNames } from '../../base/files.ts';
 import { fieldsOf } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
+import type { ArgumentRole, ToolSpec } from '../../spec/types.ts';
 
 const MANAGED = ['/etc/claude-code', '/Library/Application Support/ClaudeCode'];
+
+/** The tools of Claude Code that take an argument with this role, by their names in rules. */
+const TOOLS_OF_ROLE: { readonly [role in ArgumentRole]?: readonly string[] } = {
+  'path:read': ['Read'],
+  'path:write': ['Edit', 'Write'],
+  command: ['Bash'],
+  url: ['WebFetch'],
+};
+
+/**
+ * Finds a rule of the user that concerns a tool of hopgate's MCP server, such as `grep` or a user's own tool. Claude
+ * Code cannot apply such a rule itself: it names a tool of Claude Code with such arguments, or the tool of another MCP
+ * server that does the work. Returns the name in the rule; undefined if there is no such rule.
+ * @param user the folder of the user's own settings
+ */
+export function findRuledTool(
+  { parameters, upstream }: ToolSpec,
+  root: string,
+  user: string,
+  env: Env,
+): string | undefined {
+  const server = upstream && `mcp__${upstream.server}`;
+  return [
+    ...parameters.flatMap(({ role }) => TOOLS_OF_ROLE[role] ?? []),
+    ...(upstream ? [`${server}__${upstream.tool}`, `${server}__*`, `${server}`] : []),
+  ].find((name) => hasUserPermissionRule(name, root, user, env));
+}
 
 /**
  * True if a settings file of Claude Code has a rule that denies calls of a tool or asks about them. The rule is not
@@ -12,7 +40,7 @@ const MANAGED = ['/etc/claude-code', '/Library/Application Support/ClaudeCode'];
  * having such a rule.
  * @param user the folder of the user's own settings
  */
-export function hasUserPermissionRule(tool: string, root: string, user: string, env: Env): boolean {
+function hasUserPermissionRule(tool: string, root: string, user: string, env: Env): boolean {
   // Rules from the command line of `hopgate claude`.
   if (env['HOPGATE_CLAUDE_RULES']) return true;
   const files = [

@@ -6,7 +6,7 @@ import type { RefusedCall } from '../../session/call-results.ts';
 import type { Session } from '../../session/session.ts';
 import { getOwn } from '../../spec/names.ts';
 import { BACKGROUND_TOOL_ID } from '../../spec/policy/closed-lists.ts';
-import type { ArgumentRole, Fields, ToolSpec } from '../../spec/types.ts';
+import type { Fields } from '../../spec/types.ts';
 import { claudePluginServerName } from '../core/calls/mcp-name.ts';
 import type { ActionStep, HopgateToolCall as Call, ClientAction } from '../core/calls/tool-call-to-action.ts';
 import { dryRunCall } from '../core/dry-run-call.ts';
@@ -31,7 +31,7 @@ import {
   refuseUnavailableTool,
 } from './claude-texts.ts';
 import { claudeToolName } from './claude-tool-name.ts';
-import { hasUserPermissionRule } from './claude-user-rules.ts';
+import { findRuledTool } from './claude-user-rules.ts';
 import { claudeCallToAction } from './client-action.ts';
 import { settingsFolder } from './client-file.ts';
 import { HOOK_EVENT_NAMES, type HookEventContext, recordHookEvent } from './hook-event-context.ts';
@@ -267,11 +267,7 @@ async function decideOurTool(at: HookEventContext<ClaudeToolEvent>, { tool, args
   if (denial) return decideRefused(at, { tool, args }, denial);
   if (native) return refuse(at, refuseInFavourOfNativeTool(event.tool, native));
   host.expectSubAgentCall(record, { tool, args });
-  const ruledBy =
-    spec &&
-    toolsOfUserRules(spec).find((name) =>
-      hasUserPermissionRule(name, record.conversation.root, userSettingsOf(at), at.env),
-    );
+  const ruledBy = spec && findRuledTool(spec, record.conversation.root, userSettingsOf(at), at.env);
   if (ruledBy !== undefined)
     return allow([], {
       decision: 'ask',
@@ -280,25 +276,6 @@ async function decideOurTool(at: HookEventContext<ClaudeToolEvent>, { tool, args
   const isHarmless = spec?.effect === 'observe' && spec.parameters.every(({ role }) => role !== 'url');
   return allow([], isHarmless ? WITHOUT_QUESTION : {});
 }
-
-/**
- * The tools whose user rules concern a tool of hopgate's MCP server, such as `grep` or a user's own tool: Claude Code's
- * tools with such arguments, and the tool of the MCP server that does the work. Claude Code cannot apply the rules.
- */
-function toolsOfUserRules({ parameters, upstream }: ToolSpec): readonly string[] {
-  const server = upstream && `mcp__${upstream.server}`;
-  return [
-    ...parameters.flatMap(({ role }) => TOOLS_OF_ROLE[role] ?? []),
-    ...(upstream ? [`${server}__${upstream.tool}`, `${server}__*`, `${server}`] : []),
-  ];
-}
-
-const TOOLS_OF_ROLE: { readonly [role in ArgumentRole]?: readonly string[] } = {
-  'path:read': ['Read'],
-  'path:write': ['Edit', 'Write'],
-  command: ['Bash'],
-  url: ['WebFetch'],
-};
 
 /** Refuses a tool that no scope can limit. */
 async function refuseUnmapped(at: HookEventContext<ClaudeToolEvent>, why: string | null): Promise<Decided> {

@@ -19,6 +19,7 @@ import { droppedChangesField, makeCommandReport } from './command-report.ts';
 import type { GitChanges } from './git/git-changes.ts';
 import { findGitChangesOfRoot, isCoverWrittenBack, isInGitFolder, reportGitChanges } from './git/report-git-changes.ts';
 import { type DroppedChange, judgeChanges, mayFolderHoldWritePath } from './judge-change.ts';
+import { keepMovedFiles } from './keep-moved-files.ts';
 import { listOverlayChanges, type OverlayChange } from './overlay-changes.ts';
 import { argvOfShellCall, inspectCallTree, overlayRefusal, type ShellContext } from './shell-context.ts';
 
@@ -53,12 +54,16 @@ export async function runBashTool(context: ShellContext): Promise<ToolReport | T
         (change) => !(hasOwnGit && isInGitFolder(change.path)) && !isCoverWrittenBack(change, masked),
       );
       const bytecode = changes.filter(isBytecode).map(({ path }) => ({ path, why: 'Python writes it again' }));
-      const judged = judgeChanges(
-        call.envelope,
-        changes.filter((change) => !isBytecode(change)),
-        startedAt,
-        tree.scan.protectedPaths,
-        (path) => importProblemOfText(call.envelope, path, textIn(join(view.upper, path))),
+      const judged = keepMovedFiles(
+        call.envelope.root,
+        view,
+        judgeChanges(
+          call.envelope,
+          changes.filter((change) => !isBytecode(change)),
+          startedAt,
+          tree.scan.protectedPaths,
+          (path) => importProblemOfText(call.envelope, path, textIn(join(view.upper, path))),
+        ),
       );
       refused = await groupIgnoredChanges(context, changes, [...judged.dropped, ...bytecode]);
       const before = new Map(

@@ -218,6 +218,23 @@ describe('bash within the scope', () => {
     expect(read(root, 'src/moved/b')).toBe('2');
   });
 
+  test('keeps a file in its place that a command moves out of the scope', async () => {
+    const root = scratch({ 'src/a': 'one', 'src/d/b': 'two', 'src/d/c': 'three', 'src/gone': 'four', 'src/empty': '' });
+    symlinkSync('a', join(root, 'src/link'));
+    const { result } = await shell(
+      root,
+      'mkdir lib; mv src/a lib/a; mv src/link lib/; mv src/d lib/moved; mv src/empty lib/; rm src/gone; echo five > lib/e',
+    );
+    expect(result.changed).toEqual([
+      { path: 'src/empty', op: 'delete' },
+      { path: 'src/gone', op: 'delete' },
+    ]);
+    for (const path of ['src/a', 'src/d/b', 'src/d/c', 'src/link'])
+      expect(why(result, path)).toBe('deleted, but its content is only in a file that is not kept');
+    expect(read(root, 'src/d/b')).toBe('two');
+    expect(readlinkSync(join(root, 'src/link'))).toBe('a');
+  });
+
   test('keeps a file that becomes a folder, and a folder that becomes a file', async () => {
     const root = scratch({ 'src/a': 'file', 'src/b/x': 'x' });
     await shell(root, 'rm src/a && mkdir src/a && echo 1 > src/a/y; rm -r src/b && echo 2 > src/b');

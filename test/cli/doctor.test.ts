@@ -294,3 +294,17 @@ it('doctor names a configured remote that the repository does not have, and comm
   expect(out).toMatch(/^ok +git remote +origin \(branch main\)$/m);
   expect(out).toMatch(/^missing +git author +git knows no name and address for commits$/m);
 });
+
+it('doctor names a repository that git cannot use in the sandbox, and how to correct it', async () => {
+  const here = machine();
+  commitAll(here.root);
+  expect((await here.run('doctor')).out).not.toContain('repository  ');
+  const separate = join(folder(), 'separate.git');
+  execFileSync('git', ['-C', here.root, 'init', '-q', '--separate-git-dir', separate]);
+  const { out } = await here.run('doctor');
+  expect(out).toMatch(/^broken +repository +git cannot use it here$/m);
+  execFileSync('git', ['-C', here.root, 'config', 'core.worktree', here.root]);
+  expect((await here.run('doctor')).out).not.toMatch(/^broken +repository/m);
+  writeFileSync(join(separate, 'objects/info/alternates'), '/elsewhere/objects\n');
+  expect((await here.run('doctor')).out).toMatch(/^broken +repository +borrows objects of \/elsewhere\/objects/m);
+});

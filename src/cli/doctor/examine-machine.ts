@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
-import { pathExists } from '../../base/files.ts';
+import { lstatIfAny, pathExists, readTextOrEmpty } from '../../base/files.ts';
 import { installHint } from '../../base/install-hint.ts';
 import { findProgram } from '../../base/process.ts';
 import { explainSystemError } from '../../base/system-error.ts';
@@ -171,6 +171,21 @@ export function diagnoseEvidence(root: string, io: Io): readonly Diagnosis[] {
   }
 }
 
+/** Reports a repository that git cannot use in the sandbox. A folder without a repository is not reported. */
+export function diagnoseRepository(root: string): readonly Diagnosis[] {
+  if (!lstatIfAny(join(root, '.git'))) return [];
+  const name = 'repository';
+  const without = 'bash-git and git in commands fail, and nothing can be deployed.';
+  const repository = findRepository(root);
+  if (isStop(repository))
+    return [{ name, status: 'broken', found: 'git cannot use it here', without, fix: repository.stop.message }];
+  const alternates = join(repository.commonDir, 'objects', 'info', 'alternates');
+  const borrowed = readTextOrEmpty(alternates).trim();
+  if (borrowed === '') return [];
+  const fix = `Run "git repack -ad" in ${root}, and delete ${alternates}.`;
+  return [{ name, status: 'broken', found: `borrows objects of ${borrowed}, which no command sees`, without, fix }];
+}
+
 /** Reports a configured remote that the repository does not have, and a missing name for commits. */
 export async function diagnoseRemote(root: string, io: Io, config: ProjectConfig): Promise<readonly Diagnosis[]> {
   const { git: pushes, commits } = config;
@@ -226,6 +241,7 @@ async function diagnoseProject(root: string, io: Io, run: RunProgram): Promise<r
       ...diagnosePackages(real),
       ...(await diagnosePrograms(real, settings, io, run)),
       ...diagnoseCaches(real, settings, io),
+      ...diagnoseRepository(real),
       ...(await diagnoseRemote(real, io, settings)),
     ];
   } catch (error) {

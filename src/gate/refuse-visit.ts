@@ -172,7 +172,7 @@ export function refuseCondition(
   fruit: Fruit,
   isDelegation = false,
 ): Refusal {
-  const { tests } = context.view;
+  const { tests, tree } = context.view;
   const isTests = requirement.kind === 'condition' && requirement.name === TESTS_PASSED_CONDITION;
   const why =
     isTests && tests.stale !== undefined
@@ -187,7 +187,9 @@ export function refuseCondition(
     way === null
       ? noWayRemedy(context, true)
       : isTests && tests.stale !== undefined
-        ? 'run the configured tests in full again with bash-test: only tested files may be shipped'
+        ? tree && 'problem' in tree
+          ? 'correct this, or ask the operator to: tests alone do not help while git cannot say what would be shipped'
+          : 'run the configured tests in full again with bash-test: only tested files may be shipped'
         : remedyFor(context, requirement, isDelegation ? null : fruit);
   const path = detour(way);
   // The text of a path already names the rules of its hops. A requirement without a rule, such as tests, still needs

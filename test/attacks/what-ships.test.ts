@@ -159,6 +159,17 @@ async function backToTest(session: Session, content?: string): Promise<void> {
   await must(session.hop({ to: 'test', exit: 'ready-to-commit', reason: 'to test', fruit }));
 }
 
+it('the push of another branch than the checked-out one says where the approved commit went', async () => {
+  const here = world();
+  git(here.root, 'checkout', '-q', '-b', 'topic');
+  const session = await edited(here);
+  await test(session);
+  await must(toDeploy(session));
+  await must(bashGit(session, 'add', 'src/a.txt'));
+  await must(bashGit(session, 'commit'));
+  expect(await refused(bashGit(session, 'push'))).toMatch(/The push is of main, .* goes to topic, .* check out main/);
+});
+
 describe('a release of the tested and approved files', () => {
   it('contains nothing else: other changes, staged or not, stay unchanged and are listed in the approval', async () => {
     const here = world();
@@ -780,6 +791,29 @@ describe('an operation of git in progress', () => {
     expect(await must(bashGit(session, 'push'))).toMatchObject({ result: { pushed: true } });
     expect(git(here.remote, 'log', '-1', '--format=%H %P %an', 'main')).toBe(`${approved} ${here.first} ${listed} O`);
     expect(await verified(session)).toEqual([]);
+  });
+
+  it('is not approved while the merge has conflicts, and the refusal names them', async () => {
+    const here = world();
+    git(here.root, 'checkout', '-q', '-b', 'side');
+    here.put('src/c.txt', 'side');
+    git(here.root, 'commit', '-qam', 'side');
+    git(here.root, 'checkout', '-q', 'main');
+    here.put('src/c.txt', 'main');
+    git(here.root, 'commit', '-qam', 'main');
+    expect(() => git(here.root, 'merge', 'side')).toThrow();
+    const session = await edited(here);
+    await test(session);
+    const hop = await toDeploy(session);
+    expect(hop).toMatchObject({ ok: false, denial: { remedy: expect.stringMatching(/^Correct this, or ask the op/) } });
+    expect(await refused(toDeploy(session))).toContain('has conflicts in src/c.txt; resolve them with edit');
+    const fix = { path: 'src/c.txt', content: 'both' };
+    await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'to resolve' }));
+    await must(session.step({ tool: 'write', args: fix }));
+    const fruit = { 'commit-message': 'merged' };
+    await must(session.hop({ to: 'test', exit: 'ready-to-commit', reason: 'to test', fruit }));
+    await test(session);
+    await must(toDeploy(session));
   });
 
   it.runIf(isDeep)('has the shown author, not that of a picked commit', async () => {

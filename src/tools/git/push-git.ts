@@ -11,7 +11,7 @@ import { appendCommitTrailer } from './commit-trailer.ts';
 import { findGitLogin } from './credentials/find-login.ts';
 import type { GitLogin } from './credentials/login.ts';
 import { findPushTarget } from './credentials/push-target.ts';
-import { lastStderrLine, remedyOfRemoteFailure } from './credentials/remote-failure.ts';
+import { reasonInStderr, remedyOfRemoteFailure } from './credentials/remote-failure.ts';
 import { gitConfigValuesOf, keysOfConnection } from './git-config-keys.ts';
 import { APPROVE_AGAIN_REMEDY, effectsOfMovedRef, makeGitReport } from './git-report.ts';
 import { findCommit, type GitSession } from './git-session.ts';
@@ -48,7 +48,7 @@ export async function runGitPush(session: GitSession, parsed: ParsedGit): Promis
   const approved = call.envelope.shipping?.tree ?? null;
   const tip = await describeTip(session, sha);
   if (isStop(tip)) return tip;
-  const differs = approved && explainMismatch(approved, tip, target.url, call.envelope.shipping?.message ?? null);
+  const differs = approved && explainMismatch(approved, ref, tip, target.url, call.envelope.shipping?.message ?? null);
   if (differs) return failedToolStop('not-what-was-approved', differs);
 
   const login = target.kind === 'network' ? await findGitLogin(session.repository, call, configured, target) : null;
@@ -81,7 +81,7 @@ export async function runGitPush(session: GitSession, parsed: ParsedGit): Promis
   if (!before.reached) {
     const why = explain(before.stderr) ?? {
       code: 'remote-unreachable',
-      message: `The remote "${remote}" (${target.url}) does not answer: ${redact(lastStderrLine(before.stderr), login)}; ask the operator to check it.`,
+      message: `The remote "${remote}" (${target.url}) does not answer: ${redact(reasonInStderr(before.stderr), login)}; ask the operator to check it.`,
     };
     return { outcome: failedToolStop(why.code, why.message).stop, effects: connects };
   }
@@ -158,6 +158,7 @@ async function describeTip(session: GitSession, sha: string): Promise<BranchTip 
 /** Explains how the branch or the address of the remote differs from the approved one; null if none does. */
 function explainMismatch(
   { head, ships }: TreeToShip,
+  ref: string,
   tip: BranchTip,
   to: string,
   message: string | null,
@@ -165,6 +166,11 @@ function explainMismatch(
   if (ships === null) return `There was no repository when this was approved. ${APPROVE_AGAIN_REMEDY}`;
   if (ships.to !== to)
     return `The remote is at ${to}, not at ${ships.to ?? 'the approved address'}. ${APPROVE_AGAIN_REMEDY}`;
+  if (ships.files.length > 0 && ships.onto !== ref) {
+    const branch = ref.slice('refs/heads/'.length);
+    const onto = ships.onto === 'HEAD' ? 'no branch' : ships.onto.replace('refs/heads/', '');
+    return `The push is of ${branch}, and the approved commit goes to ${onto}, which is checked out. Ask the operator to check out ${branch}, or to list the other branch as git.branch in hopgate.yaml; then hop away and back for a new approval.`;
+  }
   if (tip.sha === head) {
     if (ships.files.length === 0) return null;
     return `${printFirstPaths(ships.files)} was approved and is not committed. Commit it first: {sub: "commit"}.`;

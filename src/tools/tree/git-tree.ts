@@ -104,6 +104,11 @@ export GIT_INDEX_FILE="$w/index" GIT_OBJECT_DIRECTORY="$w/objects"
 if test -n "$merging"; then cp -p "$GIT_DIR/index" "$w/index"
 else "$@" read-tree \${head:---empty}; fi
 "$@" update-index -z --index-info
+"$@" -c core.quotePath=false ls-files --unmerged >"$w/unmerged"
+if test -s "$w/unmerged"; then
+  echo "the merge that is under way has conflicts in $(cut -f2 "$w/unmerged" | uniq | head -n 3 | paste -sd, -); resolve them with edit, or ask the operator to finish or abort the merge" >&2
+  exit 1
+fi
 "$@" write-tree --missing-ok
 "$@" symbolic-ref --quiet HEAD || echo HEAD
 at=$("$@" rev-parse --verify --quiet "$tracked^{commit}" || true)

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findPushTarget } from '../../../src/tools/git/credentials/push-target.ts';
@@ -37,6 +37,15 @@ describe('git push', () => {
     expect(resultOf(report)).toMatchObject({ pushed: false, upToDate: false, rejected: '[rejected] (fetch first)' });
     expect(report.effects).toEqual([]);
     expect(git(remote, 'rev-parse', 'main')).toBe(theirs);
+  });
+
+  test('to a damaged remote quotes the line in which git says why', async () => {
+    const { remote, run } = ahead();
+    rmSync(join(remote, 'HEAD'));
+    expect((await run({ sub: 'push' })).outcome).toMatchObject({
+      code: 'remote-unreachable',
+      message: expect.stringMatching(/does not answer: fatal: .+ does not appear to be a git repository; ask/),
+    });
   });
 
   test('is fast-forward only, even if the configuration asks for force', async () => {

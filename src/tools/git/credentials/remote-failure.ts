@@ -22,7 +22,15 @@ const CERTIFICATE = /SSL certificate problem|server certificate verification fai
 
 const UNREACHED = /Proxy CONNECT|CONNECT tunnel|proxy after CONNECT|Failed to connect|Could not resolve/i;
 
-export const lastStderrLine = (stderr: string): string => stderr.trim().split('\n').at(-1) || 'no reason was given';
+/** Lines that git prints after each failed connection, below the reason. */
+const AFTER_REASON =
+  /^(?:fatal: )?(?:Could not read from remote repository|Please make sure you have the|and the repository)/;
+
+/** The line of stderr that says why git could not reach a remote. */
+export function reasonInStderr(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => line.trim() !== '' && !AFTER_REASON.test(line));
+  return lines.at(-1)?.trim().replace(/\.$/, '') ?? 'no reason was given';
+}
 
 /**
  * Translates an error of git or ssh into a remedy; null if the operator's configuration cannot fix it.
@@ -39,7 +47,7 @@ export function remedyOfRemoteFailure(
   if (via !== null && UNREACHED.test(stderr))
     return {
       code: 'remote-unreachable',
-      message: `The proxy ${via} does not lead to ${host} (${lastStderrLine(stderr)}); ${operatorProxyRemedy(host)}.`,
+      message: `The proxy ${via} does not lead to ${host} (${reasonInStderr(stderr)}); ${operatorProxyRemedy(host)}.`,
     };
   if (HOST_KEY.test(stderr))
     return {

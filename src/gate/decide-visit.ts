@@ -8,7 +8,7 @@ import type { Edge, Fields, PeripheralSpec } from '../spec/types.ts';
 import type { Approval, ApprovalAction } from './approvals/approval.ts';
 import { approvedHopView } from './approvals/approved-hop-view.ts';
 import { checkApproval } from './approvals/check-approval.ts';
-import { findEdge, isNonBlankText } from './find-edge.ts';
+import { chooseEdge, findEdges, isNonBlankText } from './find-edge.ts';
 import { backpackFieldsOf, type Fruit, predictVisitFruit } from './fruit.ts';
 import { makeDenial } from './make-denial.ts';
 import {
@@ -111,8 +111,8 @@ function withoutState({ specs }: GateContext, fields: StartRequest['context'] = 
 }
 
 /**
- * Decides a hop before anything changes: prospective fruit → exit → entry → gates → context → approval. If only the
- * approval is missing, the decision names it.
+ * Decides a hop before anything changes: edge → prospective fruit → exit → entry → gates → context → approval. If only
+ * the approval is missing, the decision names it.
  */
 export function decideHop(context: GateContext, request: HopRequest): Decision<HopPlan> {
   const { specs, view } = context;
@@ -122,11 +122,12 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   const target = peripheralOf(context, request.to);
   if (!target) return refuseUnknownPeripheral(context, request.to);
 
+  const edges = findEdges(context, request, from);
+  if ('denial' in edges) return edges;
   const stop = decideStop(context, request);
   if (!stop.ok) return stop;
   const { fruit } = stop.plan;
-
-  const edge = findEdge(context, request, from, fruit);
+  const edge = chooseEdge(context, request, edges, fruit);
   if ('denial' in edge) return edge;
   if (edge.implies === null && !isNonBlankText(request.reason))
     return refuseExit(context, edge, 'a hop by this exit needs a reason', 'state the reason in "reason"');

@@ -9,25 +9,36 @@ import { unmetRequirements } from './requirements/requirement.ts';
 import { collectRequirementFacts } from './requirements/requirement-facts.ts';
 import { shortestWay } from './ways/shortest-way.ts';
 
-/** Finds the edge of a hop request. If it names no exit, the exit is inferred; see {@link inferEdge}. */
-export function findEdge(context: GateContext, request: HopRequest, from: string, fruit: Fruit): Edge | Refusal {
+/** The edges that a hop request can take: those of the exit that it names, or all that lead to its target. */
+export function findEdges(context: GateContext, { to, exit }: HopRequest, from: string): readonly Edge[] | Refusal {
   const { specs, view } = context;
-  const { to, exit } = request;
   const edges = edgesFromPeripheral(specs, from).filter((edge) => edge.to === to);
-  const candidates = edges.map((edge) => edge.exit);
-  const notAllowed = () =>
-    makeDenial(context, 'hop-not-allowed', { from, to, exit: exit ?? null }, shortestWay(specs, view, new Set([to])));
-  if (edges.length === 0) return notAllowed();
-  if (exit === undefined) {
-    const inferred = inferEdge(context, request, edges, fruit);
-    const why = `several exits lead from ${from} to ${to}; name one in "exit"`;
-    return inferred ?? makeDenial(context, 'exit-not-met', { exit: null, from, to, unknown: true, why, candidates });
-  }
-  const edge = edges.find((candidate) => candidate.exit === exit);
+  const named = edges.filter((edge) => exit === undefined || edge.exit === exit);
+  if (named.length > 0) return named;
+  const isExit = specs.peripherals[from]?.exits.some(({ name }) => name === exit) ?? false;
+  if (edges.length > 0 && exit !== undefined && !isExit)
+    return refuseExitName(context, exit, edges, `${from} has no exit "${excerpt(exit, 100)}"`);
+  const way = shortestWay(specs, view, new Set([to]));
+  return makeDenial(context, 'hop-not-allowed', { from, to, exit: exit ?? null }, way);
+}
+
+/** The edge that a hop takes, of those that {@link findEdges} found; see {@link inferEdge}. */
+export function chooseEdge(
+  context: GateContext,
+  request: HopRequest,
+  edges: readonly Edge[],
+  fruit: Fruit,
+): Edge | Refusal {
+  const edge = request.exit === undefined ? inferEdge(context, request, edges, fruit) : edges[0];
   if (edge) return edge;
-  const exists = specs.peripherals[from]?.exits.some(({ name }) => name === exit) ?? false;
-  if (exists) return notAllowed();
-  const why = `${from} has no exit "${excerpt(exit, 100)}"`;
+  const { from, to } = edges[0]!;
+  return refuseExitName(context, null, edges, `several exits lead from ${from} to ${to}; name one in "exit"`);
+}
+
+/** Refuses a hop because its exit is unknown or not named. Lists the exits that lead to its target. */
+function refuseExitName(context: GateContext, exit: string | null, edges: readonly Edge[], why: string): Refusal {
+  const { from, to } = edges[0]!;
+  const candidates = edges.map((edge) => edge.exit);
   return makeDenial(context, 'exit-not-met', { exit, from, to, unknown: true, why, candidates });
 }
 

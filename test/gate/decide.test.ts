@@ -205,6 +205,20 @@ describe('the limits', () => {
   });
 });
 
+describe('a hop with an invalid fruit', () => {
+  it.each<[string, { to: string; exit?: string }, string]>([
+    ['to a peripheral without an edge', { to: 'deploy' }, 'hop-not-allowed'],
+    ['by an exit that leads elsewhere', { to: 'edit', exit: 'hop-discipline' }, 'hop-not-allowed'],
+    ['by an unknown exit', { to: 'edit', exit: 'away' }, 'exit-not-met'],
+    ['by an edge', { to: 'edit', exit: 'hop-edit' }, 'invalid-fruit'],
+    ['by one of several exits', { to: 'edit' }, 'invalid-fruit'],
+  ])('%s is refused for the edge first, then for the fruit', (_name, by, code) => {
+    const explore = contextOf(viewOf({ visit: visitTo('explore') }));
+    const fruit = { nonsense: 1 };
+    expect(answer(explore, { kind: 'hop', ...by, reason: 'on', by: 'agent', fruit })).toBe(code);
+  });
+});
+
 describe('unknown names', () => {
   const explore = contextOf(viewOf({ visit: visitTo('explore') }));
   const denial = (request: Request) => {

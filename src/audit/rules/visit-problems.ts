@@ -87,7 +87,7 @@ function addFruitProblems(
 export const computeVisitFruit = ({ visit }: AuditState, stated: Fields): Fields =>
   visit?.spec ? { ...stated, ...computeObservedFruit(visit.spec, visit.observations) } : stated;
 
-/** The problems of a hop: its fruit, the edge, the exit's rule, the target's entry, the gates, context and approval. */
+/** The problems of a hop: the edge, its fruit, the exit's rule, the target's entry, the gates, context and approval. */
 export function hopProblems(state: AuditState, request: RequestOfKind<'hop'>): readonly RuleProblem[] {
   const { pinned, leaving } = state;
   const { to, by, fruit = {} } = request;
@@ -97,12 +97,14 @@ export function hopProblems(state: AuditState, request: RequestOfKind<'hop'>): r
   const target = getOwn(pinned.specs.peripherals, to);
   if (!target) return [unknownPeripheralProblem(to)];
   const { found, add } = makeProblemCollector();
-  // The fruit of an ended visit was judged at its stop.
-  if (!leaving) addFruitProblems(source, visit, fruit, add);
   const left = leaving ?? { ...toJudgedState(state, by), fruit: computeVisitFruit(state, fruit) };
   const judged: JudgedState = { ...left, state, by, visit };
   const exit = addEdgeProblems(judged, source, target, request, add);
-  if (exit) addExitProblems(judged, exit, request, add);
+  // The fruit of an ended visit was judged at its stop.
+  if (!leaving) addFruitProblems(source, visit, fruit, add);
+  if (exit === 'ambiguous')
+    add('exit-not-met', 'edge', describeExits(source), `the hop to ${to} names no exit, and several exits open it`);
+  else if (exit) addExitProblems(judged, exit, request, add);
   addEntryProblems(judged, target, add);
   const gates = gatesOnHop(pinned, source.id, to);
   for (const gate of gates) addGateProblem(judged, to, gate, add);
@@ -116,7 +118,7 @@ export function hopProblems(state: AuditState, request: RequestOfKind<'hop'>): r
 
 /**
  * Checks that the exit opens the target, and that the target's entry admits hops from the source.
- * @returns the exit of the hop; undefined if there is none
+ * @returns the exit of the hop; undefined if there is none; `ambiguous` if the request does not name one of several
  */
 function addEdgeProblems(
   judged: JudgedState,
@@ -124,7 +126,7 @@ function addEdgeProblems(
   target: PeripheralSpec,
   request: RequestOfKind<'hop'>,
   add: AddRuleProblem,
-): Exit | undefined {
+): Exit | 'ambiguous' | undefined {
   const { exit: name } = request;
   const admits = target.entry.sources.some(
     ({ kind, ...from }) =>
@@ -137,17 +139,16 @@ function addEdgeProblems(
   const named = source.exits.find((one) => one.name === name);
   if (named && isOpening(named)) return named;
   const opening = source.exits.filter(isOpening);
-  const exit = name === undefined ? impliedExit(judged, opening, request) : named;
-  const refused = (code: RuleProblem['code'], message: string) => {
-    const opened = source.exits.map((one) => `${one.name} → ${one.opens.map(({ to }) => to).join(', ')}`).join('; ');
-    add(code, 'edge', `exits of ${source.id}: ${opened || 'none'}`, message);
-  };
-  if (opening.length === 0) refused('hop-not-allowed', `a hop to ${target.id} by ${name ?? 'any exit'}`);
-  else if (name === undefined && !exit)
-    refused('exit-not-met', `the hop to ${target.id} names no exit, and several exits open it`);
-  else if (!exit) refused('exit-not-met', `a hop to ${target.id} by ${name}, which is not an exit`);
-  else if (exit === named) refused('hop-not-allowed', `a hop to ${target.id} by ${name}`);
-  return exit;
+  if (name === undefined && opening.length > 0) return impliedExit(judged, opening, request) ?? 'ambiguous';
+  const refused = (code: RuleProblem['code'], message: string) => add(code, 'edge', describeExits(source), message);
+  if (opening.length === 0 || named) refused('hop-not-allowed', `a hop to ${target.id} by ${name ?? 'any exit'}`);
+  else refused('exit-not-met', `a hop to ${target.id} by ${name}, which is not an exit`);
+  return named;
+}
+
+function describeExits({ id, exits }: PeripheralSpec): string {
+  const opened = exits.map(({ name, opens }) => `${name} → ${opens.map(({ to }) => to).join(', ')}`).join('; ');
+  return `exits of ${id}: ${opened || 'none'}`;
 }
 
 /**

@@ -124,6 +124,41 @@ describe('a tool that simulates', () => {
   });
 });
 
+describe('the effect `read` of an own tool', () => {
+  it('counts as a file that the visit found, for the gate and the audit', async () => {
+    const specs = specsOf({
+      'tools.yaml': TOOLS,
+      'gate.yaml': SPECS['gate.yaml'],
+      'scopes.yaml': 'scopes:\n  sources: { read: root, write: [], command: none, url: none }\n',
+      'peripherals/chat.yaml': `id: chat
+purpose: Look.
+tools: [look]
+scope: sources
+entry: [default]
+exit: { back: chat }
+fruit: { seen: { observed: list, from: found } }
+`,
+    });
+    const backend: ToolBackend = {
+      name: 'looker',
+      tools: ['look'],
+      run: async () => ({
+        outcome: { status: 'ok', result: null },
+        effects: [{ path: 'src/a.ts', op: 'read' }],
+      }),
+    };
+    const { session, store } = await stage({ specs, backends: [backend] });
+    await session.start('chat');
+    await session.setMode({ to: 'diagnose' });
+    await session.step({ tool: 'look', args: { to: ['src'] } });
+    expect(await session.stop('seen')).toMatchObject({ ok: true, fruit: { seen: ['src/a.ts'] } });
+    const entries = async function* () {
+      for await (const { entry } of store.entries(session.id)) yield entry;
+    };
+    expect(await verifyConstraints({ specs, config: CONFIG }, entries())).toMatchObject({ ok: true, violations: [] });
+  });
+});
+
 describe('session state', () => {
   it('comes back to the tool after hops, whatever the agent supplies', async () => {
     const { session, move, calls, verdict, reopen } = await play();

@@ -201,7 +201,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
     state.tested = tree;
   }
   countReported(state, body);
-  addStepObservations(visit, state.pinned.specs, body, changes, state.tests);
+  addStepObservations(visit, state.pinned.specs, body, effects, changes, state.tests);
 }
 
 /** Drops the results of tests and checks, because they belong to the code before a change. */

@@ -90,6 +90,7 @@ export function addStepObservations(
   { observations, scope }: { readonly observations: AuditedVisitObservations; readonly scope: ScopeRule },
   specs: SpecSet,
   { tool, outcome, observed: reported }: Pick<StepBody, 'tool' | 'outcome' | 'observed'>,
+  effects: readonly EffectRecord[],
   changes: readonly EffectRecord[],
   tests: TestRuns,
 ): void {
@@ -102,6 +103,7 @@ export function addStepObservations(
   const result = fieldsOf(outcome.result);
   add(observations.patterns, patternStatusAfter(tool, outcome)?.pattern ?? null);
   if (tool === 'read') add(observations.read, textOf(result['path']));
+  for (const { path, op } of effects) if (op === 'read') add(observations.read, path);
   for (const path of pathsIn(result['matches'])) add(observations.matched, path);
   for (const path of pathsIn(result['files'])) add(observations.listed, path);
   const trusted = trustedReportKind(scope, specs, tool);

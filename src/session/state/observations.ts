@@ -69,6 +69,9 @@ export const changedPathsIn = (effects: readonly EffectRecord[] | 'unobserved'):
     ? []
     : effects.filter(({ op }) => FILE_CHANGE_EFFECT_KINDS.includes(op)).map(({ path }) => path);
 
+const readPathsIn = (effects: readonly EffectRecord[] | 'unobserved'): readonly string[] =>
+  effects === 'unobserved' ? [] : effects.filter(({ op }) => op === 'read').map(({ path }) => path);
+
 /** The trusted part of a command's report: test runs in a test scope, releases in a deploy scope; null for none. */
 type TrustedReport = 'test' | 'deploy' | null;
 
@@ -97,7 +100,7 @@ export function addStepToObservations(
   };
   if (step.outcome.status !== 'ok') return seen;
   const result = fieldsOf(step.outcome.result);
-  const path = step.tool === 'read' ? textOf(result['path']) : null;
+  const read = [...(step.tool === 'read' ? [textOf(result['path']) ?? []] : []), ...readPathsIn(step.effects)].flat();
   const runs = trusted === 'test' ? readTestRuns(result, change) : [];
   const committed = trusted === 'deploy' && result['committed'] === true;
   const pushed = trusted === 'deploy' && result['pushed'] === true;
@@ -105,7 +108,7 @@ export function addStepToObservations(
     ...seen,
     bells: seen.bells + (step.tool === 'bell' ? 1 : 0),
     whistles: seen.whistles + (step.tool === 'whistle' ? 1 : 0),
-    read: path === null ? seen.read : mergeFileLists(seen.read, [path], MAX_FRUIT_FILES),
+    read: mergeFileLists(seen.read, read, MAX_FRUIT_FILES),
     matched: mergeFileLists(seen.matched, pathsInToolResult(result['matches']), MAX_FRUIT_FILES),
     listed: mergeFileLists(seen.listed, pathsInToolResult(result['files']), MAX_FRUIT_FILES),
     runs: [...seen.runs, ...runs],

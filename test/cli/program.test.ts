@@ -129,6 +129,26 @@ describe('the option --approve', () => {
   });
 });
 
+describe('hopgate claude in plan mode', () => {
+  it('begins in the mode that allows observing, also if no tool is called read', async () => {
+    const modes = 'modes: { talk: { effects: [coordinate] }, ship: { effects: [act] }, look: { effects: [observe] } }';
+    const here = machine({
+      'hopgate.yaml': 'specs: specs\n',
+      'specs/gate.yaml': `initial: talk\nreset: talk\n${modes}\ntransitions: [{ from: talk, to: ship }, { from: talk, to: look }]\n`,
+      'specs/peripherals/desk.yaml':
+        'id: desk\npurpose: Look.\ntools: [grep]\nscope: full-codebase\nentry: [default]\nexit: { back: desk }\n',
+    });
+    const trusted = await here.run('trust', '--yes');
+    expect(trusted.code, trusted.all).toBe(0);
+    const begun = async (...args: string[]) => {
+      const { err } = await here.run('claude', '--claude', '/bin/true', '--', ...args);
+      return /^hopgate: session \S+ in \S+: (\S+), desk$/m.exec(err)?.[1] ?? err;
+    };
+    expect(await begun('--permission-mode', 'plan')).toBe('look');
+    expect(await begun()).toBe('talk');
+  });
+});
+
 describe('the process of the command line', () => {
   it('exits with the code of the command', async () => {
     expect((await spawnCli(['--version'])).code).toBe(0);

@@ -5,7 +5,8 @@ import { SessionHost } from '../../daemon/session-host.ts';
 import { openSession } from '../../open-session.ts';
 import { evidenceFile } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
-import type { SpecSet } from '../../spec/types.ts';
+import { effectsOfMode } from '../../spec/mode-way.ts';
+import type { Mode, SpecSet } from '../../spec/types.ts';
 import { findSessionIn } from '../choose-sessions.ts';
 import { summariseClientRun } from '../client/client-end.ts';
 import { findClientProgram } from '../client/client-program.ts';
@@ -67,8 +68,11 @@ const isPlanMode = (args: readonly string[]): boolean =>
  * own calls of `mode` and `hop`, so the agent could never leave a mode that forbids reading.
  */
 async function allowReading(session: Session): Promise<void> {
-  const denial = session.why({ tool: 'read', args: { path: '.' } });
-  const open = denial?.code === 'mode-forbids' && denial.available.modes.find(({ needs }) => needs.length === 0);
+  const { modeGate } = session.specs;
+  const { mode } = session.state;
+  const observes = (of: Mode): boolean => modeGate === null || effectsOfMode(modeGate, of).includes('observe');
+  if (mode === null || observes(mode)) return;
+  const open = session.available().modes.find(({ to, needs }) => needs.length === 0 && observes(to));
   if (open) await session.setMode({ to: open.to, by: 'operator', reason: 'Claude Code was started in plan mode' });
 }
 

@@ -35,7 +35,23 @@ const DESCRIBERS: readonly ((result: OptionalJsonFields) => string | null)[] = [
     typeof blob === 'string' ? `${plural(Number(bytes), 'byte')}, kept as ${shortenValue(blob, 12)}` : null,
   ({ replacements, lines }) =>
     typeof replacements === 'number' ? `${replacements} replaced, ${plural(Number(lines), 'line')}` : null,
+  ({ created, bytes }) =>
+    typeof created === 'boolean' ? `${created ? 'created' : 'overwritten'}, ${plural(Number(bytes), 'byte')}` : null,
   describeWait,
+  ({ sentAt, to }) => (typeof sentAt === 'string' ? `sent to ${shortenValue(to)}` : null),
+  ({ job, running, stdout }) =>
+    typeof job === 'string' && running === true
+      ? `job ${job} is running${stdout ? `: ${describeOutput(stdout)}` : ''}`
+      : null,
+  ({ candidates }) =>
+    Array.isArray(candidates)
+      ? `${plural(candidates.length, 'pattern')}: ${shortenValue(candidates.map((one) => fieldsOf(one)['id']).join(' '), 120)}`
+      : null,
+  ({ pattern, kind, outcome }) => {
+    if (typeof pattern !== 'string') return null;
+    if (kind === 'selection') return `${shortenValue(pattern)} is selected`;
+    return typeof outcome === 'string' ? `${shortenValue(pattern)}: ${shortenValue(outcome)}` : null;
+  },
   // Describes a turn of a world by the world's own text.
   ({ observation }) => (typeof observation === 'string' ? shortenValue(inOneLine(observation), 160) : null),
   ({ text, path }) => {

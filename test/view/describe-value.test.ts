@@ -32,6 +32,15 @@ it.each([
     'answered: 2 bytes, kept as aaaaaaaaaaa…',
   ],
   [{ status: 'answered', waitedMs: 5, message: 'm-1', answer: { id: 'm-2', text: 'port 80' } }, 'answered: port 80'],
+  [{ path: 'src/a.ts', bytes: 1, created: true }, 'created, 1 byte'],
+  [{ path: 'src/a.ts', bytes: 0, created: false }, 'overwritten, 0 bytes'],
+  [{ message: 'm-1', to: 'agent:codex', seq: 1, act: 'assert', sentAt: '2026-01-01T00:00:00Z' }, 'sent to agent:codex'],
+  [{ job: '1', running: true, stdout: 'ready\n', stderr: '' }, 'job 1 is running: ready'],
+  [{ job: '1', running: false, exit: 0, stdout: '', stderr: '' }, 'exit 0'],
+  [{ query: 'test', from: 'shipped', candidates: [{ id: 'reproduce-first' }] }, '1 pattern: reproduce-first'],
+  [{ pattern: 'reproduce-first', kind: 'selection', title: '…' }, 'reproduce-first is selected'],
+  [{ pattern: 'reproduce-first', psr: 'e-1', outcome: 'success', held: true }, 'reproduce-first: success'],
+  [{ pattern: 'of an own tool', size: 3 }, '{"pattern":"of an own tool","size":3}'],
   [{ status: 'waiting', waitedMs: 5, note: 'The run continues.' }, 'The run continues.'],
 ])('a result is described in one line by its own fields: %j', (value, line) => expect(describeValue(value)).toBe(line));
 

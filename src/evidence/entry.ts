@@ -67,16 +67,15 @@ export interface EntryDraft {
   readonly conjecture?: boolean;
 }
 
-/**
- * One link of a session's chain. `seq` counts from 0 in its session. `hash` = sha256(prev ‖ head bytes), where the head
- * bytes are the RFC 8785 form of every field but `body`, `prev` and `hash`, with `bodyHash` (sha256 of the RFC 8785
- * form of the body) in the body's place: so a body can be erased later while its chain still verifies. `prev` of the
- * first entry is 64 zeros.
- */
+/** One link of a session's chain. */
 export interface Entry extends EntryDraft {
+  /** Position in the session, from 0. */
   readonly seq: number;
+  /** sha256 of the RFC 8785 form of the body. The chain can still be checked after the body was erased. */
   readonly bodyHash: string;
+  /** The hash of the entry before; 64 zeros in the first entry. */
   readonly prev: string;
+  /** sha256 of `prev` and the head bytes: the RFC 8785 form of all fields except `body`, `prev` and `hash`. */
   readonly hash: string;
 }
 

@@ -22,9 +22,14 @@ export interface ApprovalRecord extends Omit<Approval, 'expiresAt'> {
 export interface Approver {
   readonly via: ApprovalRecord['via'];
   /**
-   * @returns the person who said yes (`by`; a `grant` also covers later requests of the same action within its limits),
-   * the person who declined, with their words for the agent, the id under which the request can still be answered
-   * (the same request, made again after the answer, gets it), or null if nobody answered
+   * Asks for an approval, and returns the answer:
+   *
+   * - `by`: the person who approved. `minutes` is how long the approval is valid. A `grant` also covers later requests
+   *   of the same action, within its limits.
+   * - `declined`: the person who declined. `because` has that person's words for the agent.
+   * - `pending`: the id under which the request can still be answered. The same request, made again after the answer,
+   *   gets that answer.
+   * - null: nobody answered.
    */
   approve(
     request: ApprovalRequest,

@@ -64,15 +64,15 @@ const all = (code: string | undefined, isOffered = code === undefined) => ({
   real: code,
 });
 
-describe('the answers about the next call', () => {
-  it('are those of the call after the timeout of the mode', async () => {
+describe('the dry runs, the offered tools and the call itself', () => {
+  it('agree after the timeout of the mode', async () => {
     const at = await atDesk();
     at.clock.advance(31);
     expect(at.session.state.mode).toBe('talk');
     expect(await answersTo(at, look)).toEqual(all('mode-forbids'));
   });
 
-  it('are those of the call after the limits of the visit', async () => {
+  it('agree at the limits of the visit', async () => {
     const at = await atDesk();
     await must(at.session.hop({ to: 'short', reason: 'quick' }));
     expect(await answersTo(at, look)).toEqual(all(undefined));
@@ -84,7 +84,7 @@ describe('the answers about the next call', () => {
     expect(await answersTo(at, look)).toEqual(all('limit-reached'));
   });
 
-  it('are those of the call under a grant', async () => {
+  it('agree under a grant', async () => {
     const at = await atDesk({
       approver: { via: 'terminal', approve: async () => ({ by: 'ann', grant: { until: 8e15, uses: 2 } }) },
     });

@@ -40,7 +40,7 @@ async function database(approver = inTurn({ by: 'ann' })) {
 }
 
 describe('the modes of a gate', () => {
-  it('are those of gate.yaml, in the order of its transitions', () => {
+  it('are listed as in gate.yaml, in the order of its transitions', () => {
     expect(listModesOfGate(operator.modeGate!)).toEqual(['watch', 'rehearse', 'incident', 'migrate']);
     expect(Object.keys(compileModeGate(operator.modeGate!).states)).toEqual([
       'watch',
@@ -50,7 +50,7 @@ describe('the modes of a gate', () => {
     ]);
   });
 
-  it('of which one is best for a call: it allows the tool, then admits the peripheral, then allows most', () => {
+  it('are ranked for a call: first that they allow the tool, then that they admit the peripheral, then how much they allow', () => {
     const gate = operator.modeGate!;
     expect(bestModeOfCall(gate, 'live', 'act')).toBe('migrate');
     expect(bestModeOfCall(gate, 'live', undefined)).toBe('migrate');

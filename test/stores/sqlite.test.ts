@@ -149,7 +149,7 @@ describe('several processes on one file', () => {
     await store.close();
   });
 
-  it('open a new file that another one creates between two reads of the first', async () => {
+  it('open a new file that another process creates between two reads of this process', async () => {
     const { prepare } = DatabaseSync.prototype;
     const spy = vi.spyOn(DatabaseSync.prototype, 'prepare').mockImplementation(function (this: DatabaseSync, sql) {
       const statement = prepare.call(this, sql);

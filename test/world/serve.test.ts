@@ -1,5 +1,5 @@
-import { text } from 'node:stream/consumers';
 import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { serveWorld, type WorldServer } from '../../src/world/serve/world-server.ts';

@@ -95,33 +95,36 @@ describe('the author of a commit', () => {
   });
 });
 
-test.runIf(isDeep)('an approved commit has the committer that was shown, and a push sends no other one', async () => {
-  const { root, folder } = repository();
-  const named = (name: string) => {
-    git(root, 'config', 'committer.name', name);
-    git(root, 'config', 'committer.email', 'c@example.com');
-  };
-  const env = { PATH: process.env['PATH'], HOME: folder, GIT_AUTHOR_NAME: 'Ann', GIT_AUTHOR_EMAIL: 'a@example.com' };
-  const backend = gitBackend(sandbox, () => env);
-  const own = { isOwnChange: () => true, agent: '' };
-  const run = async (sub: string, tree: TreeToShip) => {
-    const call = gitCall(root, { sub });
-    const shipping = { ...own, tree, message: 'fix: x' };
-    return (await backend.run({ ...call, envelope: { ...call.envelope, shipping } })).outcome;
-  };
-  put(root, 'src/a.txt', 'changed\n');
-  named('Shown');
-  const { envelope, signal } = gitCall(root, {});
-  const tree = (await backend.tree!({ ...envelope, ...own, signal })) as TreeToShip;
-  expect(tree.ships).toMatchObject({ author: 'Ann <a@example.com>', committer: 'Shown <c@example.com>' });
-  named('Later');
-  expect(await run('commit', tree)).toMatchObject({ status: 'ok' });
-  expect(last(root)).toBe('Ann <a@example.com> / Shown <c@example.com>');
-  git(root, 'commit', '-q', '--amend', '--no-edit');
-  expect(await run('push', tree)).toMatchObject({
-    message: expect.stringContaining('not the commit that was approved'),
-  });
-});
+test.runIf(isDeep)(
+  'an approved commit has the committer that was shown, and a push sends no commit of another committer',
+  async () => {
+    const { root, folder } = repository();
+    const named = (name: string) => {
+      git(root, 'config', 'committer.name', name);
+      git(root, 'config', 'committer.email', 'c@example.com');
+    };
+    const env = { PATH: process.env['PATH'], HOME: folder, GIT_AUTHOR_NAME: 'Ann', GIT_AUTHOR_EMAIL: 'a@example.com' };
+    const backend = gitBackend(sandbox, () => env);
+    const own = { isOwnChange: () => true, agent: '' };
+    const run = async (sub: string, tree: TreeToShip) => {
+      const call = gitCall(root, { sub });
+      const shipping = { ...own, tree, message: 'fix: x' };
+      return (await backend.run({ ...call, envelope: { ...call.envelope, shipping } })).outcome;
+    };
+    put(root, 'src/a.txt', 'changed\n');
+    named('Shown');
+    const { envelope, signal } = gitCall(root, {});
+    const tree = (await backend.tree!({ ...envelope, ...own, signal })) as TreeToShip;
+    expect(tree.ships).toMatchObject({ author: 'Ann <a@example.com>', committer: 'Shown <c@example.com>' });
+    named('Later');
+    expect(await run('commit', tree)).toMatchObject({ status: 'ok' });
+    expect(last(root)).toBe('Ann <a@example.com> / Shown <c@example.com>');
+    git(root, 'commit', '-q', '--amend', '--no-edit');
+    expect(await run('push', tree)).toMatchObject({
+      message: expect.stringContaining('not the commit that was approved'),
+    });
+  },
+);
 
 describe('git in hopgate.yaml', () => {
   test('can name another author', async () => {

@@ -1,7 +1,6 @@
-import { pathExists } from '../base/files.ts';
 import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
-import { evidenceFile } from '../project/state-dir.ts';
+import { findEvidenceIn, stateDir } from '../project/state-dir.ts';
 import { didYouMean } from '../spec/names.ts';
 import { CliError, type Io } from './io.ts';
 
@@ -17,8 +16,8 @@ export async function withEvidence<T>(
   use: (store: EvidenceStore) => Promise<T>,
   access: 'read' | 'write' = 'read',
 ): Promise<T> {
-  const file = evidenceFile(root, env);
-  if (!pathExists(file)) return none;
+  const file = findEvidenceIn(stateDir(root, env));
+  if (file === null) return none;
   if (access === 'write') return withCreatedEvidence(root, env, use);
   return useAndCloseStore(openEvidenceFile(file, 'read'), use);
 }

@@ -1,5 +1,4 @@
 import { realpathSync } from 'node:fs';
-import { pathExists } from '../base/files.ts';
 import { fieldsOf } from '../base/json.ts';
 import { hasLiveLease } from '../base/process-holder.ts';
 import { errorText } from '../base/text.ts';
@@ -8,7 +7,7 @@ import { listPendingItems } from '../operator/pending-items.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { ProjectError } from '../project/project-error.ts';
 import { repositoryOfFolder } from '../project/repository-root.ts';
-import { evidenceFile, stateDir } from '../project/state-dir.ts';
+import { findEvidenceIn, stateDir } from '../project/state-dir.ts';
 import { readSessionState, type SessionWithState } from '../session/resume-point.ts';
 import { foldToEnd } from '../session/state/fold-entries.ts';
 import type { Json } from '../spec/types.ts';
@@ -78,7 +77,7 @@ function chooseSession(
 /** True if a root has evidence. Creates nothing. A folder that contains the state folder never has evidence. */
 export function hasEvidence(root: string, env: Env): boolean {
   try {
-    return pathExists(evidenceFile(root, env));
+    return findEvidenceIn(stateDir(root, env)) !== null;
   } catch (error) {
     if (error instanceof ProjectError && error.code === 'state-dir-inside-root') return false;
     throw error;

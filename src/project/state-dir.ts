@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { accessSync, chmodSync, constants, lstatSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeFolders } from '../base/files.ts';
+import { makeFolders, pathExists } from '../base/files.ts';
 import { isPathWithin } from '../base/paths.ts';
 import { type Env, userStateFolder } from '../base/user-folders.ts';
 import { ProjectError } from './project-error.ts';
@@ -54,8 +54,14 @@ export function ensureStateDir(root: string, env: Env): string {
   return dir;
 }
 
-/** The file with the evidence of the repository that has this state folder. */
+/** The file with the evidence of the repository that has this state folder; it may not exist yet. */
 export const evidenceFileIn = (dir: string): string => join(dir, 'evidence.db');
+
+/** The file of {@link evidenceFileIn}; null if no session of the repository has been opened yet. */
+export function findEvidenceIn(dir: string): string | null {
+  const file = evidenceFileIn(dir);
+  return pathExists(file) ? file : null;
+}
 
 /** The file with a repository's evidence; it may not exist yet. */
 export const evidenceFile = (root: string, env: Env): string => evidenceFileIn(stateDir(root, env));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Env, userStateFolder } from '../base/user-folders.ts';
 import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import { type EvidenceStore, type SessionSummary, StoreError } from '../ports/evidence-store.ts';
-import { evidenceFileIn } from '../project/state-dir.ts';
+import { findEvidenceIn } from '../project/state-dir.ts';
 import { readSessionOpenBody, readStoredPin, type SessionPin } from '../session/pin.ts';
 import { type ArrivalOrder, openArrivalOrder } from '../stores/arrival-order.ts';
 import { ApiError, unknownSessionError } from './api-error.ts';
@@ -58,9 +58,10 @@ export class EvidenceOfAllRepositories {
 
   #add(key: string): void {
     const stateDir = join(this.#home, key);
-    const file = evidenceFileIn(stateDir);
-    if (this.#open.has(key) || !existsSync(file)) return;
+    if (this.#open.has(key)) return;
     try {
+      const file = findEvidenceIn(stateDir);
+      if (file === null) return;
       let store = openEvidenceFile(file, 'create');
       const reopened = (): EvidenceStore => {
         try {

@@ -31,7 +31,7 @@ import { SessionCalls } from './calls/session-calls.ts';
 import type { SessionParts } from './calls/session-parts.ts';
 import { takeStep } from './calls/step.ts';
 import { makeHop, startVisit, stopVisit } from './calls/visit.ts';
-import { admitNativeCall, concludeNativeCall, passNativeCall } from './native/native-steps.ts';
+import { admitNativeCall, admitUncoveredCall, concludeNativeCall } from './native/native-steps.ts';
 import type {
   AdmitCallResult,
   ConcludeCallResult,
@@ -252,11 +252,11 @@ export class Session {
   }
 
   /**
-   * In a session that only observes, records the refusal of a client's own tool that no tool of the session covers.
-   * Returns false if the session enforces: the client must not run its tool.
+   * Admits a call of a client's own tool that no tool of the session covers, if the session only observes, and records
+   * its refusal. Returns false if the session enforces: the client must not run its tool.
    */
-  async pass(call: NativeCall): Promise<boolean> {
-    return this.observeOnly && (await this.#calls.runUnderLease(() => passNativeCall(this.#calls, call))).ok;
+  async admitUncovered(call: NativeCall): Promise<boolean> {
+    return this.observeOnly && (await this.#calls.runUnderLease(() => admitUncoveredCall(this.#calls, call))).ok;
   }
 
   /**

@@ -176,10 +176,10 @@ it('only a file that the operator accepted can switch enforcement off', () => {
 it('an observe-only session lets a client run a tool of its own that no tool of hopgate covers, and records the call', async () => {
   const at = await observing();
   await at.session.start('explore');
-  expect(await at.session.pass({ tool: 'mcp__other__search', args: { query: 'x' } })).toBe(true);
+  expect(await at.session.admitUncovered({ tool: 'mcp__other__search', args: { query: 'x' } })).toBe(true);
   expect(at.session.state.denials).toBe(0);
   expect((await at.session.evidence()).at(-1)?.body).toMatchObject({ code: 'unknown-tool', enforced: false });
   expect((await verdictOf(at)).audit).toMatchObject({ ok: true, counts: { wouldRefuse: 1, denials: 0 } });
   const enforcing = await stage();
-  expect(await enforcing.session.pass({ tool: 'mcp__other__search' })).toBe(false);
+  expect(await enforcing.session.admitUncovered({ tool: 'mcp__other__search' })).toBe(false);
 });

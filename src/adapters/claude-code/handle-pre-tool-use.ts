@@ -280,7 +280,7 @@ async function decideOurTool(at: HookEventContext<ClaudeToolEvent>, { tool, args
 /** Refuses a tool that no scope can limit. */
 async function refuseUnmapped(at: HookEventContext<ClaudeToolEvent>, why: string | null): Promise<Decided> {
   const { toolUseId: id, tool, input: args } = at.event;
-  if (await at.host.withSession(at.record, (session) => session.pass({ tool, args })))
+  if (await at.host.withSession(at.record, (session) => session.admitUncovered({ tool, args })))
     return allow([toolCallItem({ id, tool, input: args, channel: tool })]);
   const denial = await dryRunCall(at, { tool, args });
   if (denial === null) return refuse(at, refuseUnavailableTool(tool, why, claudeToolName(at.host)));

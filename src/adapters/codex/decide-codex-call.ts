@@ -158,7 +158,7 @@ const calledAs = ({ event }: ToolEventContext, { tool, args }: HopgateToolCall):
 /** Refuses a tool of Codex whose effects hopgate cannot limit. The attempt is recorded as a call of an unknown tool. */
 async function refuseUnmapped(at: ToolEventContext, why: string | null): Promise<RefusalText> {
   const { tool_use_id: id, tool_name: tool, tool_input: input } = at.event;
-  if (await at.host.withSession(at.record, (session) => session.pass({ tool }))) {
+  if (await at.host.withSession(at.record, (session) => session.admitUncovered({ tool }))) {
     at.host.recordTranscript(at.record, toolCallItem({ id, tool, input, channel: tool }));
     return null;
   }

@@ -1,14 +1,14 @@
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
-import { lstatIfAny, pathExists, readTextOrEmpty } from '../../base/files.ts';
+import { lstatIfAny, readTextOrEmpty } from '../../base/files.ts';
 import { installHint } from '../../base/install-hint.ts';
 import { findProgram } from '../../base/process.ts';
 import { explainSystemError } from '../../base/system-error.ts';
 import { plural } from '../../base/text.ts';
 import { openProject } from '../../project/open-project.ts';
 import { CONFIG_FILE } from '../../project/repository-root.ts';
-import { ensureStateDir, evidenceFile } from '../../project/state-dir.ts';
+import { ensureStateDir, findEvidenceIn, stateDir } from '../../project/state-dir.ts';
 import { SpecError } from '../../spec/check/spec-problem.ts';
 import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
@@ -150,8 +150,8 @@ function diagnoseStateFolder(root: string, io: Io, free: DoctorEnvironment['free
 /** Runs SQLite's quick check on the evidence file; empty if no session has been opened yet. */
 export function diagnoseEvidence(root: string, io: Io): readonly Diagnosis[] {
   try {
-    const file = evidenceFile(root, io.env);
-    if (!pathExists(file)) return [];
+    const file = findEvidenceIn(stateDir(root, io.env));
+    if (file === null) return [];
     const { db, close } = openReadOnly(file, 5000);
     const found = String(db.prepare('PRAGMA quick_check(1)').get()?.['quick_check']);
     close();

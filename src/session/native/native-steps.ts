@@ -33,8 +33,8 @@ export async function admitNativeCall(calls: SessionCalls, call: NativeCall): Pr
   return above ? calls.refuse(request, above) : admit(calls, request);
 }
 
-/** Records the refusal of a call that runs nevertheless; see `Session.pass`. */
-export async function passNativeCall(calls: SessionCalls, call: NativeCall): Promise<{ readonly ok: true }> {
+/** Records the refusal of a call that runs nevertheless; see `Session.admitUncovered`. */
+export async function admitUncoveredCall(calls: SessionCalls, call: NativeCall): Promise<{ readonly ok: true }> {
   const request = toStepRequest(call);
   const decision = decide(calls.context(), request);
   // No entry may come between an intent and its outcome.

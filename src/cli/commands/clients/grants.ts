@@ -7,7 +7,7 @@ import { approvalTitle } from '../../../gate/approvals/approval-rows.ts';
 import { describeGrantLimits } from '../../../gate/approvals/grant.ts';
 import { openEvidenceFile } from '../../../open-evidence.ts';
 import { revokeGrant } from '../../../operator/revoked-grants.ts';
-import { evidenceFileIn, stateDir } from '../../../project/state-dir.ts';
+import { findEvidenceIn, stateDir } from '../../../project/state-dir.ts';
 import { type ListedGrant, type ListedGrants, listGrants, type UnreadableGrants } from '../../../server/list-grants.ts';
 import { SessionReader } from '../../../server/session-reader.ts';
 import { didYouMean } from '../../../spec/names.ts';
@@ -86,8 +86,8 @@ async function readGrants(io: Io, options: Options): Promise<ListedGrants> {
   const grants: ListedGrant[] = [];
   const unreadable: UnreadableGrants[] = [];
   for (const dir of foldersOf(io, options)) {
-    const file = evidenceFileIn(dir);
-    if (!pathExists(file)) continue;
+    const file = findEvidenceIn(dir);
+    if (file === null) continue;
     try {
       const list = await useAndCloseStore(openEvidenceFile(file, 'read'), (store) =>
         listGrants(store, dir, (session) => SessionReader.open({ store, stateDir: dir }, session)),

@@ -1,6 +1,5 @@
-import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { StoredBytes } from '../../evidence/chain.ts';
-import { EMPTY_CHAIN, type StoredEntry } from '../../evidence/entry.ts';
+import { type ChainHead, EMPTY_CHAIN, type StoredEntry } from '../../evidence/entry.ts';
 import type { EphemeralEntry, FoundEntry } from '../../evidence/evidence-query.ts';
 import { findBlobIds } from '../../evidence/find-blob-ids.ts';
 import type { Json } from '../../spec/types.ts';
@@ -10,11 +9,11 @@ import { facetsOfEntry, subjectIndexKey } from './facets.ts';
 import type { Database } from './node-sqlite.ts';
 import { SQLITE_STORE_NAME } from './sqlite-error.ts';
 import { ENTRY_BYTE_COLUMNS, prepareAtFirstUse, type SqliteRow } from './statements.ts';
-import type { LastEntryOfSession, StoreWriteCache } from './write-cache.ts';
 
 const SQL = {
   add: `INSERT INTO entries (id, session_id, seq, at, late, facets, subject, pattern_id, fork_of, prev, hash, head, body)
-    SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM ephemeral WHERE id = ?)`,
+    SELECT ?, ?, ?, ?, CASE WHEN ? < (SELECT at FROM entries WHERE session_id = ? AND seq = ?) THEN 1 END,
+      ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM ephemeral WHERE id = ?)`,
   addEphemeral: `INSERT INTO ephemeral (id, session_id, at, facets, subject, pattern_id, in_reply_to, fork_of, head, body)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   addReference: 'INSERT OR IGNORE INTO blob_references (id, hash) VALUES (?, ?)',
@@ -24,7 +23,7 @@ const SQL = {
   hasId: 'SELECT 1 FROM entries WHERE id = ?',
   ephemeral: 'SELECT head, body FROM ephemeral WHERE id = ?',
   hasEphemeral: 'SELECT 1 FROM ephemeral WHERE id = ?',
-  last: 'SELECT seq, hash, at FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1',
+  last: 'SELECT seq, hash FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1',
   page: `SELECT seq, ${ENTRY_BYTE_COLUMNS} FROM entries WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
 };
 
@@ -32,15 +31,10 @@ const MAX_PAGE_ENTRIES = 256;
 const MAX_PAGE_CHARACTERS = 1 << 20;
 
 /** The tables of durable and of ephemeral entries, with their indexes and their references to blobs. */
-export function openEntryTables(db: Database, cache: StoreWriteCache) {
+export function openEntryTables(db: Database) {
   const sql = prepareAtFirstUse(db, SQL);
   const addReferences = (id: string, body: Json): void => {
     for (const hash of findBlobIds(body)) sql.addReference.run(id, hash);
-  };
-  const last = (sessionId: string): LastEntryOfSession => {
-    const row = sql.last.get(sessionId);
-    if (row === undefined) return { ...EMPTY_CHAIN, at: Number.NEGATIVE_INFINITY };
-    return { seq: Number(row['seq']), hash: String(row['hash']), at: Number(row['at']) };
   };
   return {
     /** Adds an entry. Throws if its id exists. */
@@ -52,7 +46,9 @@ export function openEntryTables(db: Database, cache: StoreWriteCache) {
         sessionId,
         seq,
         at,
-        at < getOrInsert(cache.heads, sessionId, () => last(sessionId)).at ? 1 : null,
+        at,
+        sessionId,
+        seq - 1,
         facetsOfEntry(entry),
         subjectIndexKey(subject, sessionId),
         patternId ?? null,
@@ -72,8 +68,6 @@ export function openEntryTables(db: Database, cache: StoreWriteCache) {
         if (eventOfBody(entry.body) === 'session-closed') sql.closeSession.run(sessionId);
         addReferences(id, entry.body);
       }
-      cache.heads.set(sessionId, { seq, hash, at });
-      cache.ids.add(id);
     },
 
     addEphemeral(entry: EphemeralEntry): void {
@@ -95,7 +89,11 @@ export function openEntryTables(db: Database, cache: StoreWriteCache) {
       addReferences(id, body);
     },
 
-    last,
+    /** The head of a session's chain. */
+    last(sessionId: string): ChainHead {
+      const row = sql.last.get(sessionId);
+      return row === undefined ? EMPTY_CHAIN : { seq: Number(row['seq']), hash: String(row['hash']) };
+    },
 
     find(id: string): StoredEntry | null {
       const row = sql.byId.get(id);

@@ -38,127 +38,183 @@ export function planWalkCases(
   specs: SpecSet,
   coveredBefore: ReadonlySet<string>,
 ): { cases: PlannedCase[]; reachable: Set<string> } {
-  const { edges } = specs;
-  const places = Object.values(specs.peripherals);
-  const startable = places.filter(({ entry }) => entry.sources.some(({ kind }) => STARTING_SOURCES.includes(kind)));
-  const edgeItems = [...new Set(edges.map(edgeItem))];
-  const edgesToCover = [...edgeItems];
-  const startsToCover = startable.map(({ id }) => `start ${id}`);
-  const covered = new Set(coveredBefore);
+  const progress = new WalkProgress(specs, coveredBefore);
+  const searches = makeSearches(model, specs, progress);
+  const minMoves = Math.max(MIN_WALK_MOVES, MIN_WALK_MOVES_PER_PERIPHERAL * Object.keys(specs.peripherals).length);
   const cases: PlannedCase[] = [];
-  let returnMovesLeft = MAX_RETURN_MOVES;
-  const tried = new Set<string>();
-  const isNew = (state: AuditState, move: Move) => {
-    const [edge, ...more] = itemsCoveredByMove(state, move);
-    if (edge === undefined) return false;
-    return (
-      [edge, ...more].some((item) => !covered.has(item)) || (returnMovesLeft > 0 && isHop(move) && !tried.has(edge))
-    );
-  };
-  // The moves of a state that may still be new: a move that is not new never becomes new again.
-  const newMovesIn = (graph: typeof rough) => {
-    const candidates = new WeakMap<AuditState, Move[]>();
-    return (state: AuditState) => {
-      const left = getOrInsert(candidates, state, () => [...graph.moves(state)].reverse());
-      while (left.length > 0 && !isNew(state, left.at(-1)!)) left.pop();
-      return left.at(-1);
-    };
-  };
-  const rough = graphOf({ ...model, key: model.roughKey });
-  const joined = graphOf(model);
-  // Each search finds routes that the search before it misses, but costs more. The second search follows only one of
-  // the states with equal rough keys, instead of joining them. `spent` are states from which a search found no new
-  // edge. All walks share them, because a covered edge never becomes new again.
-  const graphs = [rough, { ...joined, key: rough.key }, joined, model].map((graph, nth) => ({
-    graph,
-    exactKey: nth === 1 ? joined.key : graph.key,
-    isExact: nth >= 2,
-    most: nth < 2 ? MAX_SEARCH_STATES : Math.min(MAX_SEARCH_STATES, MAX_EXACT_STATES / places.length),
-  }));
-  // A search without refused requests has fewer states, and most edges need none.
-  const withoutRefused = <Search extends { readonly graph: typeof rough }>(search: Search): Search => ({
-    ...search,
-    graph: { ...search.graph, moves: (state) => search.graph.moves(state).filter(({ refused }) => !refused) },
-  });
-  const searches = (doRulesReadDenials(specs) ? [...graphs.map(withoutRefused), ...graphs] : graphs).map((search) => ({
-    ...search,
-    findNew: newMovesIn(search.graph),
-    spent: new Set<string>(),
-  }));
-  const edgesLeft = () => returnMovesLeft > 0 && tried.size < edgeItems.length;
-  /** Removes covered items from the end of the list: a covered item stays covered. */
-  const isEachCovered = (items: string[]) => {
-    while (items.length > 0 && covered.has(items.at(-1)!)) items.pop();
-    return items.length === 0;
-  };
-  const findRoute = (): ModelRoute<AuditState, Move> | null => {
-    const areEdgesCovered = isEachCovered(edgesToCover);
-    const isCovered = areEdgesCovered && isEachCovered(startsToCover);
-    // A set of many states would be searched to the limit at the end. Only a new session can start in another place.
-    if (areEdgesCovered && !edgesLeft() && (isCovered || at.visit)) return null;
-    for (const search of searches) {
-      const { graph, exactKey, isExact, findNew, spent, most } = search;
-      if (isExact && isCovered) continue;
-      const found = searchRouteToGoal(graph, at, findNew, most, spent, exactKey);
-      if (found === 'limit reached') {
-        // The next searches visit more states, so they would reach their limits, too.
-        search.most /= 2;
-        return null;
-      }
-      const route = found === 'not found' ? null : followRoute(model, at, found);
-      if (route) return route;
-    }
-    return null;
-  };
-  let moves: Move[] = [];
+  for (;;) {
+    const { moves, trips } = planWalk(model, searches, progress, minMoves);
+    if (moves.length === 0) return { cases, reachable: progress.covered };
+    cases.push({
+      group: 'walks',
+      name: `walk ${cases.length + 1}: ${moves.length} moves${trips > 0 ? `, ${plural(trips, 'hop')} out and back` : ''}`,
+      moves: [...prefix, ...moves],
+      provoke: 'all',
+    });
+  }
+}
+
+/** The next walk; without moves if nothing new can be reached. */
+function planWalk(
+  model: HopModel,
+  searches: readonly Search[],
+  progress: WalkProgress,
+  minMoves: number,
+): { readonly moves: readonly Move[]; readonly trips: number } {
+  const moves: Move[] = [];
   let at = model.initial;
   let trips = 0;
-  // The number of moves of the present walk up to its first new edge. The walk ends after four times as many moves, so
-  // that at most about a quarter of all moves repeat earlier ones.
+  // The number of moves up to the first new edge. The walk ends after four times as many moves, so that at most about
+  // a quarter of all moves repeat earlier ones.
   let approach = 0;
-  const take = (route: ModelRoute<AuditState, Move>) => {
-    route.moves.forEach((move, index) => {
-      for (const item of itemsCoveredByMove(route.states[index]!, move)) covered.add(item);
-    });
+  const take = (route: Route) => {
+    progress.add(route);
     moves.push(...route.moves);
     at = route.states.at(-1)!;
   };
-  const finish = () => {
-    if (moves.length > 0)
-      cases.push({
-        group: 'walks',
-        name: `walk ${cases.length + 1}: ${moves.length} moves${trips > 0 ? `, ${plural(trips, 'hop')} out and back` : ''}`,
-        moves: [...prefix, ...moves],
-        provoke: 'all',
-      });
-    moves = [];
-    at = model.initial;
-    trips = 0;
-  };
-  for (;;) {
-    if (moves.length >= Math.max(MIN_WALK_MOVES, MIN_WALK_MOVES_PER_PERIPHERAL * places.length, 4 * approach)) finish();
-    const route = findRoute();
-    if (!route && moves.length === 0) break;
-    if (!route) {
-      finish();
-      continue;
-    }
+  while (moves.length < Math.max(minMoves, 4 * approach)) {
+    const route = findNewRoute(model, searches, progress, at);
+    if (!route) break;
     if (moves.length === 0) approach = route.moves.length;
     take(route);
     const [source, last] = [route.states.at(-2)!, route.moves.at(-1)!];
-    if (!isHop(last) || returnMovesLeft <= 0) continue;
-    tried.add(itemsCoveredByMove(source, last)[0]!);
-    const isBack = (_: AuditState, { asked }: Move) => asked.kind === 'hop' && asked.to === peripheralNameOf(source);
-    let back: ModelRoute<AuditState, Move> | null = null;
-    for (const { graph } of searches.slice(0, -1))
-      back ??= followRoute(model, at, searchModelRoute(graph, at, isBack, MAX_RETURN_STATES));
-    returnMovesLeft -= back?.moves.length ?? FAILED_RETURN_COST;
+    if (!isHop(last) || progress.returnMovesLeft <= 0) continue;
+    progress.tried.add(itemsCoveredByMove(source, last)[0]!);
+    const back = findRouteBack(model, searches, at, peripheralNameOf(source));
+    progress.returnMovesLeft -= back?.moves.length ?? FAILED_RETURN_COST;
     if (!back) continue;
     trips += 1;
     take(back);
   }
-  finish();
-  return { cases, reachable: covered };
+  return { moves, trips };
+}
+
+type Route = ModelRoute<AuditState, Move>;
+type Graph = FiniteModel<AuditState, Move>;
+
+/** What the walks have covered, and how many moves are left for routes back. */
+class WalkProgress {
+  readonly covered: Set<string>;
+  /** The edges from which a route back was searched. */
+  readonly tried = new Set<string>();
+  returnMovesLeft = MAX_RETURN_MOVES;
+  readonly #edges: readonly string[];
+  readonly #edgesToCover: string[];
+  readonly #startsToCover: string[];
+
+  constructor({ edges, peripherals }: SpecSet, coveredBefore: ReadonlySet<string>) {
+    this.covered = new Set(coveredBefore);
+    this.#edges = [...new Set(edges.map(edgeItem))];
+    this.#edgesToCover = [...this.#edges];
+    this.#startsToCover = Object.values(peripherals).flatMap(({ id, entry }) =>
+      entry.sources.some(({ kind }) => STARTING_SOURCES.includes(kind)) ? [`start ${id}`] : [],
+    );
+  }
+
+  add({ moves, states }: Route): void {
+    moves.forEach((move, index) => {
+      for (const item of itemsCoveredByMove(states[index]!, move)) this.covered.add(item);
+    });
+  }
+
+  /** True if a move covers an item for the first time, or takes an edge from which no route back was searched. */
+  readonly isNew = (state: AuditState, move: Move): boolean => {
+    const [edge, ...more] = itemsCoveredByMove(state, move);
+    if (edge === undefined) return false;
+    const isUntried = this.returnMovesLeft > 0 && isHop(move) && !this.tried.has(edge);
+    return isUntried || [edge, ...more].some((item) => !this.covered.has(item));
+  };
+
+  get areEdgesCovered(): boolean {
+    return this.#isEachCovered(this.#edgesToCover);
+  }
+
+  get areStartsCovered(): boolean {
+    return this.#isEachCovered(this.#startsToCover);
+  }
+
+  get areEdgesUntried(): boolean {
+    return this.returnMovesLeft > 0 && this.tried.size < this.#edges.length;
+  }
+
+  /** Removes covered items from the end of the list: a covered item stays covered. */
+  #isEachCovered(items: string[]): boolean {
+    while (items.length > 0 && this.covered.has(items.at(-1)!)) items.pop();
+    return items.length === 0;
+  }
+}
+
+/** A search for a route to a new edge. `most` is the maximum number of states that it visits. */
+type Search = ReturnType<typeof makeSearches>[number];
+
+/**
+ * Each search finds routes that the search before it misses, but costs more. The second search follows only one of the
+ * states with equal rough keys, instead of joining them. `spent` are states from which a search found no new edge. All
+ * walks share them, because a covered edge never becomes new again.
+ */
+function makeSearches(model: HopModel, specs: SpecSet, { isNew }: WalkProgress) {
+  const places = Object.keys(specs.peripherals).length;
+  const rough = graphOf({ ...model, key: model.roughKey });
+  const joined = graphOf(model);
+  const graphs = [rough, { ...joined, key: rough.key }, joined, model].map((graph, nth) => ({
+    graph,
+    exactKey: nth === 1 ? joined.key : graph.key,
+    isExact: nth >= 2,
+    most: nth < 2 ? MAX_SEARCH_STATES : Math.min(MAX_SEARCH_STATES, MAX_EXACT_STATES / places),
+  }));
+  // A search without refused requests has fewer states, and most edges need none.
+  const withoutRefused = ({ graph, ...search }: (typeof graphs)[number]) => ({
+    ...search,
+    graph: { ...graph, moves: (state: AuditState) => graph.moves(state).filter(({ refused }) => !refused) },
+  });
+  const all = doRulesReadDenials(specs) ? [...graphs.map(withoutRefused), ...graphs] : graphs;
+  return all.map((search) => ({ ...search, findNew: newMovesIn(search.graph, isNew), spent: new Set<string>() }));
+}
+
+/** Returns a function that finds a state's first move that may be new: a move that is not new never becomes new again. */
+function newMovesIn(graph: Graph, isNew: WalkProgress['isNew']) {
+  const candidates = new WeakMap<AuditState, Move[]>();
+  return (state: AuditState): Move | undefined => {
+    const left = getOrInsert(candidates, state, () => [...graph.moves(state)].reverse());
+    while (left.length > 0 && !isNew(state, left.at(-1)!)) left.pop();
+    return left.at(-1);
+  };
+}
+
+/** The shortest route from a state that ends with something new; null if none is found. */
+function findNewRoute(
+  model: HopModel,
+  searches: readonly Search[],
+  progress: WalkProgress,
+  at: AuditState,
+): Route | null {
+  const { areEdgesCovered } = progress;
+  const isCovered = areEdgesCovered && progress.areStartsCovered;
+  // A set of many states would be searched to the limit at the end. Only a new session can start in another place.
+  if (areEdgesCovered && !progress.areEdgesUntried && (isCovered || at.visit)) return null;
+  for (const search of searches) {
+    const { graph, exactKey, isExact, findNew, spent, most } = search;
+    if (isExact && isCovered) continue;
+    const found = searchRouteToGoal(graph, at, findNew, most, spent, exactKey);
+    if (found === 'limit reached') {
+      // The next searches visit more states, so they would reach their limits, too.
+      search.most /= 2;
+      return null;
+    }
+    const route = found === 'not found' ? null : followRoute(model, at, found);
+    if (route) return route;
+  }
+  return null;
+}
+
+/** The shortest route from a state to a peripheral; null if none is found. */
+function findRouteBack(model: HopModel, searches: readonly Search[], at: AuditState, to: string): Route | null {
+  const isBack = (_: AuditState, { asked }: Move) => asked.kind === 'hop' && asked.to === to;
+  for (const { graph } of searches.slice(0, -1)) {
+    const back = followRoute(model, at, searchModelRoute(graph, at, isBack, MAX_RETURN_STATES));
+    if (back) return back;
+  }
+  return null;
 }
 
 const edgeItem = ({ from, exit, to }: Edge): string => `edge ${from} ${exit} ${to}`;

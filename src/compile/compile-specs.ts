@@ -1,23 +1,16 @@
-import { mapValues } from '../base/map-values.ts';
 import { assertSpecSet } from '../spec/assert-spec-set.ts';
 import type { SpecSet } from '../spec/types.ts';
-import { compileHopGraph } from './hop-graph.ts';
-import { compileLifecycle } from './lifecycle.ts';
 import { buildMachine, type Machine } from './machine.ts';
 import type { MachineJson } from './machine-json.ts';
-import { compileModeGate } from './mode-gate.ts';
-import type { SpecTables } from './spec-tables.ts';
+import { compileEachMachine, type SpecTables } from './spec-tables.ts';
 
 /** A spec set and the machines that were built from it. */
 type CompiledSpecs = SpecTables<Machine>;
 
 /** Returns every machine config of a spec set: mode gate, hop graph, lifecycles. Pure. */
 export function compileMachineConfigs(specs: SpecSet): readonly MachineJson[] {
-  return [
-    ...(specs.modeGate ? [compileModeGate(specs.modeGate)] : []),
-    compileHopGraph(specs),
-    ...Object.values(specs.peripherals).map((peripheral) => compileLifecycle(specs, peripheral)),
-  ];
+  const { modeGate, hopGraph, lifecycle } = compileEachMachine(specs, (config) => config);
+  return [...(modeGate ? [modeGate] : []), hopGraph, ...Object.values(lifecycle)];
 }
 
 /**
@@ -29,10 +22,5 @@ export function compileMachineConfigs(specs: SpecSet): readonly MachineJson[] {
  */
 export function compileSpecs(specs: SpecSet): CompiledSpecs {
   assertSpecSet(specs, 'compileSpecs: specs');
-  return {
-    specs,
-    modeGate: specs.modeGate && buildMachine(compileModeGate(specs.modeGate)),
-    hopGraph: buildMachine(compileHopGraph(specs)),
-    lifecycle: mapValues(specs.peripherals, (peripheral) => buildMachine(compileLifecycle(specs, peripheral))),
-  };
+  return compileEachMachine(specs, buildMachine);
 }

@@ -21,13 +21,14 @@ const tablesBySpecs = new WeakMap<SpecSet, SpecTables>();
 
 /** Returns the tables of a trusted spec set, the same ones each time. Throws if a guard is missing. */
 export const compileSpecTables = (specs: SpecSet): SpecTables =>
-  getOrInsert(tablesBySpecs, specs, () => tablesOf(specs));
+  getOrInsert(tablesBySpecs, specs, () => compileEachMachine(specs, assertMachineConfig));
 
-const tablesOf = (specs: SpecSet): SpecTables => ({
+/** Compiles each machine of a spec set, and makes an `M` of its config. */
+export const compileEachMachine = <M>(specs: SpecSet, make: (config: MachineJson) => M): SpecTables<M> => ({
   specs,
-  modeGate: specs.modeGate && assertMachineConfig(compileModeGate(specs.modeGate)),
-  hopGraph: assertMachineConfig(compileHopGraph(specs)),
-  lifecycle: mapValues(specs.peripherals, (peripheral) => assertMachineConfig(compileLifecycle(specs, peripheral))),
+  modeGate: specs.modeGate && make(compileModeGate(specs.modeGate)),
+  hopGraph: make(compileHopGraph(specs)),
+  lifecycle: mapValues(specs.peripherals, (peripheral) => make(compileLifecycle(specs, peripheral))),
 });
 
 /** Checks a config. Throws with every problem at once: a config comes from a checked spec, so a problem is a bug. */

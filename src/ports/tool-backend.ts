@@ -1,7 +1,16 @@
+import type { EffectRecord } from '../evidence/bodies.ts';
 import type { DenialCode } from '../gate/denial.ts';
 import type { ObservedTree, TreeToShip } from '../gate/scope/compare-trees.ts';
+import type { ObservedEffectKind } from '../spec/policy/effect-ops.ts';
 import type { Fields, Json, PeripheralSpec, ProjectConfig, ScopeRule, ToolSpec } from '../spec/types.ts';
-import type { ObservedEffects } from './observed-effects.ts';
+
+/** One change under the root that a backend or its sandbox observed. */
+export interface ObservedEffect extends EffectRecord {
+  readonly op: ObservedEffectKind;
+}
+
+/** The observed changes; `unobserved` if the call was not watched, which the audit counts as a gap. */
+export type ObservedEffects = readonly ObservedEffect[] | 'unobserved';
 
 /**
  * The gate's envelope for one call. A backend enforces it against the real world (links, races, processes) and never

@@ -31,14 +31,14 @@ import { SessionCalls } from './calls/session-calls.ts';
 import type { SessionParts } from './calls/session-parts.ts';
 import { takeStep } from './calls/step.ts';
 import { makeHop, startVisit, stopVisit } from './calls/visit.ts';
-import { admitNativeCall, admitUncoveredCall, concludeNativeCall } from './native/native-steps.ts';
 import type {
   AdmitCallResult,
   ConcludeCallResult,
   NativeCall,
   NativeCallOutcome,
   NativeTicket,
-} from './native/native-ticket.ts';
+} from './native/native-steps.ts';
+import { admitNativeCall, admitUncoveredCall, concludeNativeCall } from './native/native-steps.ts';
 import { readUnreadMessages, recordMessagesRead, recordNewMessages } from './session-messages.ts';
 import { type SessionStatus, sessionStatusOf } from './session-status.ts';
 import type { SessionWriter } from './session-writer.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { ObservedEffect } from '../ports/observed-effects.ts';
+import type { ObservedEffect } from '../ports/tool-backend.ts';
 
 /** sha256 (hex) of some bytes, or of a string's UTF-8. */
 export const sha256Hex = (content: Uint8Array | string): string => hash('sha256', content, 'hex');

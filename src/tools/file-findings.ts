@@ -1,8 +1,7 @@
 import { executableFileFinding } from '../evidence/findings/executable-files.ts';
 import { findingsOfEffects } from '../evidence/findings/findings.ts';
 import { describeWeakenedTests, scanTestFile, type TestFileScan } from '../evidence/findings/weakened-tests.ts';
-import type { ObservedEffect } from '../ports/observed-effects.ts';
-import type { CallEnvelope } from '../ports/tool-backend.ts';
+import type { CallEnvelope, ObservedEffect } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
 
 /** The state of a file: the test-related patterns found in its text (skip, only, …), and its mode. */

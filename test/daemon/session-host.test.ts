@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { toBody } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
 import { StoreError } from '../../src/ports/evidence-store.ts';
-import type { NativeTicket } from '../../src/session/native/native-ticket.ts';
+import type { NativeTicket } from '../../src/session/native/native-steps.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { makeWorld, type World } from './daemon-fixture.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { type Body, toBody } from '../../src/evidence/bodies.ts';
-import type { NativeCallOutcome, NativeTicket } from '../../src/session/native/native-ticket.ts';
+import type { NativeCallOutcome, NativeTicket } from '../../src/session/native/native-steps.ts';
 import type { Session } from '../../src/session/session.ts';
 import { sha256Hex } from '../../src/tools/content-effect.ts';
 import { workspaceBackend } from '../../src/tools/workspace/workspace-backend.ts';

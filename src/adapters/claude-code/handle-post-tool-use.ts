@@ -1,4 +1,4 @@
-import type { NativeCallOutcome } from '../../session/native/native-ticket.ts';
+import type { NativeCallOutcome } from '../../session/native/native-steps.ts';
 import { describeFindings } from '../core/describe-findings.ts';
 import { entryIdsOrNull, toolCallItem, toolResultItem } from '../core/transcript/transcript-items.ts';
 import { takeNewMessagesText } from '../core/turn-messages.ts';

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { fieldsOf, textOf } from '../../base/json.ts';
 import { isPathWithin } from '../../base/paths.ts';
-import type { NativeCallOutcome } from '../../session/native/native-ticket.ts';
+import type { NativeCallOutcome } from '../../session/native/native-steps.ts';
 import type { Fields, Json } from '../../spec/types.ts';
 
 /** Length to which each text of a result is cut, in characters. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { asJson } from '../../base/json.ts';
-import type { NativeTicket } from '../../session/native/native-ticket.ts';
+import type { NativeTicket } from '../../session/native/native-steps.ts';
 import type { Fields } from '../../spec/types.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
 import type { HookEventContext } from './hook-event-context.ts';

@@ -1,4 +1,4 @@
-import type { NativeCallOutcome, NativeTicket } from '../../session/native/native-ticket.ts';
+import type { NativeCallOutcome, NativeTicket } from '../../session/native/native-steps.ts';
 import { describeFindings } from '../core/describe-findings.ts';
 import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
 import { entryIdsOrNull, toolResultItem } from '../core/transcript/transcript-items.ts';

@@ -1,4 +1,4 @@
-import type { ConcludeCallResult } from '../../session/native/native-ticket.ts';
+import type { ConcludeCallResult } from '../../session/native/native-steps.ts';
 
 /** The findings on the files that a client's own call changed, for its model; null if there are none. */
 export function describeFindings(concluded: ConcludeCallResult): string | null {

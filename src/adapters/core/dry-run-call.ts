@@ -1,5 +1,5 @@
 import type { RefusedCall } from '../../session/call-results.ts';
-import type { NativeCall } from '../../session/native/native-ticket.ts';
+import type { NativeCall } from '../../session/native/native-steps.ts';
 import type { Session } from '../../session/session.ts';
 import type { HopgateToolCall } from './calls/tool-call-to-action.ts';
 import type { ConversationRecord, HookContext } from './hook-context.ts';

@@ -1,13 +1,16 @@
 import { fieldsOf, isObject } from '../../base/json.ts';
 import type { Body, EffectRecord } from '../../evidence/bodies.ts';
-import { findingsOfEffects } from '../../evidence/findings/findings.ts';
+import type { Entry } from '../../evidence/entry.ts';
+import { type Finding, findingsOfEffects } from '../../evidence/findings/findings.ts';
 import { decide } from '../../gate/decide.ts';
 import { effectiveScope, type StepPlan } from '../../gate/decide-step.ts';
+import type { Denial } from '../../gate/denial.ts';
 import { makeDenial } from '../../gate/make-denial.ts';
 import type { StepRequest } from '../../gate/request.ts';
-import type { NativeCallWatcher, ToolCall } from '../../ports/tool-backend.ts';
+import type { NativeCallWatcher, ToolCall, ToolOutcome } from '../../ports/tool-backend.ts';
 import { recordsIntent, TOOL_EFFECT_FACTS } from '../../spec/policy/tool-effects.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields, Json } from '../../spec/types.ts';
+import type { RefusedCall } from '../call-results.ts';
 import { toStepRequest } from '../calls/gate-requests.ts';
 import { recordMissedEvents } from '../calls/record-missed-events.ts';
 import { storeLargeOutcome } from '../calls/run-tool.ts';
@@ -15,13 +18,42 @@ import type { SessionCalls } from '../calls/session-calls.ts';
 import { toolRefusalDetails, wouldRefuseField } from '../calls/step.ts';
 import { toPlainJson } from '../convert-input.ts';
 import { isSessionClosed } from '../state/session-state.ts';
-import type {
-  AdmitCallResult,
-  ConcludeCallResult,
-  NativeCall,
-  NativeCallOutcome,
-  NativeTicket,
-} from './native-ticket.ts';
+
+/** A call that another program wants to run. */
+export interface NativeCall {
+  readonly tool: string;
+  readonly args?: unknown;
+  /** The refusal by an enclosing session, such as the parent's session of a sub-agent; absent if it allows the call. */
+  readonly above?: Denial;
+}
+
+/** The record of an admitted call, to be passed to `conclude`. Plain JSON: another process may conclude the call. */
+export interface NativeTicket {
+  readonly visit: string;
+  /** Id of the intent's entry; null for a tool that only observes or talks. */
+  readonly intent: string | null;
+  readonly tool: string;
+  readonly args: Fields;
+  readonly before: Json;
+}
+
+export type AdmitCallResult =
+  | { readonly ok: true; readonly ticket: NativeTicket; readonly evidence: readonly Entry[] }
+  | RefusedCall;
+
+/** The outcome of a call that another program ran, as that program reports it. */
+export type NativeCallOutcome = Exclude<ToolOutcome, { readonly status: 'refused' }>;
+
+export type ConcludeCallResult =
+  | {
+      readonly ok: true;
+      /** False if the outcome came too late, because the evidence already says that it is unknown. */
+      readonly recorded: boolean;
+      readonly evidence: readonly Entry[];
+      /** Facts about the changed files that a person must know before they ship. */
+      readonly findings: readonly Finding[];
+    }
+  | RefusedCall;
 
 /** Decides a call that another program will run. A refusal in `call.above` is recorded instead of a decision. */
 export async function admitNativeCall(calls: SessionCalls, call: NativeCall): Promise<AdmitCallResult> {

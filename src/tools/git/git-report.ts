@@ -1,5 +1,4 @@
-import type { ObservedEffect } from '../../ports/observed-effects.ts';
-import type { ToolReport } from '../../ports/tool-backend.ts';
+import type { ObservedEffect, ToolReport } from '../../ports/tool-backend.ts';
 import type { GitSubCommandName } from '../../spec/policy/git-commands.ts';
 import type { Fields } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';

@@ -3,8 +3,7 @@ import { isCommitName, isSameCommitMessage, refuseBranchPush } from '../../gate/
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import { branchToShip, mayShipBranch } from '../../gate/scope/branch-patterns.ts';
 import { printFirstPaths, type ShippedContent, type TreeToShip } from '../../gate/scope/compare-trees.ts';
-import type { ObservedEffect } from '../../ports/observed-effects.ts';
-import type { ToolReport } from '../../ports/tool-backend.ts';
+import type { ObservedEffect, ToolReport } from '../../ports/tool-backend.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import { failedToolStop, isStop, outOfScopeStop, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { appendCommitTrailer } from './commit-trailer.ts';

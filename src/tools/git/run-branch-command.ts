@@ -1,7 +1,6 @@
 import { isCommitName, readBranchOperands } from '../../gate/commands/git-command.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
-import type { ObservedEffect } from '../../ports/observed-effects.ts';
-import type { ToolReport } from '../../ports/tool-backend.ts';
+import type { ObservedEffect, ToolReport } from '../../ports/tool-backend.ts';
 import { failedToolStop, isStop, outOfScopeStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { effectsOfMovedRef, makeGitReport } from './git-report.ts';
 import { findCommit, type GitSession } from './git-session.ts';

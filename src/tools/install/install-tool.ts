@@ -1,7 +1,6 @@
 import { isArgumentRefusal } from '../../gate/commands/argument-refusal.ts';
 import { chooseInstallCommand } from '../../gate/commands/choose-command.ts';
-import type { ObservedEffect } from '../../ports/observed-effects.ts';
-import type { ToolReport } from '../../ports/tool-backend.ts';
+import type { ObservedEffect, ToolReport } from '../../ports/tool-backend.ts';
 import { testCacheMounts } from '../programs/cache-mounts.ts';
 import { runConfiguredCommand } from '../proxy/run-configured-command.ts';
 import { addMountsToLayout } from '../sandbox/mounts/layout.ts';

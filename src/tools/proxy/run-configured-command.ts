@@ -1,5 +1,5 @@
 import { printFirstPaths } from '../../gate/scope/compare-trees.ts';
-import type { ObservedEffect } from '../../ports/observed-effects.ts';
+import type { ObservedEffect } from '../../ports/tool-backend.ts';
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
 import type { CommandAccess, Fields } from '../../spec/types.ts';
 import { addMountsToLayout, PROXY_ADDRESS, type SandboxLayout } from '../sandbox/mounts/layout.ts';

@@ -1,8 +1,7 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
 import { readLinkOrNull } from '../../base/files.ts';
-import type { ObservedEffect } from '../../ports/observed-effects.ts';
-import type { CallEnvelope } from '../../ports/tool-backend.ts';
+import type { CallEnvelope, ObservedEffect } from '../../ports/tool-backend.ts';
 import { effectOfWrittenFile, sha256Hex } from '../content-effect.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
 import { AnchorMovedError, type Anchors, descriptorAnchors } from '../workspace/anchors.ts';

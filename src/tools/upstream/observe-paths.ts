@@ -1,8 +1,7 @@
 import fs from 'node:fs';
 import { withOpenFile } from '../../base/files.ts';
 import { valueOr } from '../../base/value-or.ts';
-import type { ObservedEffect } from '../../ports/observed-effects.ts';
-import type { ToolCall } from '../../ports/tool-backend.ts';
+import type { ObservedEffect, ToolCall } from '../../ports/tool-backend.ts';
 import type { Fields } from '../../spec/types.ts';
 import { effectOfWrittenFile, sha256Hex } from '../content-effect.ts';
 import type { Anchors } from '../workspace/anchors.ts';

@@ -1,6 +1,5 @@
 import { type AllowedUrl, judgeUrl } from '../../gate/scope/judge-url.ts';
-import type { ObservedEffect } from '../../ports/observed-effects.ts';
-import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
+import type { ObservedEffect, ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { wholeCharactersLength } from '../sandbox/bounded-output.ts';
 import { reportIfAborted } from '../tool-outcomes.ts';
 import { type FetchAnswer, type FetchNetwork, fetchCheckedUrl, INTERNET_NETWORK } from './fetch-checked-url.ts';

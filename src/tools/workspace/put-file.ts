@@ -1,7 +1,6 @@
 import { closeSync, constants, fstatSync, readFileSync, type Stats } from 'node:fs';
 import { scanTestFile } from '../../evidence/findings/weakened-tests.ts';
-import type { ObservedEffect } from '../../ports/observed-effects.ts';
-import type { ToolCall } from '../../ports/tool-backend.ts';
+import type { ObservedEffect, ToolCall } from '../../ports/tool-backend.ts';
 import { effectOfWrittenFile, sha256Hex } from '../content-effect.ts';
 import { addFindingsToEffect, fileStateOf } from '../file-findings.ts';
 import { importProblemOfText } from '../instruction-imports.ts';

@@ -92,7 +92,7 @@ function planWalk(
 type Route = ModelRoute<AuditState, Move>;
 type Graph = FiniteModel<AuditState, Move>;
 
-/** What the walks have covered, and how many moves are left for routes back. */
+/** The items that the walks have covered, and the number of moves that are left for routes back. */
 class WalkProgress {
   readonly covered: Set<string>;
   /** The edges from which a route back was searched. */
@@ -171,7 +171,7 @@ function makeSearches(model: HopModel, specs: SpecSet, { isNew }: WalkProgress) 
   return all.map((search) => ({ ...search, findNew: newMovesIn(search.graph, isNew), spent: new Set<string>() }));
 }
 
-/** Returns a function that finds a state's first move that may be new: a move that is not new never becomes new again. */
+/** Returns a function that finds a state's first move that may be new. Other moves never become new again. */
 function newMovesIn(graph: Graph, isNew: WalkProgress['isNew']) {
   const candidates = new WeakMap<AuditState, Move[]>();
   return (state: AuditState): Move | undefined => {

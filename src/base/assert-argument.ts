@@ -1,3 +1,5 @@
+import { isObject } from './json.ts';
+
 /**
  * Refuses a wrong argument of a function that other programs call.
  * @param form the correct form, as in "must be …"
@@ -20,6 +22,38 @@ export const hasMethods = (value: unknown, ...names: readonly string[]): boolean
   names.every(
     (name) => typeof (value as { readonly [name: string]: unknown } | null | undefined)?.[name] === 'function',
   );
+
+/** The form of a value: a test and its description, or the forms of an object's fields. */
+export type ArgumentForm = readonly [(value: unknown) => boolean, string] | { readonly [field: string]: ArgumentForm };
+
+/** The forms of the arguments of some methods, in their order and by their names. */
+export type MethodForms<T> = { readonly [Method in keyof T]?: { readonly [argument: string]: ArgumentForm } };
+
+/** @throws TypeError with the path of the first wrong value */
+export function assertForm(path: string, form: ArgumentForm, value: unknown): void {
+  if (Array.isArray(form)) return assertArgument(form[0](value), path, form[1], value);
+  assertArgument(isObject(value), path, 'an object', value);
+  for (const [field, inner] of Object.entries(form as { readonly [field: string]: ArgumentForm }))
+    assertForm(`${path}.${field}`, inner, (value as { readonly [field: string]: unknown })[field]);
+}
+
+/** Makes the asynchronous methods of an object reject wrong arguments with a TypeError. Returns the object. */
+export function checkArguments<T extends object>(object: T, methods: MethodForms<T>): T {
+  for (const [method, forms] of Object.entries(methods) as [keyof T, { readonly [argument: string]: ArgumentForm }][]) {
+    const run = object[method] as (...args: unknown[]) => unknown;
+    const inOrder = Object.entries(forms);
+    const checked = (...args: unknown[]): unknown => {
+      try {
+        for (const [at, [name, form]] of inOrder.entries()) assertForm(`${String(method)}: ${name}`, form, args[at]);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+      return run.apply(object, args);
+    };
+    object[method] = checked as T[keyof T];
+  }
+  return object;
+}
 
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 

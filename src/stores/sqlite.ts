@@ -1,6 +1,5 @@
 import { hash as digest } from 'node:crypto';
-import { assertArgument } from '../base/assert-argument.ts';
-import { textOf } from '../base/json.ts';
+import { assertForm, checkArguments } from '../base/assert-argument.ts';
 import { memoise } from '../base/lazy.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import {
@@ -11,6 +10,7 @@ import {
   sealAppendDrafts,
   sealEphemeralDrafts,
 } from './rules/append-rules.ts';
+import { ENTRIES_FORMS, MESSAGE_FORMS, STORE_FORMS } from './rules/argument-forms.ts';
 import { parseOlderThan, resolveStoreQuery, toQueryPage } from './rules/query-rules.ts';
 import { readReplyChain } from './rules/reply-chain.ts';
 import { StoreCheck } from './sqlite/integrity/store-check.ts';
@@ -34,8 +34,13 @@ export type { SqliteStoreOptions } from './sqlite/sqlite-parts.ts';
 export function sqliteStore(file: string, options: SqliteStoreOptions = {}): EvidenceStore {
   const parts = openSqliteParts(file, options);
   const { tables, clock, read, write } = parts;
-  const messages = memoise(() => sqliteMessages(parts.db, (work) => write(null, work), read));
-  return {
+  const messages = memoise(() =>
+    checkArguments(
+      sqliteMessages(parts.db, (work) => write(null, work), read),
+      MESSAGE_FORMS,
+    ),
+  );
+  const store: EvidenceStore = {
     name: SQLITE_STORE_NAME,
     get failed() {
       return parts.failed;
@@ -59,6 +64,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     notes: async ({ limit = -1 } = {}) => read(() => tables.notes.newest(limit)),
     close: parts.close,
   };
+  return checkArguments(store, STORE_FORMS);
 }
 
 function leaseMethods({ facts, tables, read, write }: SqliteParts) {
@@ -66,10 +72,8 @@ function leaseMethods({ facts, tables, read, write }: SqliteParts) {
   /** Leases concern only processes since the last boot, so they need not survive a power cut. */
   const writeLease = <T>(sessionId: string, work: (now: number) => T): Promise<T> => write(sessionId, work, false);
   return {
-    acquire: async (sessionId, holder, ttl) => {
-      assertArgument(textOf(sessionId) !== null, 'acquire: sessionId', 'the id of a session', sessionId);
-      assertArgument(textOf(holder) !== null, 'acquire: holder', 'the name of the writer', holder);
-      return writeLease(sessionId, (now) => {
+    acquire: async (sessionId, holder, ttl) =>
+      writeLease(sessionId, (now) => {
         const { lease, note } = judgeLease(facts, now, sessionId, holder, ttl);
         leases.put(sessionId, lease);
         if (note !== null) {
@@ -77,8 +81,7 @@ function leaseMethods({ facts, tables, read, write }: SqliteParts) {
           leases.endWaits(sessionId);
         }
         return { sessionId, holder, until: lease.until };
-      });
-    },
+      }),
     release: ({ sessionId, holder }, fold) =>
       writeLease(sessionId, () => {
         if (leases.remove(sessionId, holder) && fold !== undefined) folds.put(sessionId, fold);
@@ -119,7 +122,9 @@ function readMethods({ db, tables: { entries, sessions }, clock, read }: SqliteP
   const prepare = prepareStatementsOnce(db);
   return {
     head: async (sessionId) => read(() => entries.last(sessionId)),
-    async *entries(sessionId, { from = 0 } = {}) {
+    async *entries(sessionId, options = {}) {
+      assertForm('entries', ENTRIES_FORMS, { sessionId, options });
+      const { from = 0 } = options;
       // The first pages are small, because many callers read only the first entry.
       for (let [next, limit] = [from, 1]; ; limit *= 16) {
         const page = read(() => entries.page(sessionId, next, limit));
@@ -142,7 +147,6 @@ function readMethods({ db, tables: { entries, sessions }, clock, read }: SqliteP
 function blobMethods({ tables: { blobs }, read, write, truncateLog }: SqliteParts) {
   return {
     async putBlob(bytes) {
-      assertArgument(bytes instanceof Uint8Array, 'putBlob: bytes', 'a Uint8Array', bytes);
       const hash = digest('sha256', bytes);
       const copy = new Uint8Array(bytes);
       await write(null, (now) => blobs.put(hash, copy, now));

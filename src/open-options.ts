@@ -74,8 +74,20 @@ const isFunction = (value: unknown): boolean => typeof value === 'function';
 const isSession = [isText, 'the id of a session'] as const;
 const TRUE_OR_FALSE = [isBoolean, 'true or false'] as const;
 
+type OptionForms<Options> = {
+  readonly [Name in keyof Required<Options>]: readonly [(value: unknown) => boolean, string];
+};
+
+/** True for a backend of tools: a name, the ids of its tools and the method run. */
+export function isToolBackend(value: unknown): value is ToolBackend {
+  const { name, tools, close } = fieldsOf(value);
+  const serves = isText(name) && Array.isArray(tools) && tools.every(isText) && hasMethods(value, 'run');
+  return serves && (close === undefined || isFunction(close));
+}
+export const BACKEND_FORM = '{ name, tools: [the ids], run(call), close?() }';
+
 /** The form of each option. */
-const OPTIONS: { readonly [Name in keyof Required<OpenOptions>]: readonly [(value: unknown) => boolean, string] } = {
+export const OPEN_OPTION_FORMS: OptionForms<OpenOptions> = {
   specs: [(value) => isText(value) || isObject(value), 'a spec set, as loadSpecs returns it, or the path of one'],
   root: [isText, 'the path of a folder'],
   agent: [isName, 'the name of the agent, a text without control characters'],
@@ -106,14 +118,30 @@ const OPTIONS: { readonly [Name in keyof Required<OpenOptions>]: readonly [(valu
 /** @throws TypeError with the name and the form of the first unknown or wrong option */
 export function assertOpenOptions(given: unknown): void {
   assertArgument(isObject(given), 'openSession: options', 'an object with root and agent', given);
-  const options = fieldsOf(given);
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(OPTIONS, name));
+  assertOptions('openSession', OPEN_OPTION_FORMS, given, ['root', 'agent']);
+  const { specs } = fieldsOf(given);
+  if (isObject(specs)) assertSpecSet(specs, 'openSession: specs');
+}
+
+/**
+ * @param of the function with these options
+ * @throws TypeError with the name and the form of the first unknown or wrong option
+ */
+export function assertOptions<Options>(
+  of: string,
+  forms: OptionForms<Options>,
+  given: unknown,
+  required: readonly string[] = [],
+): void {
+  assertArgument(isObject(given), `${of}: options`, 'an object', given);
+  const names = Object.keys(forms);
+  const unknown = Object.keys(given as object).find((name) => !names.includes(name));
   if (unknown !== undefined)
-    throw new TypeError(
-      `openSession has no option "${unknown}"; ${describeSimilarName(unknown, Object.keys(OPTIONS))}`,
-    );
-  for (const [name, [isRight, form]] of Object.entries(OPTIONS))
-    if (options[name] !== undefined || name === 'root' || name === 'agent')
-      assertArgument(isRight(options[name]), `openSession: ${name}`, form, options[name]);
-  if (isObject(options['specs'])) assertSpecSet(options['specs'], 'openSession: specs');
+    throw new TypeError(`${of} has no option "${unknown}"; ${describeSimilarName(unknown, names)}`);
+  const values = fieldsOf(given);
+  for (const name of names) {
+    const [isRight, form] = forms[name as keyof Options];
+    if (values[name] !== undefined || required.includes(name))
+      assertArgument(isRight(values[name]), `${of}: ${name}`, form, values[name]);
+  }
 }

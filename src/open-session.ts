@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
-import { assertArgument, checkedClock, hasMethods } from './base/assert-argument.ts';
-import { fieldsOf, textOf } from './base/json.ts';
+import { assertArgument, checkedClock } from './base/assert-argument.ts';
 import { nameLeaseHolder } from './base/process-holder.ts';
 import { defaultBackends } from './default-backends.ts';
 import { openEvidenceFile } from './open-evidence.ts';
-import { assertOpenOptions, type OpenOptions } from './open-options.ts';
+import { assertOpenOptions, BACKEND_FORM, isToolBackend, type OpenOptions } from './open-options.ts';
 import { toApprover } from './operator/approve-function.ts';
 import { whoRevokedGrant } from './operator/revoked-grants.ts';
 import type { Approver } from './ports/approver.ts';
@@ -174,10 +173,7 @@ function backendsOf(chosen: OpenOptions['backends'], real: () => readonly ToolBa
   assertArgument(Array.isArray(all), 'openSession: backends', 'a function that returns a list of backends', all);
   return all.map((backend, index) => {
     if (defaults.includes(backend)) return backend;
-    const { name, tools } = fieldsOf(backend);
-    const isBackend =
-      textOf(name) !== null && Array.isArray(tools) && !tools.map(textOf).includes(null) && hasMethods(backend, 'run');
-    assertArgument(isBackend, `openSession: backends[${index}]`, '{ name, tools: [the ids], run(call) }', backend);
+    assertArgument(isToolBackend(backend), `openSession: backends[${index}]`, BACKEND_FORM, backend);
     return withPathChecks(withTimeLimit(backend));
   });
 }

@@ -2,10 +2,11 @@ import { type AuditState, initialAuditState } from './audit/rules/audit-state.ts
 import { findFirstRuleProblem } from './audit/rules/find-rule-problems.ts';
 import type { AuditResult } from './audit/verify/audit-result.ts';
 import { SessionAudit } from './audit/verify/session-audit.ts';
-import { assertArgument } from './base/assert-argument.ts';
-import { type Fields, isObject } from './base/json.ts';
+import { assertArgument, hasMethods } from './base/assert-argument.ts';
+import { type Fields, isObject, textOf } from './base/json.ts';
 import type { Entry } from './evidence/entry.ts';
 import type { Denial } from './gate/denial.ts';
+import { assertOptions, BACKEND_FORM, isToolBackend, OPEN_OPTION_FORMS } from './open-options.ts';
 import { type ApproveFunction, toApprover } from './operator/approve-function.ts';
 import type { Approver } from './ports/approver.ts';
 import type { ToolBackend, ToolCall, ToolReport } from './ports/tool-backend.ts';
@@ -40,6 +41,26 @@ export interface RunAndVerifyOptions extends Partial<Pick<SessionParts, 'store' 
   readonly reason?: string;
 }
 
+const OBJECT = [isObject, 'an object'] as const;
+const NAME = [(value: unknown) => textOf(value) !== null, 'a text'] as const;
+const { clock: CLOCK, ids: IDS, config: CONFIG, root: ROOT, agent: AGENT } = OPEN_OPTION_FORMS;
+const APPROVER = OPEN_OPTION_FORMS.approver[0];
+const OPTIONS: Parameters<typeof assertOptions<RunAndVerifyOptions>>[1] = {
+  store: [(value) => hasMethods(value, 'acquire', 'append', 'entries', 'putBlob'), 'an evidence store'],
+  clock: CLOCK,
+  ids: IDS,
+  backends: [(value) => Array.isArray(value) && value.every(isToolBackend), `a list of backends: ${BACKEND_FORM}`],
+  approver: [(value) => value === null || (value !== 'operator' && APPROVER(value)), 'a function, an approver or null'],
+  config: CONFIG,
+  root: ROOT,
+  agent: AGENT,
+  mode: NAME,
+  by: NAME,
+  context: OBJECT,
+  fruit: OBJECT,
+  reason: NAME,
+};
+
 export interface RunAndVerifyResult {
   /** True if every action was allowed and the evidence agrees with the spec. */
   readonly ok: boolean;
@@ -69,7 +90,8 @@ export async function runAndVerify(
 ): Promise<RunAndVerifyResult> {
   assertSpecSet(specs, 'runAndVerify: specs');
   assertArgument(Array.isArray(actions), 'runAndVerify: actions', 'a list of { tool, args? }', actions);
-  assertArgument(isObject(options), 'runAndVerify: options', 'an object', options);
+  assertArgument(textOf(peripheral) !== null, 'runAndVerify: peripheral', 'the id of a peripheral', peripheral);
+  assertOptions('runAndVerify', OPTIONS, options);
   const { clock = { now: Date.now }, ids = countingIds(), backends = [] } = options;
   const { root = '/repository', by = 'agent', agent = 'agent' } = options;
   const config = { ...MADE_UP_CONFIG, ...options.config };

@@ -6,6 +6,12 @@ import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { workspaceBackend } from '../../src/tools/workspace/workspace-backend.ts';
 import { answering, CONFIG, folder, parts, SPECS, yes } from './audited-session.ts';
 
+/** Only what are options of `runAndVerify`. */
+function own() {
+  const { pass: _, ...options } = parts();
+  return options;
+}
+
 it('runAndVerify runs a visit with real tools and finds its evidence clean', async () => {
   const root = folder({ 'src/a.ts': 'export const add = (a, b) => a - b;\n' });
   const run = await runAndVerify(
@@ -17,7 +23,7 @@ it('runAndVerify runs a visit with real tools and finds its evidence clean', asy
       { tool: 'write', args: { path: 'docs/b.md', content: 'b' } },
     ],
     {
-      ...parts(),
+      ...own(),
       backends: [workspaceBackend()],
       config: CONFIG,
       root,
@@ -41,7 +47,7 @@ it('runAndVerify ends at the first refusal and returns the evidence so far', asy
       { tool: 'write', args: { path: 'src/a.ts', content: '' } },
       { tool: 'read', args: ['src/b.ts'] },
     ],
-    { ...parts(), backends: [answering()], config: CONFIG, root: '/repo', mode: 'diagnose' },
+    { ...own(), backends: [answering()], config: CONFIG, root: '/repo', mode: 'diagnose' },
   );
   expect(run).toMatchObject({ ok: false, denial: { code: 'tool-not-allowed' }, verdict: { ok: true } });
   expect(run.verdict.counts).toMatchObject({ steps: 1, denials: 1 });
@@ -58,7 +64,7 @@ it.each([
 ])('runAndVerify hops to %s, in which no session can start', async (peripheral, actions) => {
   for (const specs of [SPECS, await loadSpecs('default'), await loadSpecs('test/fixtures/specs/001')]) {
     const run = await runAndVerify(specs, peripheral, actions, {
-      ...parts(),
+      ...own(),
       backends: [answering()],
       config: { test: peripheral === 'deploy' ? twoSuites.test : CONFIG.test },
       root: '/repo',
@@ -85,7 +91,7 @@ it('runAndVerify keeps what an observing tool did before its backend refused', a
     peripherals: { ...SPECS.peripherals, explore: { ...explore!, limits: { steps: 1, minutes: null } } },
   };
   const run = await runAndVerify(specs, 'explore', fetching, {
-    ...parts(),
+    ...own(),
     backends: [scriptedBackend({ 'web-fetch': redirected })],
     config: CONFIG,
     root: folder({}),

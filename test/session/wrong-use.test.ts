@@ -26,6 +26,7 @@ const specs = fixtureSpecs;
 const open = (options: object) =>
   openSession({ root: '.', agent: 'a', specs, store: 'memory', ...options } as OpenOptions);
 const any = (value: unknown) => value as never;
+const verified = (options: object) => runAndVerify(specs, 'explore', [], options as never);
 const session = () => open({ backends: [] });
 
 const WRONG: readonly [string, () => unknown, RegExp][] = [
@@ -88,6 +89,26 @@ const WRONG: readonly [string, () => unknown, RegExp][] = [
     /specs must be .*"await"/,
   ],
   ['runAndVerify without actions', () => runAndVerify(specs, 'explore', any(undefined)), /actions must be a list of/],
+  ['runAndVerify of no peripheral', () => runAndVerify(specs, any(7), []), /peripheral must be the id of a peripheral/],
+  ['a misspelt option of runAndVerify', () => verified({ aprover: null }), /no option "aprover"; did you mean "appro/],
+  ['runAndVerify in a store by name', () => verified({ store: 'memory' }), /store must be an evidence store, not "mem/],
+  [
+    'runAndVerify with a fruit of text',
+    () => verified({ fruit: 'x' }),
+    /runAndVerify: fruit must be an object, not "x/,
+  ],
+  ['runAndVerify with a number as backend', () => verified({ backends: [7] }), /backends must be a list of backends/],
+  [
+    'verifyConstraints of a number',
+    () => verifyConstraints({ specs, config: any({}) }, any([7])),
+    /entries\[0\] must be an entry or a stored entry, not 7/,
+  ],
+  [
+    'a backend whose close is a text',
+    () => open({ backends: [{ name: 'x', tools: [], run: async () => null, close: 'x' }] }),
+    /backends\[0\] must be .*close\?\(\)/,
+  ],
+  ['a config with a BigInt', () => open({ config: { home: 10n } }), /home: expected a number, got 10n/],
   ['verifyConstraints of specs', () => verifyConstraints(any(specs), []), /pinned\.specs must be a spec set/],
   ['memoryStore(null)', () => memoryStore(any(null)), /options of the store must be an object, not null/],
   ['sqliteStore()', () => sqliteStore(any(undefined)), /file must be the path of a file, not undefined/],

@@ -28,8 +28,12 @@ export async function verifyConstraints(
   const isSequence = isObject(entries) || Array.isArray(entries);
   assertArgument(isSequence, 'verifyConstraints: entries', 'what store.entries(id) returns, or a list', entries);
   const audit = new SessionAudit(pinned);
-  for await (const item of entries)
+  let at = 0;
+  for await (const item of entries) {
+    const given = isObject(item) && 'entry' in item ? item.entry : item;
+    assertArgument(isObject(given), `verifyConstraints: entries[${at++}]`, 'an entry or a stored entry', given);
     if ('entry' in item) audit.add(item.entry, item.body === null);
     else audit.add(item);
+  }
   return audit.result();
 }

@@ -160,5 +160,6 @@ const article = (kind: string): string =>
 function show(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (isMapping(value)) return 'a mapping';
-  return value === undefined || value === null ? 'nothing' : JSON.stringify(value);
+  if (value === undefined || value === null) return 'nothing';
+  return typeof value === 'bigint' ? `${value}n` : JSON.stringify(value);
 }

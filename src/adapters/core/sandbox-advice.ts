@@ -34,13 +34,15 @@ const NO_CONTAINERS =
 const NO_PACKAGES = /dpkg frontend lock|dpkg\/lock|Unable to locate package/;
 
 /** Git reached no remote repository. */
-const NO_REMOTE = /does not appear to be a git repository|Could not read from remote repository|unable to access '/;
+const NO_REMOTE =
+  /does not appear to be a git repository|Could not read from remote repository|unable to access '|There is no tracking information/;
 
 /** Git has no author for a commit in the sandbox, or the sandbox dropped a commit or branch of the command. */
 const NO_COMMIT = /Author identity unknown|unable to auto-detect email address|git-not-kept: .*bash-git/;
 
-/** Git found no branch to push, such as one that the sandbox dropped. */
-const NO_BRANCH = /src refspec \S+ does not match any/;
+/** Git found no branch to push, such as one that the sandbox dropped, or no branch of a remote to push to. */
+const NO_BRANCH =
+  /src refspec \S+ does not match any|has no upstream branch|No configured push destination|To push the history leading to/;
 
 /**
  * Advice if git's folder is read-only. It is read-only outside of the peripheral edit; in a linked work tree or a

@@ -102,8 +102,9 @@ export function addStepObservations(
   if (tool === 'whistle') observations.whistles += 1;
   const result = fieldsOf(outcome.result);
   add(observations.patterns, patternStatusAfter(tool, outcome)?.pattern ?? null);
-  if (tool === 'read') add(observations.read, textOf(result['path']));
-  for (const { path, op } of effects) if (op === 'read') add(observations.read, path);
+  const reads = effects.filter(({ op }) => op === 'read');
+  for (const { path } of reads) add(observations.read, path);
+  if (tool === 'read' && reads.length === 0) add(observations.read, textOf(result['path']));
   for (const path of pathsIn(result['matches'])) add(observations.matched, path);
   for (const path of pathsIn(result['files'])) add(observations.listed, path);
   const trusted = trustedReportKind(scope, specs, tool);

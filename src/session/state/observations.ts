@@ -100,7 +100,8 @@ export function addStepToObservations(
   };
   if (step.outcome.status !== 'ok') return seen;
   const result = fieldsOf(step.outcome.result);
-  const read = [...(step.tool === 'read' ? [textOf(result['path']) ?? []] : []), ...readPathsIn(step.effects)].flat();
+  const seenRead = readPathsIn(step.effects);
+  const read = seenRead.length === 0 && step.tool === 'read' ? [textOf(result['path']) ?? []].flat() : seenRead;
   const runs = trusted === 'test' ? readTestRuns(result, change) : [];
   const committed = trusted === 'deploy' && result['committed'] === true;
   const pushed = trusted === 'deploy' && result['pushed'] === true;

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { pathExists } from '../../base/files.ts';
+import { listFileNames, pathExists } from '../../base/files.ts';
 import { installHint } from '../../base/install-hint.ts';
+import { valueOr } from '../../base/value-or.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { CliError } from '../io.ts';
@@ -78,16 +79,17 @@ export function makeFixtureRepository(name: string): FixtureRepository {
 /** Time for which a fixture is kept after its run, so that a person can look at it: one day, in milliseconds. */
 const KEPT_MS = 86_400_000;
 
-/** Removes this user's fixtures of earlier runs. */
+/** Removes this user's fixtures of earlier runs. Skips folders that it may not examine, such as another user's. */
 function removeOldFixtures(): void {
-  for (const name of readdirSync(tmpdir())) {
-    const folder = join(tmpdir(), name);
-    if (!/^hopgate-\w{6}$/.test(name) || !['repository', 'remote.git'].every((part) => pathExists(join(folder, part))))
-      continue;
-    const stat = lstatSync(folder, { throwIfNoEntry: false });
-    if (stat && stat.uid === process.getuid?.() && Date.now() - stat.mtimeMs > KEPT_MS)
-      rmSync(folder, { recursive: true, force: true });
-  }
+  const folders = listFileNames(tmpdir()).filter((name) => /^hopgate-\w{6}$/.test(name));
+  for (const folder of folders.map((name) => join(tmpdir(), name)))
+    valueOr(() => isOldFixture(folder) && rmSync(folder, { recursive: true, force: true }), false);
+}
+
+function isOldFixture(folder: string): boolean {
+  const { uid, mtimeMs } = lstatSync(folder);
+  const isOld = uid === process.getuid?.() && Date.now() - mtimeMs > KEPT_MS;
+  return isOld && ['repository', 'remote.git'].every((part) => pathExists(join(folder, part)));
 }
 
 /** The configuration of the fixture, like a `hopgate.yaml`. Its toolchain is the folder of the running Node. */

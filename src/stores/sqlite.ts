@@ -121,7 +121,11 @@ function appendMethods({ facts, tables, clock, assertOpen, write }: SqliteParts)
 function readMethods({ db, tables: { entries, sessions }, clock, read }: SqliteParts) {
   const prepare = prepareStatementsOnce(db);
   return {
-    head: async (sessionId) => read(() => entries.last(sessionId)),
+    head: async (sessionId) =>
+      read(() => {
+        const { seq, hash } = entries.last(sessionId);
+        return { seq, hash };
+      }),
     async *entries(sessionId, options = {}) {
       assertForm('entries', ENTRIES_FORMS, { sessionId, options });
       const { from = 0 } = options;

@@ -15,6 +15,9 @@ interface Job {
 interface CommitHooks {
   /** The name of the database in errors. */
   readonly file?: string;
+  readonly onBegin?: () => void;
+  /** Called after a transaction, or one job, was rolled back. */
+  readonly onRollback?: () => void;
   /** Called after each commit with the number of jobs in the transaction. */
   readonly onCommit?: (jobs: number) => void;
   /** Starts the next transaction; by default, after the jobs of this turn of the event loop have arrived. */
@@ -62,6 +65,8 @@ export class GroupCommit {
     this.#busyMs = busyMs;
     this.#hooks = {
       file: 'the store',
+      onBegin: () => {},
+      onRollback: () => {},
       onCommit: () => {},
       schedule: setImmediate,
       ...hooks,
@@ -112,6 +117,7 @@ export class GroupCommit {
       this.#setFsync(this.#queue.slice(0, MAX_BATCH).some(({ durable }) => durable));
       if (!this.#begin()) return;
       jobs = this.#queue.splice(0, MAX_BATCH);
+      this.#hooks.onBegin();
       settled = jobs.map((job) => this.#runOne(job));
       this.#sql.commit.run();
     } catch (error) {
@@ -160,12 +166,14 @@ export class GroupCommit {
       if (isDiskError(error)) throw error;
       this.#sql.undo.run();
       this.#sql.release.run();
+      this.#hooks.onRollback();
       if (error instanceof StoreError) onRefusal(error);
       return () => reject(error);
     }
   }
 
   #rollBack(): void {
+    this.#hooks.onRollback();
     try {
       this.#db.exec('ROLLBACK');
     } catch {

@@ -1,5 +1,6 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { StoredBytes } from '../../evidence/chain.ts';
-import { type ChainHead, EMPTY_CHAIN, type StoredEntry } from '../../evidence/entry.ts';
+import { EMPTY_CHAIN, type StoredEntry } from '../../evidence/entry.ts';
 import type { EphemeralEntry, FoundEntry } from '../../evidence/evidence-query.ts';
 import { findBlobIds } from '../../evidence/find-blob-ids.ts';
 import type { Json } from '../../spec/types.ts';
@@ -9,11 +10,11 @@ import { facetsOfEntry, subjectIndexKey } from './facets.ts';
 import type { Database } from './node-sqlite.ts';
 import { SQLITE_STORE_NAME } from './sqlite-error.ts';
 import { ENTRY_BYTE_COLUMNS, prepareAtFirstUse, type SqliteRow } from './statements.ts';
+import type { LastEntryOfSession, StoreWriteCache } from './write-cache.ts';
 
 const SQL = {
   add: `INSERT INTO entries (id, session_id, seq, at, late, facets, subject, pattern_id, fork_of, prev, hash, head, body)
-    SELECT ?, ?, ?, ?, CASE WHEN ? < (SELECT at FROM entries WHERE session_id = ? AND seq = ?) THEN 1 END,
-      ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM ephemeral WHERE id = ?)`,
+    SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM ephemeral WHERE id = ?)`,
   addEphemeral: `INSERT INTO ephemeral (id, session_id, at, facets, subject, pattern_id, in_reply_to, fork_of, head, body)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   addReference: 'INSERT OR IGNORE INTO blob_references (id, hash) VALUES (?, ?)',
@@ -23,7 +24,7 @@ const SQL = {
   hasId: 'SELECT 1 FROM entries WHERE id = ?',
   ephemeral: 'SELECT head, body FROM ephemeral WHERE id = ?',
   hasEphemeral: 'SELECT 1 FROM ephemeral WHERE id = ?',
-  last: 'SELECT seq, hash FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1',
+  last: 'SELECT seq, hash, at FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1',
   page: `SELECT seq, ${ENTRY_BYTE_COLUMNS} FROM entries WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
 };
 
@@ -31,10 +32,15 @@ const MAX_PAGE_ENTRIES = 256;
 const MAX_PAGE_CHARACTERS = 1 << 20;
 
 /** The tables of durable and of ephemeral entries, with their indexes and their references to blobs. */
-export function openEntryTables(db: Database) {
+export function openEntryTables(db: Database, cache: StoreWriteCache) {
   const sql = prepareAtFirstUse(db, SQL);
   const addReferences = (id: string, body: Json): void => {
     for (const hash of findBlobIds(body)) sql.addReference.run(id, hash);
+  };
+  const last = (sessionId: string): LastEntryOfSession => {
+    const row = sql.last.get(sessionId);
+    if (row === undefined) return { ...EMPTY_CHAIN, at: Number.NEGATIVE_INFINITY };
+    return { seq: Number(row['seq']), hash: String(row['hash']), at: Number(row['at']) };
   };
   return {
     /** Adds an entry. Throws if its id exists. */
@@ -46,9 +52,7 @@ export function openEntryTables(db: Database) {
         sessionId,
         seq,
         at,
-        at,
-        sessionId,
-        seq - 1,
+        at < getOrInsert(cache.heads, sessionId, () => last(sessionId)).at ? 1 : null,
         facetsOfEntry(entry),
         subjectIndexKey(subject, sessionId),
         patternId ?? null,
@@ -68,6 +72,8 @@ export function openEntryTables(db: Database) {
         if (eventOfBody(entry.body) === 'session-closed') sql.closeSession.run(sessionId);
         addReferences(id, entry.body);
       }
+      cache.heads.set(sessionId, { seq, hash, at });
+      cache.ids.add(id);
     },
 
     addEphemeral(entry: EphemeralEntry): void {
@@ -89,11 +95,7 @@ export function openEntryTables(db: Database) {
       addReferences(id, body);
     },
 
-    /** The head of a session's chain. */
-    last(sessionId: string): ChainHead {
-      const row = sql.last.get(sessionId);
-      return row === undefined ? EMPTY_CHAIN : { seq: Number(row['seq']), hash: String(row['hash']) };
-    },
+    last,
 
     find(id: string): StoredEntry | null {
       const row = sql.byId.get(id);

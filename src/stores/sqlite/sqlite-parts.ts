@@ -1,4 +1,5 @@
 import { assertArgument, checkedClock, hasMethods } from '../../base/assert-argument.ts';
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { isObject } from '../../base/json.ts';
 import { isLeaseHolderGone } from '../../base/process-holder.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -17,6 +18,7 @@ import { openNoteTable } from './sqlite-notes.ts';
 import { IN_MEMORY_FILE } from './sqlite-schema.ts';
 import { openSessionTable } from './sqlite-sessions.ts';
 import { keyFileOfUser, StoreKey } from './store-key.ts';
+import { StoreWriteCache } from './write-cache.ts';
 
 export interface SqliteStoreOptions {
   readonly clock?: Clock;
@@ -51,9 +53,12 @@ export function openSqliteParts(file: string, options: SqliteStoreOptions) {
   const connection = connectToSqlite(file, busyMs, readOnly, checkpointPages);
   const { db } = connection;
   const key = new StoreKey(inMemory ? null : (keyFile ?? keyFileOfUser()));
-  const tables = openTables(db, file, key);
+  const cache = new StoreWriteCache(db);
+  const tables = openTables(db, file, key, cache);
   const writer = new GroupCommit(db, busyMs, {
     file,
+    onBegin: () => cache.refresh(),
+    onRollback: () => cache.clear(),
     ...(onCommit && { onCommit }),
     ...(inMemory ? { schedule: queueMicrotask } : {}),
   });
@@ -67,7 +72,7 @@ export function openSqliteParts(file: string, options: SqliteStoreOptions) {
     key,
     clock,
     tables,
-    facts: factsOf(tables),
+    facts: factsOf(tables, cache),
     assertOpen,
     get failed() {
       return writer.failed;
@@ -95,9 +100,9 @@ export function openSqliteParts(file: string, options: SqliteStoreOptions) {
   };
 }
 
-const openTables = (db: Database, file: string, key: StoreKey) => ({
-  entries: openEntryTables(db),
-  leases: openLeaseTable(db, key),
+const openTables = (db: Database, file: string, key: StoreKey, cache: StoreWriteCache) => ({
+  entries: openEntryTables(db, cache),
+  leases: openLeaseTable(db, key, cache),
   folds: openFoldTable(db, key),
   sessions: openSessionTable(db),
   blobs: openBlobTables(db, file),
@@ -107,13 +112,17 @@ const openTables = (db: Database, file: string, key: StoreKey) => ({
 
 type Tables = ReturnType<typeof openTables>;
 
-const factsOf = ({ entries, leases }: Tables): StoreFacts => ({
+/**
+ * Reads from the cache. Valid only inside a write transaction of this connection, because other processes cannot write
+ * during the transaction.
+ */
+const factsOf = ({ entries, leases }: Tables, cache: StoreWriteCache): StoreFacts => ({
   name: SQLITE_STORE_NAME,
   isGone: isLeaseHolderGone,
-  leaseOf: leases.get,
-  headOf: entries.last,
+  leaseOf: (sessionId) => getOrInsert(cache.leases, sessionId, () => leases.get(sessionId)),
+  headOf: (sessionId) => getOrInsert(cache.heads, sessionId, () => entries.last(sessionId)),
   find: entries.find,
-  has: entries.has,
+  has: (id) => cache.ids.has(id) || entries.has(id),
   hasEphemeral: entries.hasEphemeral,
 });
 

@@ -47,7 +47,8 @@ export async function runGitPush(session: GitSession, parsed: ParsedGit): Promis
   const approved = call.envelope.shipping?.tree ?? null;
   const tip = await describeTip(session, sha);
   if (isStop(tip)) return tip;
-  const differs = approved && explainMismatch(approved, ref, tip, target.url, call.envelope.shipping?.message ?? null);
+  const { message = null } = call.envelope.shipping ?? {};
+  const differs = approved && explainMismatch(approved, { branch, current }, tip, target.url, message);
   if (differs) return failedToolStop('not-what-was-approved', differs);
 
   const login = target.kind === 'network' ? await findGitLogin(session.repository, call, configured, target) : null;
@@ -157,7 +158,7 @@ async function describeTip(session: GitSession, sha: string): Promise<BranchTip 
 /** Explains how the branch or the address of the remote differs from the approved one; null if none does. */
 function explainMismatch(
   { head, ships }: TreeToShip,
-  ref: string,
+  { branch, current }: { readonly branch: string; readonly current: string | null },
   tip: BranchTip,
   to: string,
   message: string | null,
@@ -165,13 +166,10 @@ function explainMismatch(
   if (ships === null) return `There was no repository when this was approved. ${APPROVE_AGAIN_REMEDY}`;
   if (ships.to !== to)
     return `The remote is at ${to}, not at ${ships.to ?? 'the approved address'}. ${APPROVE_AGAIN_REMEDY}`;
-  if (ships.files.length > 0 && ships.onto !== ref) {
-    const branch = ref.slice('refs/heads/'.length);
-    const onto = ships.onto === 'HEAD' ? 'no branch' : ships.onto.replace('refs/heads/', '');
-    return `The push is of ${branch}, and the approved commit goes to ${onto}, which is checked out. Ask the operator to check out ${branch}, or to list the other branch as git.branch in hopgate.yaml; then hop away and back for a new approval.`;
-  }
   if (tip.sha === head) {
     if (ships.files.length === 0) return null;
+    if (branch !== current)
+      return `The push is of ${branch}, and the approved commit goes to ${current ?? 'a detached HEAD'}, which is checked out. Ask the operator to check out ${branch}, or to list the other branch as git.branch in hopgate.yaml; then hop away and back for a new approval.`;
     return `${printFirstPaths(ships.files)} was approved and is not committed. Commit it first: {sub: "commit"}.`;
   }
   const isApproved =

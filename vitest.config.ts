@@ -1,20 +1,21 @@
 import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** True if a file imports a module with this name. */
 const imports = (file: string, module: string): boolean => readFileSync(file, 'utf8').includes(`/${module}'`);
 
-/** Modules that tell a test how much to try: test/depth.ts, and the helpers that import it. */
-const DEPTHS = globSync('test/**/*.ts')
-  .filter((file) => !file.endsWith('.test.ts') && imports(file, 'depth.ts'))
-  .map((file) => basename(file))
-  .concat('depth.ts');
-
 /** The files that try more in `npm run test:deep` than in `npm test`. */
-const DEEP = globSync('test/**/*.test.ts').filter((file) => DEPTHS.some((module) => imports(file, module)));
+function deepFiles(): string[] {
+  // Modules that tell a test how much to try: test/depth.ts, and the helpers that import it.
+  const depths = globSync('test/**/*.ts')
+    .filter((file) => !file.endsWith('.test.ts') && imports(file, 'depth.ts'))
+    .map((file) => basename(file))
+    .concat('depth.ts');
+  return globSync('test/**/*.test.ts').filter((file) => depths.some((module) => imports(file, module)));
+}
 
 /** The files that take longest, longest first. A worker that gets one of them last would run on alone. */
 const LONGEST = [
@@ -35,7 +36,7 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig(({ mode }) => ({
   test: {
-    include: mode === 'deep' ? DEEP : ['test/**/*.test.ts'],
+    include: mode === 'deep' ? deepFiles() : ['test/**/*.test.ts'],
     exclude: ['test/clients/**'],
     setupFiles: ['test/seed.ts'],
     // A limit ends a test that hangs; on a slow machine, none may end one that works.
@@ -49,9 +50,16 @@ export default defineConfig(({ mode }) => ({
     isolate: false,
     // Programs that tests start take their compiled modules from here.
     env: {
+      // Not the shims of a version manager: hopgate asks one in each repository, and its answer takes a dozen processes.
+      PATH: (process.env['PATH'] ?? '')
+        .split(delimiter)
+        .filter((folder) => basename(folder) !== 'shims')
+        .join(delimiter),
       // The name for commits must not depend on the machine.
       GIT_CONFIG_GLOBAL: join(import.meta.dirname, 'test/fixtures/person.gitconfig'),
       NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/hopgate-tests'),
+      // tsc is a program in Go. It ends soon, so collecting its garbage only costs time.
+      GOGC: 'off',
       ...(mode === 'deep' ? { HOPGATE_DEEP: '1' } : {}),
     },
   },

@@ -30,7 +30,7 @@ describe('the machine for Stately', () => {
       expect(text.match(/from '[^']+'/g)).toEqual(["from 'xstate'"]);
       writeFileSync(join(folder, `${id}.ts`), text);
     }
-    execFileSync(resolve('node_modules/.bin/tsc'), ['--project', folder], { stdio: 'inherit' });
+    execFileSync(resolve('node_modules/.bin/tsc'), ['--singleThreaded', '--project', folder], { stdio: 'inherit' });
     const files = machines.map(({ id }) => pathToFileURL(join(folder, `${id}.ts`)).href);
     const script = `for (const file of ${JSON.stringify(files)}) console.log(JSON.stringify(Object.values(await import(file))[0].config))`;
     const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' });

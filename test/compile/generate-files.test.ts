@@ -107,6 +107,7 @@ describe('generateFiles', () => {
       'es2024',
     ];
     const flags = [
+      '--singleThreaded',
       '--types',
       'node',
       '--skipLibCheck',

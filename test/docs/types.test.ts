@@ -44,8 +44,11 @@ export {};
 
 const tsc = (folder: string): Promise<string> =>
   new Promise((done) =>
-    execFile(resolve('node_modules/.bin/tsc'), ['--project', folder], { cwd: folder }, (_, out, err) =>
-      done(out + err),
+    execFile(
+      resolve('node_modules/.bin/tsc'),
+      ['--singleThreaded', '--project', folder],
+      { cwd: folder },
+      (_, out, err) => done(out + err),
     ),
   );
 

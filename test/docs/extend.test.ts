@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { depth } from '../depth.ts';
 import { blocksOf, pages } from './blocks.ts';
 
@@ -10,13 +10,16 @@ const COPIED = ['src', 'specs', 'machines', 'test', 'docs', 'README.md', 'packag
 const CONFIGS = ['tsconfig.json', 'tsdown.config.ts', 'vitest.config.ts', 'biome.json'];
 const extending = pages().filter((page) => page.startsWith('docs/extend/'));
 
-/** A copy of the checkout that a page may change. */
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-extend-')));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A copy of the checkout that a page may change. Each has the same place, where Node finds what it compiled before. */
 function copyOfCheckout(): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-extend-')));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  for (const path of [...COPIED, ...CONFIGS]) cpSync(path, join(folder, path), { recursive: true });
-  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
-  return folder;
+  const root = join(folder, 'hopgate');
+  rmSync(root, { recursive: true, force: true });
+  for (const path of [...COPIED, ...CONFIGS]) cpSync(path, join(root, path), { recursive: true });
+  symlinkSync(resolve('node_modules'), join(root, 'node_modules'));
+  return root;
 }
 
 /** Runs one line of a page with the programs of node_modules. */
@@ -24,7 +27,11 @@ const run = (cwd: string, line: string): Promise<{ readonly failed: boolean; rea
   new Promise((done) => {
     const { VITEST: _, VITEST_POOL_ID: __, VITEST_WORKER_ID: ___, ...rest } = process.env;
     const PATH = `${resolve('node_modules/.bin')}:${dirname(process.execPath)}:${process.env['PATH']}`;
-    const command = line.replace(/^npx /, '').replace(/^npm run hopgate -- /, 'node src/cli/main.ts ');
+    const command = line
+      .replace(/^npx /, '')
+      .replace(/^npm run hopgate -- /, 'node src/cli/main.ts ')
+      // More threads check many types more than once.
+      .replace(/^tsc /, 'tsc --singleThreaded ');
     const env = { ...rest, PATH, NO_COLOR: '1', NODE_NO_WARNINGS: '1' };
     execFile('bash', ['-c', command], { cwd, env, maxBuffer: 16 << 20 }, (error, out, err) =>
       done({ failed: error !== null, out: out + err }),

@@ -12,12 +12,21 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { builtOnce } from '../built-once.ts';
 import { putCompiledClient } from '../compiled-client.ts';
 import { blocksOf } from './blocks.ts';
 import { SOURCES } from './sources.ts';
 
 const CHECKOUT = process.cwd();
 const MAIN = resolve('src/cli/main.ts');
+
+/** Packages of the reader's repository, by their place in it. */
+const LINKED: { readonly [path: string]: string } = {
+  'node_modules/hopgate': CHECKOUT,
+  'node_modules/@modelcontextprotocol/server-filesystem': resolve(
+    'node_modules/@modelcontextprotocol/server-filesystem',
+  ),
+};
 
 /** The repository that a reader has: a shop with a test, a remote, a secret, and hopgate among its packages. */
 const FILES: { readonly [path: string]: string } = {
@@ -41,15 +50,27 @@ test('the total of a cart', () => assert.equal(total([{ price: 2 }, { price: 3 }
  * that of the oldest request.
  */
 const LAUNCHER = `#!${process.execPath}
-const { spawnSync } = require('node:child_process');
+const { Writable } = require('node:stream');
 const argv = process.argv.slice(2);
-const ask = (...words) => spawnSync(process.execPath, [${JSON.stringify(MAIN)}, ...words], { encoding: 'utf8' }).stdout;
 const at = argv.indexOf('--root');
-const newest = () => JSON.parse(ask('sessions', '--json', ...(at < 0 ? [] : argv.slice(at, at + 2))).split('\\n')[0]).sessionId;
-const oldest = () => JSON.parse(ask('approve', '--json'))[0].id;
-const words = { SESSION: newest, REQUEST: oldest };
-process.argv = [process.execPath, ${JSON.stringify(MAIN)}, ...argv.map((word) => words[word]?.() ?? word)];
-import(${JSON.stringify(MAIN)});
+async function ask(...words) {
+  const { runCli } = await import(${JSON.stringify(resolve('src/cli/program.ts'))});
+  const { processIo } = await import(${JSON.stringify(resolve('src/cli/io.ts'))});
+  let printed = '';
+  const stdout = new Writable({ write: (chunk, _, done) => done(void (printed += chunk)) });
+  await runCli(words, { ...processIo(), stdout });
+  return printed;
+}
+const WORDS = {
+  SESSION: async () => JSON.parse((await ask('sessions', '--json', ...(at < 0 ? [] : argv.slice(at, at + 2)))).split('\\n')[0]).sessionId,
+  REQUEST: async () => JSON.parse(await ask('approve', '--json'))[0].id,
+};
+(async () => {
+  const words = [];
+  for (const word of argv) words.push(Object.hasOwn(WORDS, word) ? await WORDS[word]() : word);
+  process.argv = [process.execPath, ${JSON.stringify(MAIN)}, ...words];
+  await import(${JSON.stringify(MAIN)});
+})();
 `;
 
 /** Programs import hopgate by its name; here that is the sources. What else they import, this repository has. */
@@ -80,36 +101,26 @@ export interface Machine {
   program(file: string): Promise<Ran>;
 }
 
-export function machine(): Machine {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-docs-')));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+const put = (base: string, path: string, text: string): void => {
+  mkdirSync(dirname(join(base, path)), { recursive: true });
+  writeFileSync(join(base, path), text);
+};
+
+const GIT = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+
+const copyHome = builtOnce((folder) => {
   const root = join(folder, 'mine');
-  const state = join(folder, 'state');
   const tools = join(folder, 'tools');
-  const put = (base: string, path: string, text: string): void => {
-    mkdirSync(dirname(join(base, path)), { recursive: true });
-    writeFileSync(join(base, path), text);
-  };
   for (const [path, text] of Object.entries({ ...FILES, ...scenarios() })) put(root, path, text);
   put(tools, 'hopgate', LAUNCHER);
   put(tools, 'hooks.mjs', HOOKS);
   chmodSync(join(tools, 'hopgate'), 0o755);
-  mkdirSync(join(root, 'node_modules'));
-  symlinkSync(CHECKOUT, join(root, 'node_modules/hopgate'));
-  mkdirSync(join(root, 'node_modules/@modelcontextprotocol'));
-  const server = 'node_modules/@modelcontextprotocol/server-filesystem';
-  symlinkSync(join(CHECKOUT, server), join(root, server));
-  putCompiledClient(state);
-  const env = {
-    PATH: `${tools}:${dirname(process.execPath)}:${process.env['PATH']}`,
-    HOME: folder,
-    XDG_STATE_HOME: state,
-    GIT_CONFIG_GLOBAL: '/dev/null',
-    GIT_CONFIG_NOSYSTEM: '1',
-    NODE_NO_WARNINGS: '1',
-    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-  };
+  for (const [path, to] of Object.entries(LINKED)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    symlinkSync(to, join(root, path));
+  }
   const remote = join(folder, 'remote.git');
+  const env = { PATH: process.env['PATH'], HOME: folder, ...GIT };
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, env, stdio: 'pipe' });
   git('init', '--quiet', '--bare', '--initial-branch=main', remote);
   git('init', '--quiet', '--initial-branch=main');
@@ -119,6 +130,24 @@ export function machine(): Machine {
   git('add', '--all');
   git('commit', '--quiet', '--message=first');
   git('push', '--quiet', '--set-upstream', 'origin', 'main');
+});
+
+export function machine(): Machine {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-docs-')));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const root = join(folder, 'mine');
+  const state = join(folder, 'state');
+  const tools = join(folder, 'tools');
+  copyHome(folder);
+  putCompiledClient(state);
+  const env = {
+    PATH: `${tools}:${dirname(process.execPath)}:${process.env['PATH']}`,
+    HOME: folder,
+    XDG_STATE_HOME: state,
+    ...GIT,
+    NODE_NO_WARNINGS: '1',
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+  };
   const run = (file: string, args: readonly string[]): Promise<Ran> =>
     new Promise((done) => {
       const child = execFile(file, args, { cwd: root, env, maxBuffer: 16 << 20 }, (error, out, err) =>

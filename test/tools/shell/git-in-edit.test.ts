@@ -98,18 +98,17 @@ const files = (root: string): { readonly [path: string]: string } =>
 /** The folder with the repository's refs and objects. */
 const gitFolder = (root: string): string => resolve(root, git(root, 'rev-parse', '--git-common-dir').trim());
 
-/** All that git reads of the repository, except the index, which `git status` itself refreshes. */
+/** All that git reads of the repository, except its objects. */
 function stateOf(root: string): string {
   const folder = gitFolder(root);
-  const files = '{HEAD,config*,hooks/**,info/**,modules/**,worktrees/**,objects/info/**,*_HEAD,rebase*}';
-  return [
-    ...[['for-each-ref'], ['rev-parse', '--symbolic-full-name', 'HEAD'], ['ls-files', '-s'], ['config', '--list']].map(
-      (args) => git(root, ...args),
-    ),
-    ...globSync(files, { cwd: folder }).map((path) =>
-      statSync(join(folder, path)).isFile() ? `${path} ${readFileSync(join(folder, path), 'hex')}` : path,
-    ),
-  ].join('\n');
+  const files =
+    '{HEAD,index,packed-refs,refs/**,logs/**,config*,hooks/**,info/**,modules/**,worktrees/**,objects/info/**,*_HEAD,rebase*}';
+  return globSync(files, { cwd: folder })
+    .map((path) => {
+      const file = join(folder, path);
+      return statSync(file).isFile() ? `${path} ${readFileSync(file, 'hex')}` : path;
+    })
+    .join('\n');
 }
 
 const [plain, ...elsewhere] = Object.entries(PLACES);

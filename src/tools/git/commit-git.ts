@@ -8,8 +8,8 @@ import { failedToolStop, isStop, type ToolStop } from '../workspace/tool-stop.ts
 import { appendCommitTrailer, commitTrailerFor } from './commit-trailer.ts';
 import { type CommitPersons, formatPerson, gitPersonVariables, personsOfCommit, readPerson } from './git-persons.ts';
 import { APPROVE_AGAIN_REMEDY, effectsOfMovedRef, makeGitReport, resultWithoutRun } from './git-report.ts';
-import { findCommit, type GitSession } from './git-session.ts';
-import { listStagedFiles } from './list-staged-files.ts';
+import type { GitSession } from './git-session.ts';
+import { listCommittedPaths, listStagedFiles } from './list-staged-files.ts';
 import { replacedStagedField, stageFiles } from './stage-files.ts';
 
 const COMMIT = { kind: 'commit' } as const;
@@ -71,10 +71,9 @@ export async function runGitCommit(
   const nothing = { committed: false, sha: null, ref: null, paths: [], ...skipped };
   if (staged !== null && staged.result.exit !== 0) return makeGitReport('commit', staged.result, nothing);
 
-  const before = await headOf(session);
-  if (isStop(before)) return before;
   const index = staged === null ? alreadyStaged : await listStagedFiles(session);
   if (isStop(index)) return index;
+  const before = index.head;
   const [mine, others] = partition(index.files, ({ path }) => isUnderWay || isOwnChange(path));
   const othersEntries = others.map((file) => indexInfoLine(file.path, file.before)).join('');
   const made = await session.run([], { access: COMMIT, script: TREE_OF_STAGED, stdin: othersEntries });
@@ -108,13 +107,12 @@ export async function runGitCommit(
   const result = isUnderWay
     ? await session.run(words, { access: COMMIT, env, stdin: message })
     : await session.run([], { access: COMMIT, env, stdin: message, script: COMMIT_TREE });
-  const after = await headOf(session);
+  const now = await listCommittedPaths(session, before.sha);
   // Git may have made the commit, but hopgate could not observe it.
-  if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
+  if (isStop(now)) return { outcome: now.stop, effects: 'unobserved' };
+  const { head: after, paths } = now;
   const committed = after.sha !== null && after.sha !== before.sha;
-  const paths = committed ? await committedPaths(session, before.sha, after.sha!) : { paths: [] };
-  if (isStop(paths)) return paths;
-  const more = { committed, sha: committed ? after.sha : null, ref: after.ref, paths: [...paths.paths], ...skipped };
+  const more = { committed, sha: committed ? after.sha : null, ref: after.ref, paths: [...paths], ...skipped };
   return makeGitReport(
     'commit',
     result,
@@ -158,26 +156,6 @@ function explainMismatch(
 
 function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
   return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
-}
-
-/** The commit of HEAD, and the branch that moves with it (`HEAD` itself if it is detached). */
-async function headOf(session: GitSession): Promise<{ readonly sha: string | null; readonly ref: string } | ToolStop> {
-  const commit = await findCommit(session, 'HEAD');
-  if (isStop(commit)) return commit;
-  const ref = await session.ask(['symbolic-ref', '--quiet', 'HEAD']);
-  if (isStop(ref)) return ref;
-  return { sha: commit.sha, ref: ref.stdout?.trim() ?? 'HEAD' };
-}
-
-/** The paths that the commit changed; for a merge, compared with its first parent. */
-async function committedPaths(
-  session: GitSession,
-  before: string | null,
-  after: string,
-): Promise<{ readonly paths: readonly string[] } | ToolStop> {
-  const commits = before === null ? ['--root', after] : [before, after];
-  const listed = await session.ask(['diff-tree', '--no-commit-id', '--name-only', '-r', '-z', ...commits]);
-  return isStop(listed) ? listed : { paths: (listed.stdout ?? '').split('\0').filter((path) => path !== '') };
 }
 
 const NO_AUTHOR =

@@ -1,5 +1,8 @@
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { lstatIfAny } from '../../base/files.ts';
+import { readRegularFile } from '../../base/read-file.ts';
+import { valueOr } from '../../base/value-or.ts';
 import { compileMasks } from '../../gate/scope/masks.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import { detectGitPaths } from '../git-paths.ts';
@@ -110,14 +113,9 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
     },
   };
   try {
-    const listed = await session.ask(['config', '--list', '-z', '--show-scope', '--includes']);
-    if (isStop(listed)) return listed;
-    if (listed.stdout === null)
-      return failedToolStop(
-        'bad-repository',
-        'git cannot read the repository\'s configuration; try "git config --list".',
-      );
-    config = parseGitConfig(listed.stdout);
+    const read = await readConfig(session);
+    if (isStop(read)) return read;
+    config = read.config;
   } catch (error) {
     if (error instanceof LayoutError) return failedToolStop('bad-layout', error.message);
     throw error;
@@ -135,6 +133,42 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
       'Ask the operator to remove these keys from .git/config (or to put them into their own ~/.gitconfig, which is not read here).',
     );
   return { ...session, config };
+}
+
+interface ReadConfig {
+  readonly texts: string;
+  readonly config: readonly GitConfigValue[];
+}
+
+/** The last configuration of each repository, by its git folder. */
+const lastConfigs = new Map<string, ReadConfig>();
+
+/** Reads the configuration with git, again only after its files have changed. */
+async function readConfig(
+  session: Pick<GitSession, 'ask' | 'repository'>,
+): Promise<Pick<ReadConfig, 'config'> | ToolStop> {
+  const { repository } = session;
+  const texts = readConfigTexts(repository);
+  const last = lastConfigs.get(repository.gitDir);
+  if (last && last.texts === texts) return last;
+  const listed = await session.ask(['config', '--list', '-z', '--show-scope', '--includes']);
+  if (isStop(listed)) return listed;
+  if (listed.stdout === null)
+    return failedToolStop(
+      'bad-repository',
+      'git cannot read the repository\'s configuration; try "git config --list".',
+    );
+  const config = parseGitConfig(listed.stdout);
+  if (texts !== null && texts === readConfigTexts(repository)) lastConfigs.set(repository.gitDir, { texts, config });
+  return { config };
+}
+
+/** The texts of the files with the configuration; null if they are not known, or may include other files. */
+function readConfigTexts({ gitDir, commonDir }: GitRepository): string | null {
+  const texts = [join(commonDir, 'config'), join(gitDir, 'config.worktree')].map((path) =>
+    lstatIfAny(path) ? valueOr(() => readRegularFile(path, ANSWER_BYTES).toString('latin1'), null) : '',
+  );
+  return texts.some((text) => text === null || /include/i.test(text)) ? null : texts.join('\0');
 }
 
 /** The refusal for a command that did not end by itself; null if it did. */
@@ -157,11 +191,15 @@ async function withoutStaleLock({ gitDir }: GitRepository, run: () => Promise<Co
   return result;
 }
 
-/** The id of the commit that a name refers to; null if there is none. */
-export async function findCommit(
+/** The ids of the commits that the names refer to; null for a name of no commit. */
+export async function findCommits<const Names extends readonly string[]>(
   session: GitSession,
-  name: string,
-): Promise<{ readonly sha: string | null } | ToolStop> {
-  const found = await session.ask(['rev-parse', '--verify', '--quiet', `${name}^{commit}`]);
-  return isStop(found) ? found : { sha: found.stdout?.trim() ?? null };
+  names: Names,
+): Promise<{ readonly shas: { readonly [At in keyof Names]: string | null } } | ToolStop> {
+  const stdin = names.map((name) => `${name}^{commit}\n`).join('');
+  const found = await session.ask(['cat-file', '--batch-check=%(objectname)'], { stdin });
+  if (isStop(found)) return found;
+  const lines = found.printed.split('\n');
+  const shas = names.map((_, at) => (/^[0-9a-f]{40,64}$/.test(lines[at] ?? '') ? lines[at]! : null));
+  return { shas: shas as { [At in keyof Names]: string | null } };
 }

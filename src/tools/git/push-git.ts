@@ -13,7 +13,7 @@ import { findPushTarget } from './credentials/push-target.ts';
 import { reasonInStderr, remedyOfRemoteFailure } from './credentials/remote-failure.ts';
 import { gitConfigValuesOf, keysOfConnection } from './git-config-keys.ts';
 import { APPROVE_AGAIN_REMEDY, effectsOfMovedRef, makeGitReport } from './git-report.ts';
-import { findCommit, type GitSession } from './git-session.ts';
+import type { GitSession } from './git-session.ts';
 import { currentBranch } from './repository.ts';
 
 /** Pushes a configured branch, by default the checked-out one, to its namesake at the remote, only fast-forward. */
@@ -39,14 +39,12 @@ export async function runGitPush(session: GitSession, parsed: ParsedGit): Promis
       'Ask the operator to remove these keys from .git/config.',
     );
   const ref = `refs/heads/${branch}`;
-  const local = await findCommit(session, ref);
-  if (isStop(local)) return local;
-  const { sha } = local;
-  if (sha === null) return failedToolStop('no-such-branch', `There is no branch "${branch}" yet; commit to it first.`);
+  const tip = await describeTip(session, ref);
+  if (isStop(tip)) return tip;
+  const { sha } = tip;
+  if (sha === '') return failedToolStop('no-such-branch', `There is no branch "${branch}" yet; commit to it first.`);
 
   const approved = call.envelope.shipping?.tree ?? null;
-  const tip = await describeTip(session, sha);
-  if (isStop(tip)) return tip;
   const { message = null } = call.envelope.shipping ?? {};
   const differs = approved && explainMismatch(approved, { branch, current }, tip, target.url, message);
   if (differs) return failedToolStop('not-what-was-approved', differs);
@@ -147,11 +145,12 @@ interface BranchTip {
   readonly message: string;
 }
 
-async function describeTip(session: GitSession, sha: string): Promise<BranchTip | ToolStop> {
-  const format = '%T%n%P%n%an <%ae>%n%cn <%ce>%n%B';
-  const shown = await session.ask(['show', '-s', '--no-show-signature', `--format=${format}`, sha]);
+/** The commit of a branch; an empty `sha` if there is no such branch. */
+async function describeTip(session: GitSession, ref: string): Promise<BranchTip | ToolStop> {
+  const format = '%H%n%T%n%P%n%an <%ae>%n%cn <%ce>%n%B';
+  const shown = await session.ask(['show', '-s', '--no-show-signature', `--format=${format}`, `${ref}^{commit}`, '--']);
   if (isStop(shown)) return shown;
-  const [tree = '', parents = '', author = '', committer = '', ...message] = (shown.stdout ?? '').split('\n');
+  const [sha = '', tree = '', parents = '', author = '', committer = '', ...message] = (shown.stdout ?? '').split('\n');
   return { sha, tree, parents: parents.split(' '), author, committer, message: message.join('\n') };
 }
 

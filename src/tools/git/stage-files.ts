@@ -158,7 +158,8 @@ export async function unstageFiles(session: GitSession, parsed: ParsedGit): Prom
   const stdin = [...paths].map((path) => `${path}\0`).join('');
   const { head } = staged;
   // Before the first commit there is nothing to restore from, so the staged entries are removed.
-  const unstage = head === null ? ['rm', '--cached', '-r', '-f'] : ['restore', '--staged', '--no-recurse-submodules'];
+  const unstage =
+    head.sha === null ? ['rm', '--cached', '-r', '-f'] : ['restore', '--staged', '--no-recurse-submodules'];
   const argv = ['--literal-pathspecs', ...unstage, '--pathspec-from-file=-', '--pathspec-file-nul'];
   return makeGitReport('restore', await session.run(argv, { access: COMMIT, stdin }), more);
 }

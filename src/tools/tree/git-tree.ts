@@ -76,15 +76,19 @@ if LC_ALL=C sed -n 's/^error: \\(failed to encode\\|BOM is\\)/\\1/p' "$w/said" |
   echo "$(cat "$w/odd"); correct the file, or its working-tree-encoding in .gitattributes" >&2
   exit 1
 fi
-"$@" update-index -z --index-info <"$w/more"
-head=$("$@" rev-parse --verify --quiet 'HEAD^{commit}' || true)
-if test -z "$head" && "$@" rev-parse --verify --quiet HEAD >"$w/said"; then
+test ! -s "$w/more" || "$@" update-index -z --index-info <"$w/more"
+if "$@" rev-parse 'HEAD^{commit}' 'HEAD^{tree}' >"$w/names" 2>"$w/said"; then
+  { read -r head; read -r base; } <"$w/names"
+elif "$@" rev-parse --verify --quiet HEAD >"$w/said"; then
   echo '${LACKS_HEAD}' >&2
   exit 1
+else
+  head=
+  base=$("$@" hash-object -t tree --stdin </dev/null)
 fi
-base=$("$@" rev-parse --verify --quiet 'HEAD^{tree}' || "$@" hash-object -t tree --stdin </dev/null)
 tree=$("$@" write-tree --missing-ok)
 printf '%s\\n%s\\n' "$head" "$tree"
+test "$base" != "$tree" || exit 0
 "$@" diff-tree -r --raw -z --no-renames "$base" "$tree"
 printf '\\0'
 "$@" diff-tree -r --name-only -z --no-renames "$base" "$tree" | "$@" check-attr -z --stdin filter`;
@@ -104,7 +108,7 @@ export GIT_INDEX_FILE="$w/index" GIT_OBJECT_DIRECTORY="$w/objects"
 if test -n "$merging"; then cp -p "$GIT_DIR/index" "$w/index"
 else "$@" read-tree \${head:---empty}; fi
 "$@" update-index -z --index-info
-"$@" -c core.quotePath=false ls-files --unmerged >"$w/unmerged"
+test -z "$merging" || "$@" -c core.quotePath=false ls-files --unmerged >"$w/unmerged"
 if test -s "$w/unmerged"; then
   echo "the merge that is under way has conflicts in $(cut -f2 "$w/unmerged" | uniq | head -n 3 | paste -sd, -); resolve them with edit, or ask the operator to finish or abort the merge" >&2
   exit 1
@@ -116,8 +120,9 @@ echo "$at"
 if test -n "$head" && test -n "$remote"; then
   new=
   test -n "$at" || new=1
-  "$@" rev-list --count $head $merges \${at:+^$at} \${new:+--not "--remotes=$remote"}
-  "$@" log -z --max-count=${COMMITS_LISTED} --format='%H %s' $head $merges \${at:+^$at} \${new:+--not "--remotes=$remote"}
+  count=$("$@" rev-list --count $head $merges \${at:+^$at} \${new:+--not "--remotes=$remote"})
+  echo $count
+  test $count -eq 0 || "$@" log -z --max-count=${COMMITS_LISTED} --format='%H %s' $head $merges \${at:+^$at} \${new:+--not "--remotes=$remote"}
 else echo 0; fi
 printf '\\0'
 cat "$w/staged"

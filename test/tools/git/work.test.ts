@@ -76,6 +76,56 @@ describe.each([
   });
 });
 
+describe('the number of sandboxed commands', () => {
+  const counted = (root: string) => {
+    const commands: string[] = [];
+    const box: Sandbox = {
+      availability: sandbox.availability,
+      run: (layout, argv, options) => {
+        commands.push(argv.join(' '));
+        return sandbox.run(layout, argv, options);
+      },
+    };
+    const run = runner(box, root);
+    return async (args: Parameters<typeof run>[0]) => {
+      const before = commands.length;
+      const { outcome } = await run(args);
+      const now = commands.slice(before);
+      return { outcome, commands: now.length, lists: now.filter((one) => one.includes('config --list')).length };
+    };
+  };
+  const BAD = '[filter "x"]\n\tclean = ./evil\n';
+
+  test('is one for a status, and four for a commit, after the configuration was read', async () => {
+    const { root } = repository();
+    const run = counted(root);
+    expect(await run({ sub: 'status' })).toMatchObject({ commands: 2, lists: 1 });
+    expect(await run({ sub: 'status' })).toMatchObject({ commands: 1, lists: 0 });
+    put(root, 'src/a.txt', 'two\n');
+    await run({ sub: 'add', args: ['.'] });
+    const commit = await run({ sub: 'commit', args: ['-m', 'second'] });
+    expect(commit).toMatchObject({ outcome: { result: { committed: true } }, commands: 4 });
+  });
+
+  test('includes a new listing for a changed configuration, and for each call if it includes files', async () => {
+    const { root } = repository();
+    const run = counted(root);
+    await run({ sub: 'status' });
+    const usual = readFileSync(join(root, '.git/config'), 'utf8');
+    put(root, '.git/config', usual + BAD);
+    expect(await run({ sub: 'status' })).toMatchObject({ outcome: { code: 'out-of-scope' }, lists: 1 });
+    put(root, '.git/config', `${usual}[extensions]\n\tworktreeConfig = true\n`);
+    expect(await run({ sub: 'status' })).toMatchObject({ outcome: { status: 'ok' }, lists: 1 });
+    put(root, '.git/config.worktree', BAD);
+    expect(await run({ sub: 'status' })).toMatchObject({ outcome: { code: 'out-of-scope' }, lists: 1 });
+    put(root, '.git/config.worktree', '[Include]\n\tpath = more\n');
+    put(root, '.git/more', '');
+    expect(await run({ sub: 'status' })).toMatchObject({ outcome: { status: 'ok' }, lists: 1 });
+    put(root, '.git/more', BAD);
+    expect(await run({ sub: 'status' })).toMatchObject({ outcome: { code: 'out-of-scope' }, lists: 1 });
+  });
+});
+
 describe('bash-git', () => {
   const run = (root: string, options = {}) => runner(sandbox, root, options);
 

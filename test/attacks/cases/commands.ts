@@ -1,13 +1,19 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { quoteShell } from '../../../src/base/text.ts';
 import { type Case, rows } from '../case.ts';
 
 const look = rows('explore', 'bash-readonly');
 const work = rows('edit', 'bash');
 const test = rows('test', 'bash-test');
 
-/** Commands that must have no effect, tried both where commands may only read and where they may write. */
-const EVERYWHERE: readonly (readonly [cls: Case['class'], name: string, command: string])[] = [
+type Attempt = readonly [cls: Case['class'], name: string, command: string];
+
+/**
+ * Commands that must have no effect, tried both where commands may only read and where they may write. One call tries
+ * several of a class, each in its own shell: none of them leaves anything that another could meet.
+ */
+const TOGETHER: readonly Attempt[] = [
   ['R1', 'sort -o', 'sort -o {OUT}/target.txt src/a.txt'],
   [
     'R1',
@@ -28,9 +34,6 @@ const EVERYWHERE: readonly (readonly [cls: Case['class'], name: string, command:
   ['R1', 'history', 'history -a {OUT}/x; history -w {OUT}/y'],
   ['R1', 'eval of base64', 'echo Y2F0IC5lbnY= | base64 -d | sh'],
   ['R1', 'padding by blanks', `cat src/a.txt ${' '.repeat(4000)}; cat {OUT}/secret.txt`],
-  ['R2', '60 sub-commands', `${'true && '.repeat(60)}cat {OUT}/secret.txt`],
-  ['R2', 'quotes without end', 'echo "'],
-  ['R2', 'a here-document without end', 'cat <<X\nfoo'],
   ['R1', 'rg --pre', 'rg --pre cat x . ; rg --search-zip TOKEN'],
   ['R1', 'tar to a command', 'tar cf /dev/null --checkpoint=1 --checkpoint-action=exec="touch {OUT}/x" src/a.txt'],
   ['R1', 'git with an alias', 'git -c alias.x="!touch {OUT}/x" x'],
@@ -47,14 +50,11 @@ const EVERYWHERE: readonly (readonly [cls: Case['class'], name: string, command:
     'cat by /proc',
     'cat /proc/self/root{OUT}/secret.txt /proc/1/root{OUT}/secret.txt /proc/self/cwd/../outside/secret.txt',
   ],
-  ['R4', 'write by links that leave', 'echo x > src/dangling; echo x > src/out-dir/y; echo x > src/out-file'],
-  ['R4', 'write to a hard link', 'echo pwned > src/hard.txt; cat src/a.txt >> src/hard.txt'],
   ['R6', 'cat masked files', 'cat .env src/.env src/.env.local .npmrc .netrc secrets/server.pem src/id_rsa'],
   ['R6', 'cat masked files in node_modules', 'cat node_modules/dep/.env'],
   ['R6', 'copy masked files', 'cp .env /tmp/x; cat /tmp/x; tar c . | strings | grep -a TOKEN'],
   ['R6', 'encode masked files', 'base64 .env; xxd -p .env; rev .env; od -c .env'],
   ['R6', 'link to masked files', 'ln .env /tmp/e; ln -s $PWD/.env /tmp/f; cat /tmp/e /tmp/f src/env-link'],
-  ['R6', 'grep for tokens', 'grep -ra TOKEN= . ; grep -ra s3cr3t /tmp /home 2>/dev/null'],
   [
     'R6',
     'masked files by dd',
@@ -72,14 +72,6 @@ const EVERYWHERE: readonly (readonly [cls: Case['class'], name: string, command:
     'export PATH=/tmp:$PATH LD_PRELOAD=/tmp/x.so BASH_ENV=/tmp/y; echo touch {OUT}/x > /tmp/y; true',
   ],
   ['R5', 'the environment of the engine', 'cat /proc/{ENGINE}/environ; ls -l /proc/{ENGINE}/fd /proc/{ENGINE}/root'],
-  ['R8', 'the evidence', 'ls -la {ROOT}/../; cat {ROOT}/../evidence.db; rm -f {ROOT}/../evidence.db'],
-  ['R8', 'the state folder', 'find / -name evidence.db -o -name "*.db" -path "*hopgate*" 2>/dev/null | xargs -r cat'],
-  [
-    'R8',
-    'hooks',
-    'echo touch {OUT}/x > .git/hooks/post-commit; chmod +x .git/hooks/post-commit; git config core.hooksPath src',
-  ],
-  ['R8', 'the limits', 'echo "mask: []" > hopgate.yaml; sed -i s/src/./ hopgate.yaml; rm hopgate.yaml'],
   ['R8', 'remount', 'mount -o remount,rw,bind / ; mount -o remount,rw /usr; mount -t tmpfs x /tmp'],
   ['R8', 'a namespace', 'unshare -Urm cat {OUT}/secret.txt; unshare -n true'],
   [
@@ -109,11 +101,6 @@ const EVERYWHERE: readonly (readonly [cls: Case['class'], name: string, command:
   ['R9', 'the name service', 'getent hosts example.com; ping -c1 -W1 1.1.1.1; nslookup x.example.com'],
   [
     'R9',
-    'a socket file of the tree',
-    "node -e \"require('net').connect('{SOCKET}').on('connect',()=>console.log('reached')).on('error',e=>console.log(e.code))\"",
-  ],
-  [
-    'R9',
     'an abstract socket',
     'python3 -c "import socket; s=socket.socket(socket.AF_UNIX); s.connect(\'\\0/tmp/.X11-unix/X0\')"',
   ],
@@ -122,13 +109,7 @@ const EVERYWHERE: readonly (readonly [cls: Case['class'], name: string, command:
     'a raw socket',
     'python3 -c "import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)"; python3 -c "import socket; socket.socket(socket.AF_VSOCK)"',
   ],
-  [
-    'R8',
-    'a setuid file',
-    'cp /usr/bin/id /tmp/i; chmod 4755 /tmp/i; chmod u+s src/tool.sh; install -m 6755 /usr/bin/id src/i',
-  ],
   ['R8', 'a capability', 'setcap cap_sys_admin+ep /tmp/x; capsh --print; su -c id; sudo -n id'],
-  ['R8', 'a signal to the engine', 'kill -9 {ENGINE}; kill -9 -1; kill -STOP {ENGINE}; pkill -9 node'],
   [
     'R8',
     'tracing',
@@ -137,6 +118,35 @@ const EVERYWHERE: readonly (readonly [cls: Case['class'], name: string, command:
   ['R8', 'io_uring', 'python3 -c "import ctypes; r=ctypes.CDLL(None).syscall(425, 8, 0); print(\'uring\', r)"'],
   ['R8', 'TIOCSTI', 'python3 -c "import fcntl; fcntl.ioctl(0, 0x5412, b\'x\')"'],
   ['R8', 'descriptors of the engine', 'ls -l /proc/self/fd; for f in 3 4 5 6 7 8 9; do cat <&$f; done'],
+];
+
+/** The same for commands that could disturb others, or whose output is long. Each has its own call. */
+const ALONE: readonly Attempt[] = [
+  ['R2', '60 sub-commands', `${'true && '.repeat(60)}cat {OUT}/secret.txt`],
+  ['R2', 'quotes without end', 'echo "'],
+  ['R2', 'a here-document without end', 'cat <<X\nfoo'],
+  ['R4', 'write by links that leave', 'echo x > src/dangling; echo x > src/out-dir/y; echo x > src/out-file'],
+  ['R4', 'write to a hard link', 'echo pwned > src/hard.txt; cat src/a.txt >> src/hard.txt'],
+  ['R6', 'grep for tokens', 'grep -ra TOKEN= . ; grep -ra s3cr3t /tmp /home 2>/dev/null'],
+  ['R8', 'the evidence', 'ls -la {ROOT}/../; cat {ROOT}/../evidence.db; rm -f {ROOT}/../evidence.db'],
+  ['R8', 'the state folder', 'find / -name evidence.db -o -name "*.db" -path "*hopgate*" 2>/dev/null | xargs -r cat'],
+  [
+    'R8',
+    'hooks',
+    'echo touch {OUT}/x > .git/hooks/post-commit; chmod +x .git/hooks/post-commit; git config core.hooksPath src',
+  ],
+  ['R8', 'the limits', 'echo "mask: []" > hopgate.yaml; sed -i s/src/./ hopgate.yaml; rm hopgate.yaml'],
+  [
+    'R9',
+    'a socket file of the tree',
+    "node -e \"require('net').connect('{SOCKET}').on('connect',()=>console.log('reached')).on('error',e=>console.log(e.code))\"",
+  ],
+  [
+    'R8',
+    'a setuid file',
+    'cp /usr/bin/id /tmp/i; chmod 4755 /tmp/i; chmod u+s src/tool.sh; install -m 6755 /usr/bin/id src/i',
+  ],
+  ['R8', 'a signal to the engine', 'kill -9 {ENGINE}; kill -9 -1; kill -STOP {ENGINE}; pkill -9 node'],
   [
     'limits',
     'processes left behind',
@@ -152,6 +162,28 @@ const EVERYWHERE: readonly (readonly [cls: Case['class'], name: string, command:
   ['limits', 'a full /dev/shm', 'head -c 200M /dev/zero > /dev/shm/full; echo x > /dev/x'],
   ['limits', 'much output', 'yes 0123456789 | head -c 30000000'],
   ['limits', 'output that is not text', 'head -c 100000 /dev/urandom; printf "\\377\\376\\0\\033[2J"'],
+];
+
+const MOST_TOGETHER = 8;
+
+/** The attempts of one class as calls with up to 8 of them. The output of each follows its name. */
+function tryTogether(cls: Case['class'], attempts: readonly Attempt[]): readonly Parameters<typeof look.attack>[] {
+  if (attempts.length === 0) return [];
+  const now = attempts.slice(0, MOST_TOGETHER);
+  const titles = now.map(([, name]) => `== ${name}`);
+  const lines = now.map(
+    ([, name, command]) =>
+      `bash -c ${quoteShell(command)} >/tmp/said 2>&1; echo; echo ${quoteShell(`== ${name}`)}; head -c 6000 /tmp/said`,
+  );
+  return [
+    [cls, now.map(([, name]) => name).join(', '), { command: lines.join('\n') }, 'contained', { shows: titles }],
+    ...tryTogether(cls, attempts.slice(MOST_TOGETHER)),
+  ];
+}
+
+const EVERYWHERE: readonly Parameters<typeof look.attack>[] = [
+  ...[...Map.groupBy(TOGETHER, ([cls]) => cls)].flatMap(([cls, attempts]) => tryTogether(cls, attempts)),
+  ...ALONE.map(([cls, name, command]): Parameters<typeof look.attack> => [cls, name, { command }]),
 ];
 
 /** Commands that must work although they look odd: over-blocking is a flaw, too. */
@@ -466,10 +498,7 @@ except OSError as error: print(errno.errorcode[error.errno])"`,
       after: ({ root }) => rmSync(join(root, 'src', `deep${'0'.repeat(95)}`), { recursive: true, force: true }),
     },
   ),
-  ...EVERYWHERE.flatMap(([cls, name, command]) => [
-    look.attack(cls, name, { command }),
-    work.attack(cls, name, { command }),
-  ]),
+  ...EVERYWHERE.flatMap((attack) => [look.attack(...attack), work.attack(...attack)]),
   ...WORKS.flatMap(([name, command, shows]) => [
     look.benign('control', name, { command }, { shows }),
     work.benign('control', name, { command }, { shows }),

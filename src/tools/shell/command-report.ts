@@ -87,9 +87,12 @@ const installAdvice = (
     ? 'Dependencies are installed by the tool install, in a peripheral that has it.'
     : `${otherwise}, or to set install: in hopgate.yaml.`;
 
-/** Messages of programs if a program or a package was not found. */
+/**
+ * Messages of shells, Node and PHP if a program or a package was not found. A missing file counts only in the folder
+ * of the packages: `mv` and `cat` print the same words for any file.
+ */
 const NOT_FOUND =
-  /(?:command )?not found|cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|failed to open stream|no such file/i;
+  /command not found|: not found$|cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|\bclass\b.+ not found|\b(?:node_modules|vendor)\/.*(?:no such file|failed to open stream)/im;
 
 /** Messages of Bundler, Cargo, Maven, Gradle and Composer if a package is not installed. */
 const NO_PACKAGE =

@@ -294,6 +294,23 @@ describe('the limits of bash-readonly', () => {
     },
   );
 
+  test.each([
+    ['sh: 1: ava: not found', true],
+    ['bash: line 1: ava: command not found', true],
+    ["Error: Cannot find package 'ava' imported from /a.js", true],
+    ['sh: 1: ./node_modules/.bin/ava: No such file or directory', true],
+    ['PHP Warning: require(vendor/autoload.php): Failed to open stream: No such file or directory in /a.php', true],
+    ['PHP Fatal error: Uncaught Error: Class "PHPUnit" not found in /a.php:1', true],
+    ["mv: cannot stat 'none.js': No such file or directory", false],
+    ['user 7 not found in the list', false],
+  ])('name missing packages only after a message about a program or package: %s', (stderr, isNamed) => {
+    const root = scratch({ 'package.json': '{"devDependencies":{"ava":"1"}}' });
+    const context = { contained: false, emptyFiles: new Set(), call: { envelope: { root, config: {} } } };
+    const ran = { exit: 1, signal: null, stdout: '', stderr, truncated: false, timedOut: false, aborted: false };
+    const { outcome } = makeCommandReport(context as never, { ...ran, flooded: false, seconds: 1 }, []);
+    expect(JSON.stringify(outcome).includes('node_modules is missing')).toBe(isNamed);
+  });
+
   test('end background processes at the end of the command', async () => {
     const mark = `8${Date.now()}`.slice(0, 12);
     const { result } = await shell(

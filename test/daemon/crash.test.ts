@@ -208,11 +208,11 @@ it.runIf(isDeep)(
       const resident = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${daemon.pid}/status`, 'utf8'))?.[1];
       return { heap: Number(heap['usedSize']) / 2 ** 20, resident: Number(resident) / 1024 };
     };
-    const first = await after(2_000);
-    const last = await after(8_000);
+    const first = await after(1_500);
+    const last = await after(4_500);
     const sizes = JSON.stringify([first, last]);
-    expect(last.heap - first.heap, sizes).toBeLessThan(1);
+    expect(last.heap - first.heap, sizes).toBeLessThan(0.75);
     // The heap is not all: SQLite and buffers have memory outside of it.
-    expect(last.resident - first.resident, sizes).toBeLessThan(20);
+    expect(last.resident - first.resident, sizes).toBeLessThan(12);
   },
 );

@@ -14,8 +14,8 @@ import { must, temporaryTree } from './sessions.ts';
 
 const WRITER = resolve('test/session/crash-writer.ts');
 const CLI = resolve('src/cli/main.ts');
-const CRASHES = depth(2, 15);
-const RUNS = depth(1, 4);
+const CRASHES = depth(2, 10);
+const RUNS = depth(1, 3);
 
 /** Starts a program and kills it once `isEnough` says so of the lines that it printed; returns those. */
 function killWhen(

@@ -1,5 +1,7 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { SpecError } from '../../src/spec/check/spec-problem.ts';
 import { defaultSpecsFolder, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { readYaml } from '../../src/spec/load/read-yaml.ts';
@@ -51,6 +53,18 @@ describe('the shipped specs', () => {
     expect(byName.hash).toMatch(/^[0-9a-f]{64}$/);
     expect(byFolder.hash).toBe(byName.hash);
   });
+});
+
+it('a loaded set is frozen, and the same until one of its files changes', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hopgate-specs-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  cpSync(defaultSpecsFolder(), folder, { recursive: true });
+  const specs = await loadSpecs(folder);
+  expect(() => Object.assign(specs.peripherals['edit']!, { tools: [] })).toThrow(/read only property/);
+  expect(await loadSpecs(folder)).toBe(specs);
+  const edit = join(folder, 'peripherals', 'edit.yaml');
+  writeFileSync(edit, readFileSync(edit, 'utf8').replace(/^purpose: .*$/m, 'purpose: Changes the code.'));
+  expect((await loadSpecs(folder)).peripherals['edit']).toMatchObject({ purpose: 'Changes the code.' });
 });
 
 it('a path without specs is answered with what can be loaded', async () => {

@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { assertArgument } from '../../base/assert-argument.ts';
+import { freezeDeep } from '../../base/json.ts';
 import { readRegularFile } from '../../base/read-file.ts';
 import { explainSystemError } from '../../base/system-error.ts';
 import { plural } from '../../base/text.ts';
@@ -18,8 +19,12 @@ export { lintSpecs } from '../check/lint-specs.ts';
 const SET_FILES = ['gate.yaml', 'tools.yaml', 'scopes.yaml', 'conditions.yaml', 'properties.yaml'];
 const OTHER_FILES = ['hopgate.yaml'];
 
+/** The last sets that were loaded, by the texts of their files: a process often opens many sessions with one set. */
+const latest = new Map<string, SpecSet>();
+const MAX_LATEST = 8;
+
 /**
- * Loads a spec set and returns it checked and resolved.
+ * Loads a spec set and returns it checked, resolved and frozen. Files with the same texts give the same object.
  * @param path `default` for the specs that come with this package, a folder (`gate.yaml`, `tools.yaml`, `scopes.yaml`,
  *   `conditions.yaml`, `properties.yaml`, `peripherals/*.yaml`, `*.edn`), or a single file with peripherals. Tools and
  *   scopes that the set does not define come from the shipped catalogue.
@@ -36,10 +41,15 @@ export async function loadSpecs(path: string): Promise<SpecSet> {
     throw new Error(`hopgate needs Node 22.13 or newer, and this is ${process.version}: install it from nodejs.org`);
   assertArgument(typeof path === 'string' && path !== '', 'loadSpecs: path', '"default" or the path of specs', path);
   const { sources, problems } = await readSet(path === 'default' ? defaultSpecsFolder() : path);
-  const parsed =
-    problems.length > 0 && sources.length === 0 ? null : parseSpecSet(sources, await loadShippedCatalogue());
+  const catalogue = await loadShippedCatalogue();
+  const key = JSON.stringify([sources, catalogue]);
+  const known = problems.length === 0 && latest.get(key);
+  if (known) return known;
+  const parsed = problems.length > 0 && sources.length === 0 ? null : parseSpecSet(sources, catalogue);
   const all = [...problems, ...(parsed?.ok === false ? parsed.problems : [])];
   if (!parsed?.ok || all.length > 0) throw new SpecError(all);
+  if (latest.size >= MAX_LATEST) latest.delete(latest.keys().next().value!);
+  latest.set(key, freezeDeep(parsed.specs));
   return parsed.specs;
 }
 

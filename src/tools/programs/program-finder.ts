@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { listFileNames, readLinkOrNull, realpathIfAny } from '../../base/files.ts';
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { isPathWithin } from '../../base/paths.ts';
 import { findProgram, isExecutableFile } from '../../base/process.ts';
 import { quoteShell } from '../../base/text.ts';
@@ -67,6 +68,8 @@ export class ProgramMountFinder {
   readonly #foldersBefore = new Map<string, string[]>();
   readonly #hidden: { program: string; why: string }[] = [];
   readonly #visited = new Set<string>();
+  /** Real paths: each folder of PATH is looked up once for each name in the folders before it. */
+  readonly #real = new Map<string, string | null>();
   readonly #venv: VirtualEnv | null;
 
   constructor(request: ProgramsRequest, path: readonly string[], venv: VirtualEnv | null) {
@@ -151,7 +154,7 @@ export class ProgramMountFinder {
   }
 
   #isShown(path: string): boolean {
-    const real = realpathIfAny(path);
+    const real = getOrInsert(this.#real, path, () => realpathIfAny(path));
     return real !== null && this.#shown.some((folder) => isPathWithin(folder, real)) && this.#isReached(path);
   }
 

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { basename, delimiter, join } from 'node:path';
+import { basename, delimiter, join, relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -25,19 +25,45 @@ const LONGEST = [
   ...['tools/shell/test', 'tools/shell/edit', 'adapters/claude-agent-sdk', 'adapters/ai-sdk', 'world/generate'],
   ...['tools/git/push-https', 'adapters/langchain', 'page/inbox', 'cli/acp', 'adapters/openai-agents', 'packed'],
   ...['adapters/claude-code/calls', 'daemon/launcher', 'server/process', 'testing/properties', 'testing/spec-sets'],
-].map((name) => join(import.meta.dirname, `test/${name}.test.ts`));
+  ...['page/page', 'cli/doctor', 'cli/init-and-trust', 'stores/sqlite', 'tools/upstream/backend', 'tools/shell/online'],
+  ...['adapters/mcp/approvals', 'adapters/mcp/contract', 'attacks/at-once', 'agency/two-machines', 'session/crash'],
+  ...['tools/git/odd-repositories', 'tools/git/push-ssh', 'attacks/push-credential', 'adapters/plain-loop'],
+  ...['agency/remote-chain', 'messages/emacs-screen', 'cli/mcp-attach', 'tools/install/install', 'cli/uninstall'],
+  ...['tools/git/branches', 'tools/git/author', 'adapters/claude-code/conversation', 'agency/node'],
+].map((name) => `test/${name}.test.ts`);
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => LONGEST.toReversed().indexOf(moduleId);
+    const rank = ({ moduleId }: TestSpecification) =>
+      LONGEST.toReversed().indexOf(relative(import.meta.dirname, moduleId));
     return (await super.sort(files)).toSorted((a, b) => rank(b) - rank(a));
   }
 }
 
+/**
+ * Most files share the modules of their worker: to load them for each file takes longer than most files run. The longest
+ * have a worker of their own: with the modules and the garbage of other files, a worker grows to 700 MB, and a large
+ * process takes several times as long to start a program.
+ */
+const projects = (only: readonly string[] | null) => [
+  {
+    extends: true as const,
+    test: { name: 'long', isolate: true, include: LONGEST.filter((file) => only?.includes(file) ?? true) },
+  },
+  {
+    extends: true as const,
+    test: {
+      name: 'short',
+      isolate: false,
+      include: [...(only ?? ['test/**/*.test.ts'])],
+      exclude: [...LONGEST, 'test/clients/**'],
+    },
+  },
+];
+
 export default defineConfig(({ mode }) => ({
   test: {
-    include: mode === 'deep' ? deepFiles() : ['test/**/*.test.ts'],
-    exclude: ['test/clients/**'],
+    projects: projects(mode === 'deep' ? deepFiles() : null),
     setupFiles: ['test/seed.ts'],
     // A limit ends a test that hangs; on a slow machine, none may end one that works.
     testTimeout: 1_200_000,
@@ -46,8 +72,6 @@ export default defineConfig(({ mode }) => ({
     // One worker more than cores: for a third of the time a test waits for the programs that it started.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
-    // Files share the modules of their worker: to load them for each file takes longer than most files run.
-    isolate: false,
     // Programs that tests start take their compiled modules from here.
     env: {
       // Not the shims of a version manager: hopgate asks one in each repository, and its answer takes a dozen processes.

@@ -51,7 +51,7 @@ export function skillProblem(
     const why =
       fileProblem(envelope, path, text) ??
       (isSubAgent && Object.hasOwn(frontMatterOf(text), 'context') ? STARTS_AGENT : null) ??
-      (args !== '' && /@\S*\$/.test(text) ? SHOWS_ARGUMENT : null);
+      (args !== '' && /@[^\s@]*\$/.test(text) ? SHOWS_ARGUMENT : null);
     if (why !== null) return `${why} (${shown}); read that file and follow it`;
   }
   return isFound ? null : 'has no file in a .claude folder that hopgate could check; ask the operator what it says';
@@ -84,7 +84,7 @@ function frontMatterOf(text: string): Fields {
 
 function fileProblem(envelope: Pick<CallEnvelope, 'root' | 'config'>, path: string, text: string): string | null {
   if (isMaskedByConfig(path, envelope.config.mask)) return 'has a masked file';
-  if (text.includes('!`') || /^\s*(?:`{3,}|~{3,})[^\n]*!/m.test(text))
+  if (text.includes('!`') || /^[^\S\n]*(?:`{3,}|~{3,})[^\n]*!/m.test(text))
     return 'embeds commands, which would run without hopgate';
   if (Object.hasOwn(frontMatterOf(text), 'hooks')) return 'brings hooks, which would run without hopgate';
   const why = importProblemOfText(envelope, path, text);

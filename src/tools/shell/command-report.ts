@@ -89,10 +89,11 @@ const installAdvice = (
 
 /**
  * Messages of shells, Node and PHP if a program or a package was not found. A missing file counts only in the folder
- * of the packages: `mv` and `cat` print the same words for any file.
+ * of the packages: `mv` and `cat` print the same words for any file. The lengths are limited, because a line of a
+ * command's output can be a megabyte long.
  */
 const NOT_FOUND =
-  /command not found|: not found$|cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|\bclass\b.+ not found|\b(?:node_modules|vendor)\/.*(?:no such file|failed to open stream)/im;
+  /command not found|: not found$|cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|\bclass\b.{1,200} not found|\b(?:node_modules|vendor)\/.{0,500}(?:no such file|failed to open stream)/im;
 
 /** Messages of Bundler, Cargo, Maven, Gradle and Composer if a package is not installed. */
 const NO_PACKAGE =

@@ -303,6 +303,8 @@ describe('the limits of bash-readonly', () => {
     ['PHP Fatal error: Uncaught Error: Class "PHPUnit" not found in /a.php:1', true],
     ["mv: cannot stat 'none.js': No such file or directory", false],
     ['user 7 not found in the list', false],
+    [`class ${'a'.repeat(1000)} not found`, false],
+    [`node_modules/${'a'.repeat(1000)} no such file`, false],
   ])('name missing packages only after a message about a program or package: %s', (stderr, isNamed) => {
     const root = scratch({ 'package.json': '{"devDependencies":{"ava":"1"}}' });
     const context = { contained: false, emptyFiles: new Set(), call: { envelope: { root, config: {} } } };

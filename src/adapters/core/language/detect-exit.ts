@@ -167,6 +167,10 @@ function lastBreak(before: string): number {
 
 const MAX_CHARS = 200;
 const shortenText = (text: string): string => {
-  const plain = text.replaceAll(/\s*\u0000\s*/g, ' … ').trim();
+  const plain = text
+    .split('\u0000')
+    .map((part) => part.trim())
+    .join(' … ')
+    .trim();
   return shorten(plain, MAX_CHARS);
 };

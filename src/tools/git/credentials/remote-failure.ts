@@ -15,7 +15,7 @@ interface RemoteFailure {
 
 const ASKS = /could not read (?:Username|Password)|terminal prompts disabled|unable to get password from user/;
 const DENIES =
-  /Authentication failed|returned error: 40[13]|Permission denied \(|Permission to .* denied|denied to |Load key |Too many authentication failures|access denied/i;
+  /Authentication failed|returned error: 40[13]|Permission denied \(|Permission to .{1,300} denied|denied to |Load key |Too many authentication failures|access denied/i;
 const HOST_KEY = /Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED/;
 const REDIRECTS = /returned error: 30[1278]|redirect/i;
 const CERTIFICATE = /SSL certificate problem|server certificate verification failed|certificate subject name/i;

@@ -64,6 +64,7 @@ const projects = (only: readonly string[] | null) => [
 export default defineConfig(({ mode }) => ({
   test: {
     projects: projects(mode === 'deep' ? deepFiles() : null),
+    globalSetup: ['test/run-folder.ts'],
     setupFiles: ['test/seed.ts'],
     // A limit ends a test that hangs; on a slow machine, none may end one that works.
     testTimeout: 1_200_000,

@@ -1,6 +1,6 @@
-import { cpSync, globSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { folderOfRun } from './run-folder.ts';
 
 /**
  * A folder with repositories that is built once in each process and copied for each test: runs of git take longer than
@@ -10,8 +10,7 @@ export function builtOnce(build: (folder: string) => void): (to: string) => void
   let built: string | null = null;
   return (to) => {
     if (built === null) {
-      const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-built-')));
-      process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+      const folder = folderOfRun();
       build(folder);
       built = folder;
     }

@@ -1,7 +1,7 @@
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { installLauncher } from '../src/daemon/hook/launcher.ts';
+import { folderOfRun } from './run-folder.ts';
 
 let compiled: string | null = null;
 
@@ -11,8 +11,7 @@ let compiled: string | null = null;
  */
 export function putCompiledClient(stateHome: string): void {
   if (compiled === null) {
-    const state = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-client-')));
-    process.once('exit', () => rmSync(state, { recursive: true, force: true }));
+    const state = folderOfRun();
     installLauncher({ XDG_STATE_HOME: state, HOME: state, PATH: process.env['PATH'] });
     compiled = join(state, 'hopgate/bin');
   }

@@ -18,6 +18,7 @@ export default defineConfig({
     include: [...(TESTS[part] ?? Object.values(TESTS).flat())],
     testTimeout: 120_000,
     isolate: false,
+    globalSetup: ['test/run-folder.ts'],
     setupFiles: ['test/mutation/few-runs.ts'],
   },
 });

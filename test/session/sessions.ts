@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { toBody } from '../../src/evidence/bodies.ts';
 import type { Entry } from '../../src/evidence/entry.ts';
@@ -14,6 +13,7 @@ import type { Json, ProjectConfig, SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
+import { folderOfRun } from '../run-folder.ts';
 
 export { fixtureSpecs };
 
@@ -129,10 +129,9 @@ export const changed = (...paths: string[]) => ({
   effects: paths.map((path) => ({ path, op: 'modify' as const, after: 'f'.repeat(64) })),
 });
 
-const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-test-')));
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+const folder = folderOfRun();
 
-/** A folder with these files, by its real path. It is removed when the process ends. */
+/** A folder with these files, by its real path. It exists until the end of the test run. */
 export function temporaryTree(files: { readonly [path: string]: string } = {}): string {
   const root = mkdtempSync(join(folder, 'tree-'));
   for (const [path, text] of Object.entries(files)) {

@@ -9,7 +9,7 @@ import type { Fields, Json } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { toolCacheFolderOf } from './changed-code.ts';
 import { DELETED_REASON_PREFIX, type DroppedChange } from './judge-change.ts';
-import { describeMissingPackages } from './missing-packages.ts';
+import { describeMissingImport, describeMissingPackages } from './missing-packages.ts';
 import type { ShellContext } from './shell-context.ts';
 
 /** Maximum number of listed changes. A longer list usually comes from a build and would not help. */
@@ -105,8 +105,9 @@ function missingPackagesRemedy({ call }: ShellContext, { exit, stdout, stderr }:
   if (exit === 0) return null;
   const missing =
     (NOT_FOUND.test(output) && describeMissingPackages(call.envelope.root)) ||
-    (NO_PACKAGE.test(output) && 'Packages that the command needs are not installed here.');
-  return missing ? `${missing} ${installAdvice(call, 'Ask the operator to install them')}` : null;
+    (NO_PACKAGE.test(output) && 'A package that the command needs is not installed here.') ||
+    describeMissingImport(call.envelope.root, output);
+  return missing ? `${missing} ${installAdvice(call, 'Ask the operator to install what is missing')}` : null;
 }
 
 /** Messages of programs that run again after each change of a file: vitest, Jest, tsc, webpack, nodemon. */

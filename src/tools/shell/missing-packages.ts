@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readTextOrEmpty } from '../../base/files.ts';
+import { listFolderEntries, readTextOrEmpty } from '../../base/files.ts';
 import { fieldsOf, parseJson } from '../../base/json.ts';
 
 interface PackageManager {
@@ -29,4 +29,22 @@ export function describeMissingPackages(root: string): string | null {
   });
   if (found === undefined) return null;
   return `${found.installed[0]} is missing: the packages of ${found.manifest} are not installed.`;
+}
+
+/** The name of a package in the messages of Python, Node, Ruby, Go and Perl if an import found nothing. */
+const IMPORT_NOT_FOUND =
+  /no module named ["']?([\w.]{1,200})|cannot find (?:module|package) '([\w@][^'\n]{0,200})'|cannot load such file -- ([\w/-]{1,200})|no required module provides package ([\w./-]{1,200})|can't locate ([\w/]{1,200})\.pm/i;
+
+/** Folders in which a repository keeps the modules that its code imports by name. */
+const MODULE_FOLDERS = ['', 'src', 'lib', 'tests', 'test', 'spec'];
+
+/** A sentence about an import that a command did not find; null if the repository has a module of that name. */
+export function describeMissingImport(root: string, output: string): string | null {
+  const name = IMPORT_NOT_FOUND.exec(output)?.slice(1).find((each) => each !== undefined);
+  if (name === undefined) return null;
+  const [first = name] = name.split(/[./]/);
+  const isOwn = MODULE_FOLDERS.flatMap((folder) => listFolderEntries(join(root, folder))).some(
+    (entry) => entry.name.replace(/\.\w+$/, '') === first,
+  );
+  return isOwn ? null : `The command did not find ${name}, and the repository has no module of that name.`;
 }

@@ -307,10 +307,26 @@ describe('the limits of bash-readonly', () => {
     [`node_modules/${'a'.repeat(1000)} no such file`, false],
   ])('name missing packages only after a message about a program or package: %s', (stderr, isNamed) => {
     const root = scratch({ 'package.json': '{"devDependencies":{"ava":"1"}}' });
-    const context = { contained: false, emptyFiles: new Set(), call: { envelope: { root, config: {} } } };
-    const ran = { exit: 1, signal: null, stdout: '', stderr, truncated: false, timedOut: false, aborted: false };
-    const { outcome } = makeCommandReport(context as never, { ...ran, flooded: false, seconds: 1 }, []);
-    expect(JSON.stringify(outcome).includes('node_modules is missing')).toBe(isNamed);
+    expect(JSON.stringify(failedWith(stderr, root)).includes('node_modules is missing')).toBe(isNamed);
+  });
+
+  test.each([
+    ["ModuleNotFoundError: No module named 'yaml.nodes'", 'yaml.nodes'],
+    ['/usr/bin/python3: No module named pytest', 'pytest'],
+    ["Error [ERR_MODULE_NOT_FOUND]: Cannot find package '@scope/it' imported from /a.js", '@scope/it'],
+    ['cannot load such file -- rspec/core (LoadError)', 'rspec/core'],
+    ['a.go:3:8: no required module provides package github.com/x/y; to add it:', 'github.com/x/y'],
+    ["Can't locate Try/Tiny.pm in @INC", 'Try/Tiny'],
+    ["No module named 'mine'", null],
+    ["No module named 'kept.more'", null],
+    ["Error: Cannot find module './gone.js'", null],
+    ["Error: Cannot find module '/a/gone.js'", null],
+  ])('name an import that was not found, unless the repository has it: %s', (stderr, name) => {
+    const root = scratch({ 'mine.py': '', 'src/kept/__init__.py': '' });
+    const notShown = `The command did not find ${name}, and the repository has no module of that name. Ask the operator to install what is missing, or to set install: in hopgate.yaml.`;
+    const { result } = failedWith(stderr, root) as { result: object };
+    if (name === null) expect(result).not.toHaveProperty('notShown');
+    else expect(result).toMatchObject({ notShown });
   });
 
   test('end background processes at the end of the command', async () => {
@@ -366,6 +382,13 @@ test.each([[''], ['  '], ['a\0b'], [42], [undefined]])('bash-readonly refuses th
 });
 
 /** Every name and content, so that any change shows. */
+/** The outcome of a command that failed in `root` with this text on stderr. */
+function failedWith(stderr: string, root: string): object {
+  const context = { contained: false, emptyFiles: new Set(), call: { envelope: { root, config: {} } } };
+  const ran = { exit: 1, signal: null, stdout: '', stderr, truncated: false, timedOut: false, aborted: false };
+  return makeCommandReport(context as never, { ...ran, flooded: false, seconds: 1 }, []).outcome;
+}
+
 function tree(root: string): string {
   return readdirSync(root, { recursive: true, withFileTypes: true })
     .map((entry) => {

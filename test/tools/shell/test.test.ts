@@ -54,7 +54,7 @@ describe('bash-test with a configured command', () => {
     expect(result).toMatchObject({ verdict: 'error', notShown: expect.stringMatching(hint) });
     expect(result).not.toHaveProperty('remedy');
     const gem = script('echo "Could not find gem coveralls in locally installed gems. (Bundler::GemNotFound)"; exit 1');
-    const ask = /^Packages that the command needs are not installed here\. Ask the operator to install them/;
+    const ask = /^A package that the command needs is not installed here\. Ask the operator to install what is missing/;
     const composer = script(
       'test "$COMPOSER_DISABLE_NETWORK" = 1 && echo "Network disabled, request canceled" && exit 1',
     );

@@ -40,7 +40,9 @@ const MODULE_FOLDERS = ['', 'src', 'lib', 'tests', 'test', 'spec'];
 
 /** A sentence about an import that a command did not find; null if the repository has a module of that name. */
 export function describeMissingImport(root: string, output: string): string | null {
-  const name = IMPORT_NOT_FOUND.exec(output)?.slice(1).find((each) => each !== undefined);
+  const name = IMPORT_NOT_FOUND.exec(output)
+    ?.slice(1)
+    .find((each) => each !== undefined);
   if (name === undefined) return null;
   const [first = name] = name.split(/[./]/);
   const isOwn = MODULE_FOLDERS.flatMap((folder) => listFolderEntries(join(root, folder))).some(

@@ -1,7 +1,15 @@
 import { edgesFromPeripheral } from '../spec/edges-from.ts';
 import { findSimilarName, getOwn } from '../spec/names.ts';
+import { takesCommandArgument } from '../spec/policy/argument-roles.ts';
 import { CHECK_PASSED_VALUE, checkFieldOfCondition } from '../spec/reported-fields.ts';
-import { type Edge, type PeripheralSpec, type Principal, type SpecSet, TESTS_PASSED_CONDITION } from '../spec/types.ts';
+import {
+  type Edge,
+  type Json,
+  type PeripheralSpec,
+  type Principal,
+  type SpecSet,
+  TESTS_PASSED_CONDITION,
+} from '../spec/types.ts';
 import { describeNeed, isVisitSpent } from './available-actions.ts';
 import type { WayLeg } from './denial.ts';
 import { describeFruitToState, type Fruit } from './fruit.ts';
@@ -111,7 +119,7 @@ function exitRemedy(
       : !canHold || isVisitSpent(specs, view)
         ? noWayRemedy(context, exits.length === 0)
         : requirement.kind === 'fruit'
-          ? `${waysToObserve(specs, view.visit?.peripheral ?? '', requirement.field) ?? 'continue'} until ${describeRequirement(requirement)}`
+          ? `${waysToObserve(specs, view.visit?.peripheral ?? '', requirement.field, options.fruit[requirement.field]) ?? 'continue'} until ${describeRequirement(requirement)}`
           : untilItHolds(context, requirement, options.fruit);
   return exits.length === 0 ? first : `${first}, or leave by an exit that holds (${exits.join('; ')})`;
 }
@@ -238,12 +246,19 @@ function untilItHolds({ specs, view }: GateContext, requirement: Requirement, fr
     : `continue until ${subject} holds`;
 }
 
-/** `call TOOL`, for the tools of a peripheral whose backends report a field of its fruit; null if there are none. */
-function waysToObserve(specs: SpecSet, peripheral: string, field: string): string | null {
-  const { fruit, tools = [] } = getOwn(specs.peripherals, peripheral) ?? {};
+/**
+ * `call TOOL`, for the tools of a peripheral whose backends report a field of its fruit; null if there are none.
+ * @param value the field's present value. Running tests again would not change their known result.
+ */
+function waysToObserve(specs: SpecSet, peripheral: string, field: string, value?: Json): string | null {
+  const { fruit, tools = [], scope } = getOwn(specs.peripherals, peripheral) ?? {};
   const rule = getOwn(fruit ?? {}, field);
-  const reporting =
-    rule?.kind === 'observed' ? toolsObserving(specs, rule.from).filter((id) => tools.includes(id)) : [];
+  const from = rule?.kind === 'observed' ? rule.from : null;
+  const isTestResult = from === 'result' && (value ?? null) === null && scope?.rule.command === 'test';
+  const observing = from === null ? [] : toolsObserving(specs, from);
+  const reporting = tools.filter(
+    (id) => observing.includes(id) || (isTestResult && takesCommandArgument(specs.tools[id]!)),
+  );
   return reporting.length === 0 ? null : `call ${reporting.join(' or ')}`;
 }
 

@@ -15,7 +15,7 @@ import { type AgentSession, agentSession, aiSdk } from '../../src/adapters/ai-sd
 import { toBody } from '../../src/evidence/bodies.ts';
 import { type AgentDriver, describeAgentAdapter, type Scene, type ScriptedTurn } from '../contracts/agent-adapter.ts';
 import { agentWorld } from '../contracts/agent-world.ts';
-import { isDeep } from '../depth.ts';
+import { depth } from '../depth.ts';
 import { broken, end, execute, hop, playApart, read, readThatAborts } from './common-scenes.ts';
 
 type Calls = MockLanguageModelV4['doGenerateCalls'];
@@ -103,7 +103,7 @@ const driver: AgentDriver = {
   },
 };
 
-describeAgentAdapter('the AI SDK', () => driver, isDeep);
+describeAgentAdapter('the AI SDK', () => driver, depth('few', 'all'));
 
 const USER: ModelMessage = { role: 'user', content: 'Mend sum.' };
 const many = isStepCount(20);

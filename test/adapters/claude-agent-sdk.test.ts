@@ -15,7 +15,7 @@ import {
 import type { AgentSession } from '../../src/adapters/core/agent-session.ts';
 import { type AgentDriver, describeAgentAdapter, type Scene, type SeenTurn } from '../contracts/agent-adapter.ts';
 import { agentWorld } from '../contracts/agent-world.ts';
-import { isDeep } from '../depth.ts';
+import { depth } from '../depth.ts';
 
 const OURS = 'mcp__hopgate__';
 const BASE = { session_id: 's', transcript_path: '', cwd: '/' };
@@ -69,7 +69,7 @@ const driver: AgentDriver = {
   },
 };
 
-describeAgentAdapter('the Claude Agent SDK (its parts in this process)', () => driver, isDeep);
+describeAgentAdapter('the Claude Agent SDK (its parts in this process)', () => driver, depth('few', 'all'));
 
 describe('the options for the Claude Agent SDK', () => {
   const prepare = async (

@@ -19,7 +19,7 @@ import {
   type SeenTurn,
 } from '../contracts/agent-adapter.ts';
 import { agentWorld } from '../contracts/agent-world.ts';
-import { isDeep } from '../depth.ts';
+import { depth } from '../depth.ts';
 import { broken, end, execute, hop, playApart, read, readThatAborts } from './common-scenes.ts';
 
 /** Parses a provider's answer as LangChain does: text that is not JSON is not a call. */
@@ -78,7 +78,7 @@ const driver: AgentDriver = {
   },
 };
 
-describeAgentAdapter('LangChain', () => driver, isDeep);
+describeAgentAdapter('LangChain', () => driver, depth('few', 'all'));
 
 const USER = { messages: [{ role: 'user' as const, content: 'Mend sum.' }] };
 const THREAD = { configurable: { thread_id: '1' } };

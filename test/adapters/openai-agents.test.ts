@@ -18,7 +18,7 @@ import {
   type SeenTurn,
 } from '../contracts/agent-adapter.ts';
 import { agentWorld } from '../contracts/agent-world.ts';
-import { isDeep, sample } from '../depth.ts';
+import { depth, sample } from '../depth.ts';
 import { broken, end, execute, hop, playApart, read, readThatAborts } from './common-scenes.ts';
 
 setTracingDisabled(true);
@@ -64,7 +64,7 @@ const driver: AgentDriver = {
   },
 };
 
-describeAgentAdapter('OpenAI Agents', () => driver, isDeep);
+describeAgentAdapter('OpenAI Agents', () => driver, depth('few', 'all'));
 
 describe('an agent of the OpenAI Agents SDK', () => {
   async function prepare(session: AgentSession, script: readonly ScriptedTurn[], own?: OpenAiAgentsOptions) {

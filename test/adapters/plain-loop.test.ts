@@ -86,7 +86,7 @@ function driver(shape: ChatShape): AgentDriver {
 
 // The shapes differ in nothing but the translation, which is tested for each below.
 for (const shape of depth<readonly ChatShape[]>(['anthropic'], ['openai', 'anthropic']))
-  describeAgentAdapter(`the plain loop (${shape})`, () => driver(shape));
+  describeAgentAdapter(`the plain loop (${shape})`, () => driver(shape), depth('most', 'all'));
 
 describe.each(Object.keys(APIS) as ChatShape[])('a plain loop in the shape of %s', (shape) => {
   it('offers tools, reads calls and returns results in that API’s shape', async () => {

@@ -87,12 +87,13 @@ const END: ScriptedTurn = { say: 'Done.' };
  * the real tools in a small git repository; the model's input, the effects and the evidence are judged. After each case
  * the evidence must verify clean.
  *
- * @param withPush false leaves out the case that tests, commits and pushes: it takes as long as all others
+ * @param cases `most` leaves out those that run a test command, which take longer than all others. `few` are enough for
+ * an adapter that shares its core with others: they show that it translates calls, refusals, hops and approvals.
  */
 export function describeAgentAdapter(
   name: string,
   makeDriver: () => AgentDriver | Promise<AgentDriver>,
-  withPush = true,
+  cases: 'few' | 'most' | 'all' = 'all',
 ): void {
   /** Plays one scene and verifies its evidence. */
   async function scene(start: Start, script: readonly ScriptedTurn[], answer: boolean | null = null) {
@@ -128,6 +129,9 @@ export function describeAgentAdapter(
     return { world, seen, at, asked, state, lacks: driver.lacks ?? {} };
   }
 
+  const variation = it.runIf(cases !== 'few');
+  const withTestRun = it.runIf(cases === 'all');
+
   const tools = ({ offered }: SeenTurn) =>
     offered.filter((tool) => !(CONTROLS as readonly string[]).includes(tool)).sort();
   const EXPLORE = ['bash-readonly', 'glob', 'grep', 'read', 'web-fetch'];
@@ -141,7 +145,7 @@ export function describeAgentAdapter(
       expect(tools(at(0))).toEqual(EXPLORE);
     });
 
-    it('offers none of the tools that the mode forbids', async (context) => {
+    variation('offers none of the tools that the mode forbids', async (context) => {
       const { at, lacks } = await scene('outside', [
         { calls: [{ name: 'hop', input: { to: 'explore', reason: 'to look around' } }] },
         { calls: [{ name: 'mode', input: { to: 'diagnose', reason: 'to look' } }] },
@@ -151,7 +155,7 @@ export function describeAgentAdapter(
       expect([tools(at(0)), tools(at(1)), tools(at(2))]).toEqual([[], [], EXPLORE]);
     });
 
-    it('shows a message in the first or the second request, once, and acknowledges it', async () => {
+    variation('shows a message in the first or the second request, once, and acknowledges it', async () => {
       const world = await agentWorld('explore');
       const look: ScriptedTurn = { calls: [{ name: 'read', input: { path: 'README.md' } }] };
       const { at } = await playOn(world, [look, look, END], null, (session) =>
@@ -167,7 +171,7 @@ export function describeAgentAdapter(
       expect(await world.store.messages!.find('m-1')).toMatchObject({ state: 'read' });
     });
 
-    it('tells the model its place before the first turn', async (context) => {
+    variation('tells the model its place before the first turn', async (context) => {
       const { at, lacks } = await scene('explore', [END]);
       if (lacks.instructions) return context.skip(lacks.instructions);
       expect(at(0).instructions).toContain('explore');
@@ -200,7 +204,7 @@ export function describeAgentAdapter(
       expect(tools(at(1))).toEqual(['read']);
     });
 
-    it('gives refusals that lead the model to the next possible call', async () => {
+    variation('gives refusals that lead the model to the next possible call', async () => {
       const { at, world, state } = await scene(
         'explore',
         [
@@ -232,7 +236,7 @@ export function describeAgentAdapter(
       expect(at(1).results[0]).toMatch(/execute/);
     });
 
-    it('asks a person for the approval of a tool’s call, and then runs the call', async (context) => {
+    variation('asks a person for the approval of a tool’s call, and then runs the call', async (context) => {
       const world = await agentWorld('edit', withApprovalOfEdits());
       const { asked, lacks } = await playOn(world, [{ calls: [FIX] }, END], true);
       if (lacks.approvals) return context.skip(lacks.approvals);
@@ -240,7 +244,7 @@ export function describeAgentAdapter(
       expect(world.read('src/sum.js')).toContain('a + b');
     });
 
-    it('runs no other call of the turn because a person approved one', async (context) => {
+    variation('runs no other call of the turn because a person approved one', async (context) => {
       const world = await agentWorld('edit', withApprovalOfEdits());
       const other = { name: 'edit', input: { path: 'src/other.js', old: '= 1', new: '= 2' } };
       const turn = { calls: [FIX, other] };
@@ -268,7 +272,7 @@ export function describeAgentAdapter(
       expect(at(1).results[0]).toMatch(/approv/i);
     });
 
-    it('does not ask a person about a call that would be refused anyway', async () => {
+    variation('does not ask a person about a call that would be refused anyway', async () => {
       const { asked, state } = await scene(
         'edit',
         [{ calls: [{ name: 'hop', input: { to: 'deploy', reason: 'ship it' } }] }, END],
@@ -278,17 +282,20 @@ export function describeAgentAdapter(
       expect(state.peripheral).toBe('edit');
     });
 
-    it('asks a person about a call that another call of the same turn made possible, at the latest when it is repeated', async (context) => {
-      const deploy = { name: 'hop', input: { to: 'deploy', exit: 'pass', reason: 'the check passes' } };
-      const first: ScriptedTurn = { calls: [{ name: 'bash-test', input: {} }, deploy] };
-      const { at, asked, state, lacks, seen } = await scene('test', [first, { calls: [deploy] }, END], true);
-      if (lacks.parallelCalls || lacks.approvals) return context.skip(lacks.parallelCalls ?? lacks.approvals);
-      expect(asked).toHaveLength(1);
-      expect(state.peripheral).toBe('deploy');
-      const refused = seen[1]?.results[1];
-      if (refused?.startsWith('refused:')) expect(refused).toMatch(/approval-required.*repeat this call/is);
-      expect(at(1).results[0]).toMatch(/pass/);
-    });
+    withTestRun(
+      'asks a person about a call that another call of the same turn made possible, at the latest when it is repeated',
+      async (context) => {
+        const deploy = { name: 'hop', input: { to: 'deploy', exit: 'pass', reason: 'the check passes' } };
+        const first: ScriptedTurn = { calls: [{ name: 'bash-test', input: {} }, deploy] };
+        const { at, asked, state, lacks, seen } = await scene('test', [first, { calls: [deploy] }, END], true);
+        if (lacks.parallelCalls || lacks.approvals) return context.skip(lacks.parallelCalls ?? lacks.approvals);
+        expect(asked).toHaveLength(1);
+        expect(state.peripheral).toBe('deploy');
+        const refused = seen[1]?.results[1];
+        if (refused?.startsWith('refused:')) expect(refused).toMatch(/approval-required.*repeat this call/is);
+        expect(at(1).results[0]).toMatch(/pass/);
+      },
+    );
 
     it('refuses a call that an earlier hop of the same turn made unavailable', async (context) => {
       const { at, state, lacks } = await scene('explore', [
@@ -310,7 +317,7 @@ export function describeAgentAdapter(
       expect(state.peripheral).toBe('edit');
     });
 
-    it('distinguishes a failed tool from a refusal', async () => {
+    variation('distinguishes a failed tool from a refusal', async () => {
       const { at, world, state } = await scene('edit', [
         { calls: [{ name: 'edit', input: { path: 'src/sum.js', old: 'not there', new: 'x' } }] },
         { calls: [{ name: 'write', input: { path: 'README.md', content: 'x' } }] },
@@ -323,7 +330,7 @@ export function describeAgentAdapter(
       expect(world.read('README.md')).toBe('# A repository\n');
     });
 
-    it('refuses an unknown tool with the known ones', async () => {
+    variation('refuses an unknown tool with the known ones', async () => {
       const { at, lacks } = await scene('explore', [
         { calls: [{ name: 'teleport', input: { where: 'out' } }] },
         { calls: [{ name: 'read', input: { path: 'README.md' } }] },
@@ -334,7 +341,7 @@ export function describeAgentAdapter(
       if (!lacks.unknownTools) expect(at(1).results[0]).toMatch(/unknown-tool.*read/s);
     });
 
-    it('refuses invalid arguments and continues the run', async () => {
+    variation('refuses invalid arguments and continues the run', async () => {
       const { at, lacks } = await scene('explore', [
         { calls: [{ name: 'read', input: { path: 7 } }] },
         { calls: [{ name: 'read', input: { file: 'README.md' } }] },
@@ -348,7 +355,7 @@ export function describeAgentAdapter(
       }
     });
 
-    it('refuses arguments that are not JSON and continues the run', async () => {
+    variation('refuses arguments that are not JSON and continues the run', async () => {
       const { at, lacks } = await scene('explore', [
         { calls: [{ name: 'read', input: '{"path": "README.md"' }] },
         { calls: [{ name: 'read', input: { path: 'README.md' } }] },
@@ -359,7 +366,7 @@ export function describeAgentAdapter(
       if (!lacks.malformedArguments) expect(at(1).results[0]).toMatch(/invalid-action/);
     });
 
-    it('accepts the JSON form of a hop', async () => {
+    variation('accepts the JSON form of a hop', async () => {
       const { at, state, lacks } = await scene('explore', [
         { calls: [{ name: 'hop', input: { hop: 'discipline', reason: 'to choose a pattern' } }] },
         END,
@@ -378,7 +385,7 @@ export function describeAgentAdapter(
       if (!lacks.malformedArguments) expect(at(1).results[0]).toMatch(/entry-not-met/);
     });
 
-    it('lets another process continue the session', async (context) => {
+    variation('lets another process continue the session', async (context) => {
       const { world } = await scene('edit', [{ calls: [FIX] }, END]);
       const { at, state, lacks } = await playOn(world, [
         { calls: [{ name: 'hop', input: { to: 'test', exit: 'hop-test', reason: 'mended' } }] },
@@ -392,7 +399,7 @@ export function describeAgentAdapter(
       expect(tools(at(1))).toEqual(['bash-test', 'read']);
     });
 
-    it('refuses a second writer of the session, and tells the model', async () => {
+    variation('refuses a second writer of the session, and tells the model', async () => {
       const world = await agentWorld('explore');
       const holder = await world.open();
       expect(await holder.step({ tool: 'read', args: { path: 'README.md' } })).toMatchObject({ ok: true });
@@ -400,7 +407,7 @@ export function describeAgentAdapter(
       expect(at(1).results[0]).toMatch(/session-busy/);
     });
 
-    it('records everything that the model did, including refusals', async () => {
+    variation('records everything that the model did, including refusals', async () => {
       const { world, lacks } = await scene('edit', [
         { calls: [FIX] },
         { calls: [{ name: 'grep', input: { pattern: 'sum' } }] },
@@ -416,7 +423,7 @@ export function describeAgentAdapter(
       const denial = lacks.absentTools ? [] : ['denial'];
       expect(last).toEqual(['intent', 'outcome', ...denial, 'stop', 'hop', 'start']);
     });
-    it('passes on written text unchanged', async () => {
+    variation('passes on written text unchanged', async () => {
       const content = 'const s = "it\'s `${x}` \\\\ <é> 漢 🙂";\r\n\tdone\n';
       const { world } = await scene('edit', [
         { calls: [{ name: 'write', input: { path: 'src/é 漢.js', content } }] },
@@ -425,7 +432,7 @@ export function describeAgentAdapter(
       expect(world.read('src/é 漢.js')).toBe(content);
     });
 
-    it('shows the model no secret', async () => {
+    variation('shows the model no secret', async () => {
       const { seen } = await scene('explore', [
         { calls: [{ name: 'read', input: { path: '.env' } }] },
         { calls: [{ name: 'grep', input: { pattern: 'planted' } }] },
@@ -438,7 +445,7 @@ export function describeAgentAdapter(
       expect(seen[4]?.results[0]).toMatch(/out-of-scope|outside/);
     });
 
-    it('returns a failed command as a result with its exit status', async () => {
+    variation('returns a failed command as a result with its exit status', async () => {
       const { at, state } = await scene('explore', [
         { calls: [{ name: 'bash-readonly', input: { command: 'echo out; echo err >&2; exit 3' } }] },
         END,
@@ -449,7 +456,7 @@ export function describeAgentAdapter(
       expect(state.denials).toBe(0);
     });
 
-    it('answers questions about the session itself', async () => {
+    variation('answers questions about the session itself', async () => {
       const { at, state } = await scene('explore', [
         { calls: [{ name: 'status', input: {} }] },
         { calls: [{ name: 'why', input: { tool: 'write', args: { path: 'src/a.js', content: '' } } }] },
@@ -463,7 +470,7 @@ export function describeAgentAdapter(
       expect(state.denials, 'nothing was tried').toBe(0);
     });
 
-    it('uses an approval once', async (context) => {
+    variation('uses an approval once', async (context) => {
       const mode = (to: string): ScriptedTurn => ({
         calls: [{ name: 'mode', input: { to, reason: 'to work', summary: 'worked' } }],
       });
@@ -474,32 +481,29 @@ export function describeAgentAdapter(
       expect(state.mode).toBe('execute');
     });
 
-    it.runIf(withPush)(
-      'lets a change go all the way: tested, approved, committed, pushed, reviewed',
-      async (context) => {
-        const { at, asked, state, world, lacks } = await scene(
-          'test',
-          [
-            { calls: [{ name: 'bash-test', input: {} }] },
-            { calls: [{ name: 'hop', input: { to: 'deploy', exit: 'pass', reason: 'the check passes' } }] },
-            { calls: [{ name: 'bash-git', input: { sub: 'add', args: ['src/sum.js'] } }] },
-            { calls: [{ name: 'bash-git', input: { sub: 'commit', args: ['-m', 'Add'] } }] },
-            { calls: [{ name: 'bash-git', input: { sub: 'push', args: ['origin', 'main'] } }] },
-            { calls: [{ name: 'hop', input: { to: 'reflect', exit: 'deployed', reason: 'it is out' } }] },
-            END,
-          ],
-          true,
-        );
-        if (lacks.approvals) return context.skip(lacks.approvals);
-        expect(asked).toHaveLength(1);
-        for (const part of ['deploy', 'src/sum.js', 'the check passes']) expect(asked[0]).toContain(part);
-        expect(at(2).results[0]).toMatch(/bash-git/);
-        expect(world.pushed()).toContain('a + b');
-        expect(state).toMatchObject({ peripheral: 'reflect', fruits: { deploy: { committed: true, pushed: true } } });
-      },
-    );
+    withTestRun('lets a change go all the way: tested, approved, committed, pushed, reviewed', async (context) => {
+      const { at, asked, state, world, lacks } = await scene(
+        'test',
+        [
+          { calls: [{ name: 'bash-test', input: {} }] },
+          { calls: [{ name: 'hop', input: { to: 'deploy', exit: 'pass', reason: 'the check passes' } }] },
+          { calls: [{ name: 'bash-git', input: { sub: 'add', args: ['src/sum.js'] } }] },
+          { calls: [{ name: 'bash-git', input: { sub: 'commit', args: ['-m', 'Add'] } }] },
+          { calls: [{ name: 'bash-git', input: { sub: 'push', args: ['origin', 'main'] } }] },
+          { calls: [{ name: 'hop', input: { to: 'reflect', exit: 'deployed', reason: 'it is out' } }] },
+          END,
+        ],
+        true,
+      );
+      if (lacks.approvals) return context.skip(lacks.approvals);
+      expect(asked).toHaveLength(1);
+      for (const part of ['deploy', 'src/sum.js', 'the check passes']) expect(asked[0]).toContain(part);
+      expect(at(2).results[0]).toMatch(/bash-git/);
+      expect(world.pushed()).toContain('a + b');
+      expect(state).toMatchObject({ peripheral: 'reflect', fruits: { deploy: { committed: true, pushed: true } } });
+    });
 
-    it('refuses every call in a closed session', async (context) => {
+    variation('refuses every call in a closed session', async (context) => {
       const world = await agentWorld('outside');
       const before = await world.open();
       expect(await before.close()).toMatchObject({ ok: true });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { trustCurrentConfig } from '../../../src/project/trust.ts';
 import type { Fields } from '../../../src/spec/types.ts';
+import { sample } from '../../depth.ts';
 import { SERVER } from '../../server-name.ts';
 import { World } from './claude-conversation.ts';
 
@@ -115,7 +116,7 @@ describe('a call of one of the client’s own tools', () => {
     expect(write.reason).toContain('out-of-scope');
   });
 
-  it.each([
+  const READ_AS_ANOTHER: readonly (readonly [tool: string, input: Fields])[] = [
     ['Read', { file_path: '~/a.js' }],
     ['Read', { file_path: ' /etc/passwd' }],
     ['Grep', { pattern: 'a', path: 'src/.env /.' }],
@@ -123,12 +124,16 @@ describe('a call of one of the client’s own tools', () => {
     ['Grep', { pattern: 'a', path: '~' }],
     ['Glob', { pattern: '*', path: '~/' }],
     ['NotebookEdit', { notebook_path: '~/a.ipynb', new_source: '' }],
-  ])('is refused if Claude Code reads its path as another one: %s %j', async (tool, input) => {
-    await world.lead('edit', 'execute');
-    const { verdict, reason } = await world.call(tool, input);
-    expect(verdict).toBe('blocked');
-    expect(reason).toContain('which Claude Code reads as another one');
-  });
+  ];
+  it.each(sample(READ_AS_ANOTHER, 3))(
+    'is refused if Claude Code reads its path as another one: %s %j',
+    async (tool, input) => {
+      await world.lead('edit', 'execute');
+      const { verdict, reason } = await world.call(tool, input);
+      expect(verdict).toBe('blocked');
+      expect(reason).toContain('which Claude Code reads as another one');
+    },
+  );
 
   it('is judged by the folder that its event names, also through a link', async () => {
     await world.lead('explore', 'diagnose');
@@ -140,21 +145,25 @@ describe('a call of one of the client’s own tools', () => {
     expect((await read('link')).verdict).toBe('allowed');
   });
 
-  it.each([
+  const PATTERNS: readonly (readonly [tool: string, input: { pattern: string; path?: string }, why: string])[] = [
     ['Glob', { pattern: 'LINK/*' }, 'leads out of the root'],
     ['Glob', { pattern: 'LINK/*', path: 'src' }, 'leads out of the root'],
     ['Glob', { pattern: '/etc/*' }, 'outside the root'],
     ['Glob', { pattern: 'ROOT/masked/*', path: 'src' }, 'is masked'],
     ['Glob', { pattern: 'ROOT /*' }, 'which Claude Code reads as another one'],
-  ])('is judged by the folder that an absolute pattern names: %s %j', async (tool, { pattern, ...input }, why) => {
-    await world.lead('explore', 'diagnose');
-    world.write('masked/.env', 'KEY=1\n');
-    symlinkSync('/etc', world.path('link'));
-    const named = pattern.replace('LINK', world.path('link')).replace('ROOT', world.root);
-    const { verdict, reason } = await world.call(tool, { ...input, pattern: named });
-    expect([verdict, reason]).toEqual(['blocked', expect.stringContaining(why)]);
-    expect((await world.call(tool, { pattern: `${world.root}/src/*.js` })).verdict).toBe('allowed');
-  });
+  ];
+  it.each(sample(PATTERNS, 3))(
+    'is judged by the folder that an absolute pattern names: %s %j',
+    async (tool, { pattern, ...input }, why) => {
+      await world.lead('explore', 'diagnose');
+      world.write('masked/.env', 'KEY=1\n');
+      symlinkSync('/etc', world.path('link'));
+      const named = pattern.replace('LINK', world.path('link')).replace('ROOT', world.root);
+      const { verdict, reason } = await world.call(tool, { ...input, pattern: named });
+      expect([verdict, reason]).toEqual(['blocked', expect.stringContaining(why)]);
+      expect((await world.call(tool, { pattern: `${world.root}/src/*.js` })).verdict).toBe('allowed');
+    },
+  );
 
   it('sends a message to the user, but no file', async () => {
     expect((await world.call('SendUserMessage', { message: 'done', status: 'normal' })).verdict).toBe('allowed');
@@ -177,14 +186,15 @@ describe('a call of one of the client’s own tools', () => {
     expect((await search(world.path('src'))).verdict).toBe('allowed');
   });
 
-  it.each([
+  const CONTROLS_THE_GATE = [
     '.claude/settings.local.json',
     '.claude/skills/x/SKILL.md',
     '.mcp.json',
     '.codex/config.toml',
     'hopgate.yaml',
     'src/.claude/settings.json',
-  ])('never writes %s, which could disable the gate', async (file) => {
+  ];
+  it.each(sample(CONTROLS_THE_GATE, 2))('never writes %s, which could disable the gate', async (file) => {
     await world.lead('edit', 'execute');
     const write = await world.call('Write', { file_path: world.path(file), content: '{"disableAllHooks":true}' });
     expect(write.verdict).toBe('blocked');
@@ -227,7 +237,7 @@ describe('Bash', () => {
 });
 
 describe('any other tool of Claude Code', () => {
-  it.each([
+  const OTHERS = [
     'Monitor',
     'CronCreate',
     'Workflow',
@@ -237,14 +247,15 @@ describe('any other tool of Claude Code', () => {
     'mcp__other__delete',
     'mcp__hopgate__hop',
     'WebSearch',
-  ])('is refused if it is %s, which could act outside the gate', async (tool) => {
+  ];
+  it.each(sample(OTHERS, 3))('is refused if it is %s, which could act outside the gate', async (tool) => {
     await world.lead('edit', 'execute');
     const call = await world.call(tool, { command: 'touch x' });
     expect(call.verdict).toBe('blocked');
     expect(call.reason).toContain('What to do:');
   });
 
-  it.each(['TodoWrite', 'ToolSearch', 'Agent', 'AskUserQuestion'])(
+  it.each(sample(['TodoWrite', 'ToolSearch', 'Agent', 'AskUserQuestion'], 2))(
     'is allowed if it is %s, which affects only the client',
     async (tool) => {
       expect((await world.call(tool, {})).verdict).toBe('allowed');
@@ -281,7 +292,7 @@ describe('any other tool of Claude Code', () => {
     expect(await world.call(own('grep'), { pattern: 'x' })).toMatchObject({ decision: 'ask' });
   });
 
-  it.each([
+  const ROLES: readonly (readonly [role: string, effect: string, native: string])[] = [
     ['path:read', 'observe', 'Read'],
     ['path:write', 'act', 'Edit'],
     ['path:write', 'act', 'Write'],
@@ -289,7 +300,8 @@ describe('any other tool of Claude Code', () => {
     ['url', 'observe', 'WebFetch'],
     ['text', 'observe', 'mcp__notes__look'],
     ['text', 'observe', 'mcp__notes'],
-  ])(
+  ];
+  it.each(sample(ROLES, 3))(
     'asks the person about an own tool with the role %s if the user has rules for that',
     async (role, effect, native) => {
       const limits = 'limits: { seconds: 1, output-bytes: 1 }';

@@ -6,6 +6,7 @@ import type { AgentAnswer } from '../../../src/adapters/core/agent-session.ts';
 import { carryOutSessionRequest } from '../../../src/daemon/session-request.ts';
 import { trustCurrentConfig } from '../../../src/project/trust.ts';
 import type { Json } from '../../../src/spec/types.ts';
+import { isDeep, sample } from '../../depth.ts';
 import { SERVER } from '../../server-name.ts';
 import { World } from './claude-conversation.ts';
 
@@ -18,7 +19,7 @@ afterEach(() => world.close());
 const hop = `mcp__plugin_hopgate_${SERVER}__hop`;
 
 describe('Claude Code’s message to the model', () => {
-  it.each(['startup', 'resume', 'clear', 'compact', 'fork'])(
+  it.each(sample(['startup', 'resume', 'clear', 'compact', 'fork'], 3))(
     'contains at SessionStart (%s) the agent’s place and its exits',
     async (source) => {
       const { context, answer } = await world.sendEvent('SessionStart', { source });
@@ -133,21 +134,24 @@ describe('the Stop hook', () => {
     expect((await world.sendEvent('Stop', { stop_hook_active: false })).goOn).toBeNull();
   });
 
-  it('does not ask in a later turn that only answered or looked, and asks in the next one that worked', async () => {
-    await work(); // an interrupted turn has no Stop
-    const turn = async (step: { readonly tool: string; readonly args: { [name: string]: string } }) => {
-      await world.sendEvent('UserPromptSubmit', { prompt: 'go on' });
-      await world.session((session) => session.step(step));
-      return (await world.sendEvent('Stop', { stop_hook_active: false })).goOn;
-    };
-    expect(await turn({ tool: 'read', args: { path: 'src/a.js' } })).toBeNull();
-    expect(await turn({ tool: 'bash', args: { command: 'ls' } })).toBeNull();
-    const write = { tool: 'write', args: { path: 'src/a.js', content: 'three' } };
-    expect(await turn(write)).toContain('which is in edit');
-    expect(await turn({ tool: 'write', args: { path: 'src/a.js', content: 'four' } })).toBeNull();
-  });
+  it.runIf(isDeep)(
+    'does not ask in a later turn that only answered or looked, and asks in the next one that worked',
+    async () => {
+      await work(); // an interrupted turn has no Stop
+      const turn = async (step: { readonly tool: string; readonly args: { [name: string]: string } }) => {
+        await world.sendEvent('UserPromptSubmit', { prompt: 'go on' });
+        await world.session((session) => session.step(step));
+        return (await world.sendEvent('Stop', { stop_hook_active: false })).goOn;
+      };
+      expect(await turn({ tool: 'read', args: { path: 'src/a.js' } })).toBeNull();
+      expect(await turn({ tool: 'bash', args: { command: 'ls' } })).toBeNull();
+      const write = { tool: 'write', args: { path: 'src/a.js', content: 'three' } };
+      expect(await turn(write)).toContain('which is in edit');
+      expect(await turn({ tool: 'write', args: { path: 'src/a.js', content: 'four' } })).toBeNull();
+    },
+  );
 
-  it('never asks again after a review, also for later work', async () => {
+  it.runIf(isDeep)('never asks again after a review, also for later work', async () => {
     await work();
     await world.session((session) => session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'done' }));
     await world.session((session) => session.stop('reviewed'));
@@ -332,16 +336,20 @@ describe('missing hooks', () => {
       expect((await world.evidence()).at(-1)).toBe('outcome write ok');
     });
 
-    it.each([
+    const NOT_RUN: readonly (readonly [end: string, reported: (id: string) => object, event: string])[] = [
       ['the person’s No, or Esc', (id: string) => results([id, true]), 'UserPromptSubmit'],
       ['the end of the client in the middle of a turn', () => results(), 'SessionEnd'],
       ['a turn that was interrupted', () => results(), 'Stop'],
-    ])('shows that a call did not run after %s, so no hook is missing', async (_, reported, event) => {
-      const { id } = await writing();
-      expect((await world.sendEvent(event, { prompt: 'x', ...reported(id) })).notice).toBeNull();
-      expect((await world.record()).notes['silent']).toBeUndefined();
-      expect((await world.evidence()).at(-1)).toBe('outcome write failed');
-    });
+    ];
+    it.each(sample(NOT_RUN, 3))(
+      'shows that a call did not run after %s, so no hook is missing',
+      async (_, reported, event) => {
+        const { id } = await writing();
+        expect((await world.sendEvent(event, { prompt: 'x', ...reported(id) })).notice).toBeNull();
+        expect((await world.record()).notes['silent']).toBeUndefined();
+        expect((await world.evidence()).at(-1)).toBe('outcome write failed');
+      },
+    );
 
     it('shows that a call ran without its hook', async () => {
       const { id } = await writing();

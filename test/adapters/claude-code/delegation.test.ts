@@ -11,6 +11,7 @@ import { stateDir } from '../../../src/project/state-dir.ts';
 import { trustCurrentConfig } from '../../../src/project/trust.ts';
 import type { SessionPin } from '../../../src/session/pin.ts';
 import { sqliteStore } from '../../../src/stores/sqlite.ts';
+import { isDeep, sample } from '../../depth.ts';
 import { World } from './claude-conversation.ts';
 
 const specs = (delegates: string, more = '') => ({
@@ -123,10 +124,15 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     expect((await verdicts()).flatMap(({ audit }) => audit.violations)).toEqual([]);
   });
 
-  it.each([
-    ['own', ['read', 'write', 'bash']],
-    ['parent', ['read']],
-  ])('finds the tools of its delegation over its parent’s connection, within: %s', async (within, expected) => {
+  it.each(
+    sample(
+      [
+        ['own', ['read', 'write', 'bash']],
+        ['parent', ['read']],
+      ] as const,
+      2,
+    ),
+  )('finds the tools of its delegation over its parent’s connection, within: %s', async (within, expected) => {
     await begin(`delegates: [{ to: work, within: ${within} }]`);
     await world.call('Read', { file_path: world.path('src/a.js') });
     const { sessionId: session } = await world.record();
@@ -155,7 +161,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     expect((await write('src/c.js', agent('work', 'a1'))).reason).toContain('mode-forbids');
   });
 
-  it('starts once for each delegation, each in a session of its own', async () => {
+  it.runIf(isDeep)('starts once for each delegation, each in a session of its own', async () => {
     await begin('delegates: [{ to: work, within: own }]');
     await start('work');
     await start('work');
@@ -237,7 +243,7 @@ describe('the audit of a sub-agent', () => {
     expect(child).toBeTypeOf('string');
   });
 
-  it('lists a gap if the other session was erased or cannot be read', async () => {
+  it.runIf(isDeep)('lists a gap if the other session was erased or cannot be read', async () => {
     const erased = (stored: StoredEntry): StoredEntry => ({
       ...stored,
       entry: { ...stored.entry, body: null },
@@ -269,7 +275,7 @@ describe('the audit of a sub-agent', () => {
     expect(found.join('; ')).toContain('delegation: a sub-agent was started in control');
   });
 
-  it('finds a sub-agent whose scope ships', async () => {
+  it.runIf(isDeep)('finds a sub-agent whose scope ships', async () => {
     const pinOf = (agentId?: string) => world.session(async ({ specs, config }) => ({ specs, config }), agentId);
     const entriesOf = (agentId?: string) => world.session((session) => session.evidence(), agentId);
     const [parent, { specs, config }, entries] = [await pinOf(), await pinOf('a1'), await entriesOf()];
@@ -282,7 +288,7 @@ describe('the audit of a sub-agent', () => {
     expect(violations.map(({ constraint }) => constraint)).toContain('a sub-agent must not ship');
   });
 
-  it('reports a gap if the other session is not available', async () => {
+  it.runIf(isDeep)('reports a gap if the other session is not available', async () => {
     const { sessionId } = await world.record('a1');
     const entry = (await world.session(async (session) => session.evidence(), 'a1'))[0]!;
     const audit = new SubAgentAudit(await world.session(async ({ specs, config }) => ({ specs, config }), 'a1'));

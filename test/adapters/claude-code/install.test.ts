@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Machine, machine } from '../../cli/run.ts';
+import { isDeep } from '../../depth.ts';
 
 let on: Machine;
 beforeEach(() => {
@@ -122,20 +123,23 @@ describe.each([
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(after);
   });
 
-  it('runs the user’s own status line behind hopgate’s, and restores it although other settings changed', async () => {
-    const file = join(config(), settings);
-    const own = { type: 'command', command: `printf '%s' "it's \\n mine"`, padding: 2 };
-    put(file, JSON.stringify({ statusLine: own }));
-    const installed = await hopgate('install', 'claude', '--scope', scope);
-    expect(installed.code, installed.err).toBe(0);
-    const written = JSON.parse(readFileSync(file, 'utf8'));
-    expect(written.statusLine).toMatchObject({ type: 'command', padding: 2 });
-    const ran = spawnSync(written.statusLine.command, { shell: true, encoding: 'utf8', input: '{', env: on.env });
-    expect(ran.stdout).toBe("it's \\n mine\n");
-    put(file, JSON.stringify({ ...written, model: 'opus' }));
-    await hopgate('uninstall', 'claude', '--scope', scope);
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ statusLine: own, model: 'opus' });
-  });
+  it.runIf(isDeep || scope === 'user')(
+    'runs the user’s own status line behind hopgate’s, and restores it although other settings changed',
+    async () => {
+      const file = join(config(), settings);
+      const own = { type: 'command', command: `printf '%s' "it's \\n mine"`, padding: 2 };
+      put(file, JSON.stringify({ statusLine: own }));
+      const installed = await hopgate('install', 'claude', '--scope', scope);
+      expect(installed.code, installed.err).toBe(0);
+      const written = JSON.parse(readFileSync(file, 'utf8'));
+      expect(written.statusLine).toMatchObject({ type: 'command', padding: 2 });
+      const ran = spawnSync(written.statusLine.command, { shell: true, encoding: 'utf8', input: '{', env: on.env });
+      expect(ran.stdout).toBe("it's \\n mine\n");
+      put(file, JSON.stringify({ ...written, model: 'opus' }));
+      await hopgate('uninstall', 'claude', '--scope', scope);
+      expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ statusLine: own, model: 'opus' });
+    },
+  );
 
   it('leaves a skill of the user alone that has its name', async () => {
     const skill = join(config(), 'skills/hopgate/SKILL.md');

@@ -7,6 +7,7 @@ import { carryOutSessionRequest } from '../../../src/daemon/session-request.ts';
 import { parseTranscript, type Transcript } from '../../../src/evidence/transcript.ts';
 import { stateDir } from '../../../src/project/state-dir.ts';
 import type { Json } from '../../../src/spec/types.ts';
+import { isDeep } from '../../depth.ts';
 import { SERVER } from '../../server-name.ts';
 import { World } from './claude-conversation.ts';
 
@@ -123,7 +124,7 @@ describe('the transcript of a conversation', () => {
     expect(await judged()).toEqual([]);
   });
 
-  it('contains the remedy when a command needed a network or a masked file', async () => {
+  it.runIf(isDeep)('contains the remedy when a command needed a network or a masked file', async () => {
     await callOwn('mode', { to: 'diagnose', reason: 'I look at explore first' });
     world.write('.env', 'SECRET=1');
     const command = 'test -s .env || { echo "no secret in .env" >&2; cat </dev/tcp/192.0.2.1/80; }';

@@ -9,6 +9,7 @@ import { addToCodexConfig, removeFromCodexConfig } from '../../../src/cli/instal
 import { codexInstaller } from '../../../src/cli/install/codex-installer.ts';
 import type { InstallPlan, InstallScope, InstallTarget } from '../../../src/cli/install/installer.ts';
 import type { Io } from '../../../src/cli/io.ts';
+import { isDeep } from '../../depth.ts';
 import { nameServer, SERVER } from '../../server-name.ts';
 import { temporaryTree } from '../../session/sessions.ts';
 
@@ -142,23 +143,26 @@ describe('an installation for the user', () => {
   });
 });
 
-test('an installation for a repository writes there, and only the trust to the user’s config', async () => {
-  const { at, read, where } = place({ [CONFIG]: 'model = "m"\n' });
-  carryOut(await codexInstaller.install(where('project')));
-  expect(read('repo/.codex/hooks.json')).toContain('PreToolUse');
-  expect(parse(read('repo/.codex/config.toml') ?? '')).toMatchObject({ mcp_servers: { [SERVER]: {} } });
-  expect(parse(read(CONFIG) ?? '')).toMatchObject({
-    model: 'm',
-    hooks: { state: { [`${at('repo/.codex/hooks.json')}:stop:0:0`]: {} } },
-  });
-  expect(read(CONFIG)).not.toContain('mcp_servers');
-  carryOut(await codexInstaller.install(where('user')));
-  carryOut(await codexInstaller.uninstall(where('project')));
-  expect([read('repo/.codex/hooks.json'), read('repo/.codex/config.toml')]).toEqual([null, null]);
-  expect(read(CONFIG)).toContain('mcp_servers');
-  carryOut(await codexInstaller.uninstall(where('user')));
-  expect(read(CONFIG)).toBe('model = "m"\n');
-});
+test.runIf(isDeep)(
+  'an installation for a repository writes there, and only the trust to the user’s config',
+  async () => {
+    const { at, read, where } = place({ [CONFIG]: 'model = "m"\n' });
+    carryOut(await codexInstaller.install(where('project')));
+    expect(read('repo/.codex/hooks.json')).toContain('PreToolUse');
+    expect(parse(read('repo/.codex/config.toml') ?? '')).toMatchObject({ mcp_servers: { [SERVER]: {} } });
+    expect(parse(read(CONFIG) ?? '')).toMatchObject({
+      model: 'm',
+      hooks: { state: { [`${at('repo/.codex/hooks.json')}:stop:0:0`]: {} } },
+    });
+    expect(read(CONFIG)).not.toContain('mcp_servers');
+    carryOut(await codexInstaller.install(where('user')));
+    carryOut(await codexInstaller.uninstall(where('project')));
+    expect([read('repo/.codex/hooks.json'), read('repo/.codex/config.toml')]).toEqual([null, null]);
+    expect(read(CONFIG)).toContain('mcp_servers');
+    carryOut(await codexInstaller.uninstall(where('user')));
+    expect(read(CONFIG)).toBe('model = "m"\n');
+  },
+);
 
 describe('any config.toml', () => {
   const comment = fc.stringMatching(/^# [a-z ]{0,12}$/);

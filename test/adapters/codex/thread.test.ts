@@ -4,6 +4,7 @@ import { Codex } from '@openai/codex-sdk';
 import { describe, expect, test } from 'vitest';
 import { codexThread } from '../../../src/adapters/codex/index.ts';
 import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
+import { isDeep } from '../../depth.ts';
 import { must, stage, temporaryTree } from '../../session/sessions.ts';
 
 /** A program that answers as `codex exec --json` does, and writes down how it was called. */
@@ -87,7 +88,7 @@ describe('a thread of the SDK', () => {
     );
   });
 
-  test('runs turns that begin at once in the same thread', async () => {
+  test.runIf(isDeep)('runs turns that begin at once in the same thread', async () => {
     const { path, calls } = fakeCodex();
     const { session } = await stage();
     await must(session.start('explore'));

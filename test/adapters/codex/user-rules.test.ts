@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { judgeByUserRules } from '../../../src/adapters/codex/codex-user-rules.ts';
+import { sample } from '../../depth.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -31,14 +32,15 @@ const ruled = (command: string, program = codex(says('forbidden'))) =>
 describe('the user’s rules for Codex', () => {
   beforeEach(() => put('home/rules/mine.rules', 'prefix_rule(pattern=["rm"], decision="forbidden")\n'));
 
-  it.each([
+  const PLAIN = [
     'rm -rf x',
     "  git commit -m 'a b; c'  ",
     'echo "a b"c\'d\' --x=1',
     'a/b.sh @1 %2 +3 :4',
     '"r"m x',
     "git log '--format=%h\n%s'",
-  ])('are applied to the words that a shell makes of %j', async (command) => {
+  ];
+  it.each(sample(PLAIN, 4))('are applied to the words that a shell makes of %j', async (command) => {
     expect(await ruled(command)).toMatchObject({ decision: 'forbidden' });
     const words = execFileSync('bash', ['-c', `set -- ${command}\nprintf '%s\\0' "$@"`], { encoding: 'utf8' });
     expect(execFileSync('cat', [join(folder, 'words')], { encoding: 'utf8' })).toBe(words);

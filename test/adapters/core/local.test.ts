@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
 import { renderResult } from '../../../src/adapters/core/render-result.ts';
 import type { PeripheralSpec } from '../../../src/spec/types.ts';
+import { depth } from '../../depth.ts';
 import { lead, no, fixtureSpecs as SPECS, stage, yes } from '../../session/sessions.ts';
 
 describe('an answer', () => {
@@ -286,7 +287,7 @@ describe('any input of agentSession', () => {
         expect(answer.status === 'refused').toBe(answer.denial !== null && name !== 'why');
         await agent.wants({ name, input });
       }),
-      { numRuns: 400 },
+      { numRuns: depth(100, 400) },
     );
   });
   it('may be huge, or name no tool', async () => {

@@ -57,7 +57,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     await world.verify();
   });
 
-  it('shows the fruit, the context and the changes of a deploy', async () => {
+  it.runIf(isDeep)('shows the fruit, the context and the changes of a deploy', async () => {
     const world = await agentWorld('test');
     const session = await world.open();
     const shown: string[] = [];
@@ -270,7 +270,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     expect(await approvals(session)).toMatchObject([{ by: 'the operator' }]);
   });
 
-  it('is requested again if the content has changed meanwhile', async () => {
+  it.runIf(isDeep)('is requested again if the content has changed meanwhile', async () => {
     const world = await agentWorld('test');
     const session = await world.open();
     const shown: string[] = [];

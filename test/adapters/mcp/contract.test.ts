@@ -37,4 +37,8 @@ function driver(era: Era): AgentDriver {
 
 // Other tests of the MCP server run over both versions of the protocol.
 for (const era of depth<readonly Era[]>(ERAS.slice(-1), ERAS))
-  describeAgentAdapter(`MCP (${era === 'legacy' ? '2025-11-25' : '2026-07-28'})`, () => driver(era));
+  describeAgentAdapter(
+    `MCP (${era === 'legacy' ? '2025-11-25' : '2026-07-28'})`,
+    () => driver(era),
+    depth('few', 'all'),
+  );

@@ -4,6 +4,7 @@ import { agentSession } from '../../../src/adapters/core/local-agent-session.ts'
 import { checkMessage, sendBell } from '../../../src/messages/send-message.ts';
 import { openSession } from '../../../src/open-session.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
+import { depth } from '../../depth.ts';
 import { call, connected, ERAS, type Era, hostOf } from './client.ts';
 
 /** Two agents in one repository; `ann` works over MCP. */
@@ -49,7 +50,7 @@ async function pair(era: Era, waitSeconds = 45) {
   return { ann, bob, client, messages, send, read };
 }
 
-describe.each(ERAS)('messages over MCP (%s)', (era) => {
+describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('messages over MCP (%s)', (era) => {
   it('are in a resource, whose subscriber is notified of each change, and come with the next answer', async () => {
     const { client, send, read } = await pair(era);
     let notifications = 0;

@@ -7,6 +7,7 @@ import { describeEvidenceStore } from '../contracts/evidence-store.ts';
 import { describeTextDatabase } from '../contracts/text-database.ts';
 import { asynchronousStore } from './asynchronous-store.ts';
 import { WorkerDatabase } from './worker-database.ts';
+import { isDeep } from '../depth.ts';
 
 /** A new folder for the data of one test. */
 const setUp = () => {
@@ -17,12 +18,16 @@ const setUp = () => {
 
 describeTextDatabase('worker', setUp);
 
-describeEvidenceStore('asynchronous', async (clock) => {
-  const { open, cleanup } = setUp();
-  const store = asynchronousStore('asynchronous', open(), clock);
-  const reopen = async () => store.close().then(() => asynchronousStore('asynchronous', open(), clock));
-  return { store, reopen, cleanup: async () => cleanup() };
-});
+describeEvidenceStore(
+  'asynchronous',
+  async (clock) => {
+    const { open, cleanup } = setUp();
+    const store = asynchronousStore('asynchronous', open(), clock);
+    const reopen = async () => store.close().then(() => asynchronousStore('asynchronous', open(), clock));
+    return { store, reopen, cleanup: async () => cleanup() };
+  },
+  { whole: isDeep },
+);
 
 it('a lease of another machine ends only by its expiry', async () => {
   let now = 0;

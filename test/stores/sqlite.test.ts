@@ -18,7 +18,7 @@ import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { openEvidenceFile } from '../../src/open-evidence.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { describeEvidenceStore } from '../contracts/evidence-store.ts';
-import { depth } from '../depth.ts';
+import { depth, isDeep } from '../depth.ts';
 import { conversation, draft, opening } from '../evidence/drafts.ts';
 
 describeEvidenceStore('sqlite', async (clock) => {
@@ -137,7 +137,7 @@ it('a session whose labels are altered hides no other session', async () => {
 });
 
 describe('several processes on one file', () => {
-  it('write their sessions in turn, and a session that both want goes to one process', async () => {
+  it.runIf(isDeep)('write their sessions in turn, and a session that both want goes to one process', async () => {
     const runs = await Promise.all([runWriter('w-1', 30, ['a', 'both']), runWriter('w-2', 30, ['b', 'both'])]);
     expect(runs.map(({ code }) => code)).toEqual([0, 0]);
     const store = sqliteStore(file);
@@ -199,8 +199,8 @@ describe('several processes on one file', () => {
 describe('a crash of writing processes', () => {
   it('loses no acknowledged entry', async () => {
     expect(await runWriter('w-0', 10, ['whole'])).toMatchObject({ code: 0 });
-    for (let round = 0; round < depth(2, 3); round++) {
-      const runs = [0, 1, 2, 3].map(async (writer) => {
+    for (let round = 0; round < depth(1, 3); round++) {
+      const runs = depth([0, 1], [0, 1, 2, 3]).map(async (writer) => {
         const ids = ['a', 'b'].map((name) => `${round}-${writer}-${name}`);
         return { ids, ...(await runWriter(`w-${writer}`, 100_000, ids, 1 + Math.floor(Math.random() * 30))) };
       });

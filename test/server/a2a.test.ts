@@ -13,6 +13,7 @@ import { openHttpServer } from '../../src/server/http-server.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { agencyWith, countingAgent, INPUTS } from '../agency/agency-nodes.ts';
 import { type Served, serveWorld, until } from './serve-world.ts';
+import { isDeep } from '../depth.ts';
 
 /** The client of the A2A library, with the operator's token. */
 async function clientOf({ port, operator }: Pick<Served, 'port' | 'operator'>, agent = ''): Promise<Client> {
@@ -186,7 +187,7 @@ describe('the agency for A2A clients', () => {
     await until(() => left === 1);
   });
 
-  it('reports the end of a task whose client left its stream', async () => {
+  it.runIf(isDeep)('reports the end of a task whose client left its stream', async () => {
     const agent = await countingAgent(100);
     const agents = `x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`;
     const served = await serveWorld({}, { agencyFolder: agencyWith(agents, TALK) });
@@ -221,39 +222,42 @@ describe('the agency for A2A clients', () => {
     expect(raw.json.error.code).toBe(-32003);
   });
 
-  it('keeps tasks over a restart, each for its own client, and fails one whose agent worked', async () => {
-    const agent = await countingAgent(60_000);
-    const agents = `x: { location: local, driver: scripted, replies: [a] }\nslow: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`;
-    const agencyFolder = agencyWith(agents, TALK);
-    const first = await serveWorld({}, { agencyFolder });
-    const client = await clientOf(first);
-    const done = await sent(client, saying([text('hi')], { 'agent-id': 'x' }));
-    const stream = client.sendMessageStream(saying([text('hi')], { 'agent-id': 'slow' }));
-    const { value } = await stream.next();
-    const id = value!.payload!.$case === 'task' ? value!.payload!.value.id : '';
-    await until(() => agent.prompts.length === 1);
-    // The second server knows nothing of the first one's memory, as after a crash.
-    const again = await openHttpServer(first.host({ keepOpenMs: 1 }), {
-      env: first.env,
-      listen: { port: 0 },
-      agencyFolder,
-    });
-    first.later(() => again.close());
-    const port = Number(/:(\d+)$/.exec(again.address)![1]);
-    const later = await clientOf({ port, operator: first.operator });
-    expect(await later.getTask({ tenant: '', id: done.id })).toMatchObject({ artifacts: done.artifacts });
-    const failed = await later.getTask({ tenant: '', id });
-    const store = sqliteStore(join(stateDir(agencyFolder, first.env), 'evidence.db'));
-    first.later(() => store.close());
-    const last = (await Array.fromAsync(store.entries(id))).at(-1)!;
-    expect(fieldsOf(fieldsOf(last.entry.body)['task'])['status']).toMatchObject({ state: 'TASK_STATE_FAILED' });
-    expect([stateOf(failed), statusText(failed)]).toEqual([
-      'TASK_STATE_FAILED',
-      expect.stringMatching(/^run-interrupted: /),
-    ]);
-    const other = await clientOf({ port, operator: first.agent });
-    await expect(other.getTask({ tenant: '', id: done.id })).rejects.toThrow(/not found/i);
-  });
+  it.runIf(isDeep)(
+    'keeps tasks over a restart, each for its own client, and fails one whose agent worked',
+    async () => {
+      const agent = await countingAgent(60_000);
+      const agents = `x: { location: local, driver: scripted, replies: [a] }\nslow: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`;
+      const agencyFolder = agencyWith(agents, TALK);
+      const first = await serveWorld({}, { agencyFolder });
+      const client = await clientOf(first);
+      const done = await sent(client, saying([text('hi')], { 'agent-id': 'x' }));
+      const stream = client.sendMessageStream(saying([text('hi')], { 'agent-id': 'slow' }));
+      const { value } = await stream.next();
+      const id = value!.payload!.$case === 'task' ? value!.payload!.value.id : '';
+      await until(() => agent.prompts.length === 1);
+      // The second server knows nothing of the first one's memory, as after a crash.
+      const again = await openHttpServer(first.host({ keepOpenMs: 1 }), {
+        env: first.env,
+        listen: { port: 0 },
+        agencyFolder,
+      });
+      first.later(() => again.close());
+      const port = Number(/:(\d+)$/.exec(again.address)![1]);
+      const later = await clientOf({ port, operator: first.operator });
+      expect(await later.getTask({ tenant: '', id: done.id })).toMatchObject({ artifacts: done.artifacts });
+      const failed = await later.getTask({ tenant: '', id });
+      const store = sqliteStore(join(stateDir(agencyFolder, first.env), 'evidence.db'));
+      first.later(() => store.close());
+      const last = (await Array.fromAsync(store.entries(id))).at(-1)!;
+      expect(fieldsOf(fieldsOf(last.entry.body)['task'])['status']).toMatchObject({ state: 'TASK_STATE_FAILED' });
+      expect([stateOf(failed), statusText(failed)]).toEqual([
+        'TASK_STATE_FAILED',
+        expect.stringMatching(/^run-interrupted: /),
+      ]);
+      const other = await clientOf({ port, operator: first.agent });
+      await expect(other.getTask({ tenant: '', id: done.id })).rejects.toThrow(/not found/i);
+    },
+  );
 
   it('keeps each task in the evidence of the node, from which a server without the journal of runs can answer', async () => {
     const agencyFolder = agencyWith('x: { location: local, driver: scripted, replies: [a view] }', TALK);

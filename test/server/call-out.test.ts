@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { hopgateCommandLine } from '../../src/cli/client/client-program.ts';
 import { carryOutSessionRequest } from '../../src/daemon/session-request.ts';
-import { sample } from '../depth.ts';
+import { isDeep, sample } from '../depth.ts';
 import { midGame } from './mid-game.ts';
 import type { Served } from './serve-world.ts';
 
@@ -59,7 +59,7 @@ it('the operator calls an agent out in the middle of a game, and the agent retur
   expect(back.result.text).toContain('your 2 commands had the same answers');
 });
 
-it.each(sample(['hopgate hop', 'Emacs'], 2))(
+it.runIf(isDeep).each(['hopgate hop', 'Emacs'])(
   'the operator moves an agent out of its game by %s, and the game is kept',
   async (by) => {
     if (by === 'Emacs' && !hasEmacs) return;

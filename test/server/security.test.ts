@@ -8,7 +8,7 @@ import { ROLES_WITH_TOKEN_FILE, roleTokenFile } from '../../src/server/access/to
 import { MAX_REQUEST_BODY } from '../../src/server/create-app.ts';
 import { ROUTES } from '../../src/server/routes.ts';
 import { makeWorld } from '../daemon/daemon-fixture.ts';
-import { isDeep } from '../depth.ts';
+import { isDeep, sample } from '../depth.ts';
 import { send, serveWorld } from './serve-world.ts';
 
 /** The address of a route with its path filled in. */
@@ -45,7 +45,8 @@ describe('a token', () => {
         ...body,
       });
       expect(inUrl.status, name).toBe(401);
-      for (const token of ['', 'x', served.operator.slice(0, -1), `${served.operator}0`, served.operator.toUpperCase()])
+      const wrong = ['', served.operator.slice(0, -1), `${served.operator}0`, 'x', served.operator.toUpperCase()];
+      for (const token of sample(wrong, 3))
         expect((await served.ask(address, { token, ...body })).status, `${name} ${token}`).toBe(401);
     }
   });
@@ -275,7 +276,7 @@ describe('the limits', () => {
     expect((await served.ask('GET /v1/health')).status).toBe(200);
   });
 
-  it('of the HTTP server refuse more streams than they allow, and count those that ended', async () => {
+  it.runIf(isDeep)('of the HTTP server refuse more streams than they allow, and count those that ended', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const streams = () =>

@@ -11,7 +11,7 @@ import { CloudEvent } from '../../src/server/stream/cloud-event.ts';
 import { MAX_LAG_ENTRIES } from '../../src/server/stream/follow-session.ts';
 import { encodeSse, sendEventsToSocket } from '../../src/server/stream/send-events.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { depth } from '../depth.ts';
+import { depth, sample } from '../depth.ts';
 import { type Served, serveWorld, until } from './serve-world.ts';
 
 interface Got {
@@ -157,7 +157,7 @@ describe('the event stream of a session', () => {
         });
         expect([...all, ...seqs(rest)]).toEqual(upTo(written));
       }),
-      { numRuns: depth(4, 20) },
+      { numRuns: depth(2, 20) },
     );
   });
 
@@ -179,7 +179,7 @@ describe('the event stream of a session', () => {
     clearImmediate(next);
   });
 
-  it.each(['/v1/sessions/long/thread', '/v1/sessions/long/pars', '/v1/threads', '/v1/pars'])(
+  it.each(sample(['/v1/sessions/long/thread', '/v1/sessions/long/pars', '/v1/threads', '/v1/pars'], 4))(
     'lets other requests run while %s reads a long session',
     async (path) => {
       const served = await serveWorld();

@@ -176,7 +176,7 @@ const moves = (kinds: readonly ('whistle' | 'answer' | 'post' | 'arrive')[], mos
   });
 /** The machines, and the parties that take part: few ones meet often. */
 const WORLD = fc.record({ count: fc.integer({ min: 2, max: 8 }), parties: fc.constantFrom(4, 8, 24) });
-const RUNS = { numRuns: depth(3, 40) };
+const RUNS = { numRuns: depth(2, 40) };
 
 /** One party of each machine: every third is a person. */
 const ringOf = ({ parties }: Machines, count: number): readonly Party[] => parties.slice(0, count);

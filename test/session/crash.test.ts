@@ -9,7 +9,7 @@ import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { resumeSession } from '../../src/session/create-session.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
-import { depth } from '../depth.ts';
+import { depth, isDeep } from '../depth.ts';
 import { must, temporaryTree } from './sessions.ts';
 
 const WRITER = resolve('test/session/crash-writer.ts');
@@ -129,7 +129,7 @@ describe('a killed writer', () => {
   });
 });
 
-describe('a killed hopgate run', () => {
+describe.runIf(isDeep)('a killed hopgate run', () => {
   it(`leaves a session that hopgate resume continues (${RUNS} times)`, async () => {
     for (let run = 0; run < RUNS; run++) {
       const state = temporaryTree();

@@ -138,7 +138,7 @@ it('the gate and the audit agree on every call of an observe-only session', asyn
       for (const [tool, args] of made) await at.session.step({ tool, args });
       expect((await verdictOf(at)).audit.violations).toEqual([]);
     }),
-    { numRuns: depth(15, 60) },
+    { numRuns: depth(5, 60) },
   );
 });
 

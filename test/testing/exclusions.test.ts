@@ -27,7 +27,7 @@ it.runIf(isDeep)('a test can be excluded by its name, and a mode transition', as
   expect(modes.tests.filter(({ excluded }) => excluded !== null)).not.toEqual([]);
 });
 
-it.each([
+it.runIf(isDeep).each([
   ['edge deploy deployd reflect', `did you mean "${DEPLOYED}"?`],
   ['something else', 'excludes no test'],
 ])('an item that excludes no test is an error: %s', async (item, message) => {

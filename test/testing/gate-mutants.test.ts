@@ -383,10 +383,10 @@ async function redWith(file: string, text: string, { every = 1, first = '' } = {
   return red;
 }
 
-/** The first mutant of each of six files. */
-const ofSixFiles = MUTANTS.filter(([, file], at) => MUTANTS.findIndex(([, other]) => other === file) === at).slice(
+/** The first mutant of each of four files. */
+const ofFourFiles = MUTANTS.filter(([, file], at) => MUTANTS.findIndex(([, other]) => other === file) === at).slice(
   0,
-  6,
+  4,
 );
 
 it('every mutant changes existing code of the gate', () => {
@@ -399,11 +399,11 @@ describe('the generated tests', () => {
     'pass with the unchanged gate, with %s unchanged',
     async (file) => {
       // The tests of the shipped specs use the same gate for all of them.
-      expect(await redWith(file, readFileSync(join('src/gate', file), 'utf8'), { every: depth(12, 1) })).toBe(null);
+      expect(await redWith(file, readFileSync(join('src/gate', file), 'utf8'), { every: depth(40, 1) })).toBe(null);
     },
   );
 
-  const mutants = depth(ofSixFiles, MUTANTS).map(([rule, usual, from, to, first]) => ({
+  const mutants = depth(ofFourFiles, MUTANTS).map(([rule, usual, from, to, first]) => ({
     rule,
     usual,
     from,

@@ -17,6 +17,7 @@ import { predictStateAfterMove } from '../../src/testing/plan/predict-state.ts';
 import * as search from '../../src/testing/plan/search-route.ts';
 import { planCases } from '../../src/testing/plan-cases.ts';
 import { specsOf } from './spec-sets.ts';
+import { isDeep } from '../depth.ts';
 
 /** Peripherals in a circle, each with hops to the next ones; one has no way out. */
 function circle(size: number, hops: number, rule = (to: string): string => to, fruit = '') {
@@ -84,27 +85,33 @@ it('a large spec set is tested with some refused starts from outside instead of 
   expect(coverage().requests).toBeLessThan(60);
 });
 
-it('rules about the visits of each place do not multiply the states that a search for a new edge visits', () => {
-  const specs = circle(32, 5, (to) => `{ to: ${to}, when: visits.${to} < 9 }`);
-  const judged = vi.spyOn(lawfulness, 'findFirstRuleProblem');
-  const { cases } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
-  const count = judged.mock.calls.length;
-  judged.mockRestore();
-  const taken = new Set(cases.flatMap(({ moves }) => itemsCoveredByMoves(specs, moves)));
-  expect(specs.edges.filter(({ from, exit, to }) => !taken.has(`edge ${from} ${exit} ${to}`))).toEqual([]);
+it.runIf(isDeep)(
+  'rules about the visits of each place do not multiply the states that a search for a new edge visits',
+  () => {
+    const specs = circle(32, 5, (to) => `{ to: ${to}, when: visits.${to} < 9 }`);
+    const judged = vi.spyOn(lawfulness, 'findFirstRuleProblem');
+    const { cases } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
+    const count = judged.mock.calls.length;
+    judged.mockRestore();
+    const taken = new Set(cases.flatMap(({ moves }) => itemsCoveredByMoves(specs, moves)));
+    expect(specs.edges.filter(({ from, exit, to }) => !taken.has(`edge ${from} ${exit} ${to}`))).toEqual([]);
 
-  expect(count).toBeLessThan(20_000);
-});
+    expect(count).toBeLessThan(20_000);
+  },
+);
 
-it('a large spec set is tested with calls that rules refuse everywhere in one place of each envelope', async () => {
-  const { tests, coverage } = await generateTests(circle(40, 4));
-  const walk = tests.find(({ group }) => group === 'walks')!;
-  await walk.run();
-  expect(coverage().requests).toBeGreaterThan(walk.planned.moves.length + 200);
-  expect(coverage().requests).toBeLessThan(walk.planned.moves.length + 600);
-});
+it.runIf(isDeep)(
+  'a large spec set is tested with calls that rules refuse everywhere in one place of each envelope',
+  async () => {
+    const { tests, coverage } = await generateTests(circle(40, 4));
+    const walk = tests.find(({ group }) => group === 'walks')!;
+    await walk.run();
+    expect(coverage().requests).toBeGreaterThan(walk.planned.moves.length + 200);
+    expect(coverage().requests).toBeLessThan(walk.planned.moves.length + 600);
+  },
+);
 
-it.each([
+it.runIf(isDeep).each([
   ['the session counts', 'session.denials < 3', ''],
   ['a fruit counts', 'fruit.no_thanks < 3', 'fruit: { no-thanks: { observed: integer, from: refusals } }\n'],
 ])(
@@ -120,7 +127,7 @@ it.each([
   },
 );
 
-it('a rule about refusals does not hide the edges that need none', () => {
+it.runIf(isDeep)('a rule about refusals does not hide the edges that need none', () => {
   const place = (id: string, entry: string, exit: string) => ({
     [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: P.\ntools: [look]\nscope: conversation\nentry: [${entry}]\nexit: ${exit}\nfruit: { seen: { observed: [aa, bb, cc, dd] }, n: { observed: integer } }\n`,
   });
@@ -159,25 +166,28 @@ it('tests that run one after the other share a store, and the store of a failed 
   vi.restoreAllMocks();
 });
 
-it('many tools in many peripherals are tried in a number of requests that does not grow as their product', async () => {
-  const tools = (count: number) => Array.from({ length: count }, (_, at) => `tool-${at}`);
-  const requests = async (count: number) => {
-    const one =
-      'effect: observe, parameters: [{ name: a, role: text, description: A. }], limits: { seconds: 1, output-bytes: 9 }';
-    const specs = specsOf({
-      'tools.yaml': `tools:\n${tools(count)
-        .map((id) => `  ${id}: { purpose: A tool., ${one} }\n`)
-        .join('')}`,
-      'peripherals/a.yaml': `id: a\npurpose: A place.\ntools: [${tools(count).slice(1)}]\nscope: conversation\nentry: [default]\nexit: {}\n`,
-    });
-    const { tests, coverage } = await generateTests(specs, { crashes: false });
-    for (const { name, run } of tests) if (name.startsWith('in a:')) await run();
-    return coverage().requests;
-  };
-  expect(await requests(200)).toBeLessThan((await requests(20)) + 60);
-});
+it.runIf(isDeep)(
+  'many tools in many peripherals are tried in a number of requests that does not grow as their product',
+  async () => {
+    const tools = (count: number) => Array.from({ length: count }, (_, at) => `tool-${at}`);
+    const requests = async (count: number) => {
+      const one =
+        'effect: observe, parameters: [{ name: a, role: text, description: A. }], limits: { seconds: 1, output-bytes: 9 }';
+      const specs = specsOf({
+        'tools.yaml': `tools:\n${tools(count)
+          .map((id) => `  ${id}: { purpose: A tool., ${one} }\n`)
+          .join('')}`,
+        'peripherals/a.yaml': `id: a\npurpose: A place.\ntools: [${tools(count).slice(1)}]\nscope: conversation\nentry: [default]\nexit: {}\n`,
+      });
+      const { tests, coverage } = await generateTests(specs, { crashes: false });
+      for (const { name, run } of tests) if (name.startsWith('in a:')) await run();
+      return coverage().requests;
+    };
+    expect(await requests(200)).toBeLessThan((await requests(20)) + 60);
+  },
+);
 
-it('a chain is walked in a number of moves that grows with its length, not with the square', () => {
+it.runIf(isDeep)('a chain is walked in a number of moves that grows with its length, not with the square', () => {
   const ids = Array.from({ length: 300 }, (_, at) => `p${at}`);
   const specs = chain(ids);
   const { cases } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
@@ -215,7 +225,7 @@ function star(
   });
 }
 
-it.each([
+it.runIf(isDeep).each([
   ['entered at first', 'hub'],
   ['that only the operator enters', 'operator'],
   ['whose exits lead to starts', 'everywhere'],
@@ -363,26 +373,29 @@ it('a rule about arguments does not multiply the planned states of a small spec 
   expect(planCases(pinned('args.n <= 500 + visit.steps'), 'tester').large).toBe(true);
 });
 
-it('a small spec set whose rules distinguish many states is tested with each rule and each limit', async () => {
-  const { tests, large, coverage } = await generateTests(
-    specsOf({
-      'tools.yaml': `tools:
+it.runIf(isDeep)(
+  'a small spec set whose rules distinguish many states is tested with each rule and each limit',
+  async () => {
+    const { tests, large, coverage } = await generateTests(
+      specsOf({
+        'tools.yaml': `tools:
   weigh: { purpose: W., effect: observe, parameters: [], limits: { seconds: 5, output-bytes: 99 }, observes: { weight: number, scale: [pass, fail] } }
   load: { purpose: L., effect: act, parameters: [], limits: { seconds: 5, output-bytes: 99 } }
 `,
-      'peripherals/a.yaml':
-        'id: a\npurpose: P.\ntools: [weigh, load]\nscope: conversation\nentry: [default, from-b]\nexit: { on: b }\ngates: { b: [{ when: fruit.weight < 7.5 && visit.steps < 30 && session.visits < 20 }] }\nlimits: { steps: 40 }\n',
-      'peripherals/b.yaml':
-        'id: b\npurpose: P.\ntools: [weigh]\nscope: conversation\nentry: [from-a, scale-passed]\nexit: { back: { to: a, when: backpack.weight < 2 } }\nlimits: { minutes: 5 }\n',
-    }),
-  );
-  expect(large).toBe(true);
-  for (const { run } of tests) await run();
-  expect(coverage().rows.find(({ what }) => what === 'gates')).toMatchObject({ covered: 3, reachable: 3 });
-  const names = tests.map(({ name }) => name);
-  expect(names).toContain('a: 40 steps are the limit');
-  expect(names).toContain('b: 5 minutes are the limit');
-});
+        'peripherals/a.yaml':
+          'id: a\npurpose: P.\ntools: [weigh, load]\nscope: conversation\nentry: [default, from-b]\nexit: { on: b }\ngates: { b: [{ when: fruit.weight < 7.5 && visit.steps < 30 && session.visits < 20 }] }\nlimits: { steps: 40 }\n',
+        'peripherals/b.yaml':
+          'id: b\npurpose: P.\ntools: [weigh]\nscope: conversation\nentry: [from-a, scale-passed]\nexit: { back: { to: a, when: backpack.weight < 2 } }\nlimits: { minutes: 5 }\n',
+      }),
+    );
+    expect(large).toBe(true);
+    for (const { run } of tests) await run();
+    expect(coverage().rows.find(({ what }) => what === 'gates')).toMatchObject({ covered: 3, reachable: 3 });
+    const names = tests.map(({ name }) => name);
+    expect(names).toContain('a: 40 steps are the limit');
+    expect(names).toContain('b: 5 minutes are the limit');
+  },
+);
 
 it('a passed check is tested before and after a change', async () => {
   const { tests, large, coverage } = await generateTests(

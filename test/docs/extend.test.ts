@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { depth } from '../depth.ts';
+import { isDeep } from '../depth.ts';
 import { blocksOf, pages } from './blocks.ts';
 
 const COPIED = ['src', 'specs', 'machines', 'test', 'docs', 'README.md', 'package.json'];
@@ -40,7 +40,7 @@ const run = (cwd: string, line: string): Promise<{ readonly failed: boolean; rea
 
 // A line with the comment `# fails` must fail; all other lines must succeed. Each line of the `text` block after them
 // must be in what the last command printed.
-describe.each(depth(['docs/extend/domain.md'], extending))('%s', (page) => {
+describe.runIf(isDeep).each(extending)('%s', (page) => {
   it('has steps that lead to the result that it states', async () => {
     const root = copyOfCheckout();
     let printed = '';

@@ -8,7 +8,7 @@ import { applyUpdate, Doc, encodeStateAsUpdate } from 'yjs';
 import { reviewContributionsOf, setReviewContribution } from '../../src/agency/par/review-document.ts';
 import { joinReviewDocument, runReviewParticipants } from '../../src/agency/par/run-participants.ts';
 import { type ReviewDocumentServer, serveReviewDocument } from '../../src/agency/par/serve-document.ts';
-import { depth } from '../depth.ts';
+import { depth, isDeep } from '../depth.ts';
 import { serveWorld, until } from '../server/serve-world.ts';
 import { breakingWire, countingAgent, folder, nodeWith, PAR_PARTICIPANT } from './agency-nodes.ts';
 
@@ -145,7 +145,7 @@ describe('par-bell', () => {
     expect([asked, document.contributions()]).toEqual([['x', 'y', 'y'], { x: 'from x', y: 'from y' }]);
   });
 
-  it('continues after its process was killed, and asks no contributor again', async () => {
+  it.runIf(isDeep)('continues after its process was killed, and asks no contributor again', async () => {
     const slow = await countingAgent(60_000);
     const state = folder();
     const agency = join(state, 'agency');

@@ -22,6 +22,7 @@ import { openSession } from '../../src/open-session.ts';
 import configs from '../../tsdown.config.ts';
 import { makeWorld, type World } from './daemon-fixture.ts';
 import { postToolUse, preToolUse, runProgram } from './processes.ts';
+import { isDeep } from '../depth.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 let base: string;
@@ -49,7 +50,7 @@ async function session(world: World): Promise<string> {
   return session.id;
 }
 
-it('the built hook program answers without a daemon, repeatedly', async () => {
+it.runIf(isDeep)('the built hook program answers without a daemon, repeatedly', async () => {
   const world = makeWorld();
   const id = await session(world);
   const args = [join(folder, 'main.cjs'), 'alone', 'hook', 'claude-code'];

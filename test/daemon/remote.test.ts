@@ -74,7 +74,7 @@ describe.each(['over the daemon', 'in this process'])('a session %s', (where) =>
 });
 
 describe('a session over the daemon', () => {
-  it('continues with the next daemon after one was killed', async () => {
+  it.runIf(isDeep)('continues with the next daemon after one was killed', async () => {
     const world = makeWorld();
     const first = await startDaemon(world);
     const session = await open(world);

@@ -10,6 +10,7 @@ import type { NativeTicket } from '../../src/session/native/native-steps.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { makeWorld, type World } from './daemon-fixture.ts';
+import { isDeep } from '../depth.ts';
 
 const event = (name: string, toolUseId: string | null = null) => ({ name, at: '2026-01-01T00:00:00.000Z', toolUseId });
 
@@ -101,7 +102,7 @@ describe('a conversation’s session', () => {
     expect(await host().conversations.attach(root, 'claude-code', caller)).toBe(record.sessionId);
   });
 
-  it('uses the PATH of the terminal in which the client program was started or continued', async () => {
+  it.runIf(isDeep)('uses the PATH of the terminal in which the client program was started or continued', async () => {
     const world = makeWorld();
     const { conversation } = world;
     const daemon = world.host({ keepOpenMs: 60_000 });

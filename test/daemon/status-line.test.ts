@@ -22,7 +22,7 @@ async function explored(world: World): Promise<string> {
   return record.sessionId;
 }
 
-describe.each(['compiled', 'node'] as const)('a status line of the %s client', (kind) => {
+describe.each(sample(['compiled', 'node'] as const, 2))('a status line of the %s client', (kind) => {
   it.each(sample(['without', 'with'], 2))(
     'shows the session of the repository or the conversation, %s a daemon',
     async (way) => {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { approvalHash } from '../../src/gate/approvals/approval.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
-import { isDeep, sample } from '../depth.ts';
+import { isDeep } from '../depth.ts';
 import { serveWorld, until } from '../server/serve-world.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
@@ -141,7 +141,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await again()).toBe(false);
     });
 
-    it('shows the messages of an agent, answers them, and writes to the agent', async () => {
+    it.runIf(isDeep)('shows the messages of an agent, answers them, and writes to the agent', async () => {
       const { served, id } = await waiting();
       const { page, picture } = await open(served);
       const { token } = (await served.ask(`POST /v1/sessions/${id}/token`)).json;
@@ -224,7 +224,8 @@ describe.skipIf(CHROMIUM === undefined)(
       ['dark', 390],
       ['light', 390],
     ] as const;
-    it.each(sample(looks, 4))(
+    // test/page/page.test.ts has such a test in `npm test`.
+    it.runIf(isDeep).each(looks)(
       'has no fault of accessibility in %s at %i pixels, with requests and a grant',
       async (theme, width) => {
         const { served, execute } = await waiting();

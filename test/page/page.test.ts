@@ -74,8 +74,10 @@ describe.skipIf(CHROMIUM === undefined)(
         writeFileSync(join(folder, name), renderRecordingPage(await recordSessions(sessions), script));
       await write('one.html', await recorded('solo'));
       await write('many.html', ...(await Promise.all(['ann', 'bob', 'cyd'].map((id) => recorded(id)))));
-      await write('long.html', await recorded('long', 3000));
-      await write('line.html', await recordedOnLine());
+      if (isDeep) {
+        await write('long.html', await recorded('long', 3000));
+        await write('line.html', await recordedOnLine());
+      }
       browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
     });
     afterEach(async () => {
@@ -123,7 +125,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(faults).toEqual([]);
     });
 
-    it('can be an element of a foreign page, whose title, keys and size it leaves alone', async () => {
+    it.runIf(isDeep)('can be an element of a foreign page, whose title, keys and size it leaves alone', async () => {
       writeFileSync(
         join(folder, 'foreign.html'),
         '<!doctype html><title>mine</title><div contenteditable>note</div><script type="module" src="page.js"></script>' +
@@ -185,7 +187,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(faults).toEqual([]);
     });
 
-    it('has only a few rows of a long session in the document', async () => {
+    it.runIf(isDeep)('has only a few rows of a long session in the document', async () => {
       const { page, answer, scrub } = await show('long.html');
       expect(await page.locator('.row').count()).toBeLessThan(60);
       expect(await answer('where')).toBe('test');
@@ -195,17 +197,20 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.locator('.row.selected').waitFor();
     });
 
-    it('draws a graph of 40 peripherals large enough to read, and scrolls to the place of the session', async () => {
-      for (const width of [1280, 390]) {
-        const { page } = await show('line.html', { width });
-        const here = page.locator('.node.here');
-        expect(await here.textContent()).toContain('p21');
-        const [graph, node] = [await page.locator('.graph').boundingBox(), await here.boundingBox()];
-        expect(node!.height).toBeGreaterThan(15);
-        expect(node!.y).toBeGreaterThan(graph!.y);
-        expect(node!.y + node!.height).toBeLessThan(graph!.y + graph!.height);
-      }
-    });
+    it.runIf(isDeep)(
+      'draws a graph of 40 peripherals large enough to read, and scrolls to the place of the session',
+      async () => {
+        for (const width of [1280, 390]) {
+          const { page } = await show('line.html', { width });
+          const here = page.locator('.node.here');
+          expect(await here.textContent()).toContain('p21');
+          const [graph, node] = [await page.locator('.graph').boundingBox(), await here.boundingBox()];
+          expect(node!.height).toBeGreaterThan(15);
+          expect(node!.y).toBeGreaterThan(graph!.y);
+          expect(node!.y + node!.height).toBeLessThan(graph!.y + graph!.height);
+        }
+      },
+    );
 
     it('shows several sessions as a wall, and opens one of them', async () => {
       const { page, answer } = await show('many.html');
@@ -261,40 +266,43 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(faults).toEqual([]);
     });
 
-    it('stays logged in beside another page, logs in again with a new code, and shows what it can read', async () => {
-      const served = await serveWorld();
-      const sessions = [await served.session(), await served.session()];
-      for (const { id, token } of sessions)
-        for (const to of ['diagnose', 'execute'])
-          await served.ask(`POST /v1/sessions/${id}/mode`, { token, body: { to, reason: 'r', exitCriteria: 'x' } });
-      const [request] = (await served.ask('GET /v1/approvals')).json.approvals;
-      const context = await browser.newContext();
-      served.later(() => context.close());
-      await context.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
-      for (const unreadable of [`${sessions[0]!.id}/snapshot`, `approvals/${request.id}`, 'grants'])
-        await context.route(`**/${unreadable}`, (route) => route.fulfill({ status: 500, json: {} }));
-      const login = () => `${served.http.address}/#code=${served.http.issueCode()}`;
-      const [first, second] = [await context.newPage(), await context.newPage()];
-      for (const page of [first, second]) {
-        page.setDefaultTimeout(120_000);
-        await page.goto(login());
-        await page.locator('.node.here').waitFor();
-        await page.locator('.request').waitFor();
-        expect(await page.locator('.trouble').textContent()).toBe('the server answered 500');
-      }
-      await first.reload();
-      await first.locator('.node.here').waitFor();
-      await context.clearCookies();
-      await first.reload();
-      await first.getByText('the login of this page has ended').waitFor();
-      expect(await first.locator('.badge').textContent()).toBe('offline');
-      expect(await first.getByText('No sessions yet').count()).toBe(0);
-      await first.reload();
-      await first.getByText('not logged in').waitFor();
-      expect(await first.locator('.badge').textContent()).toBe('offline');
-      await first.goto(login());
-      await first.locator('.node.here').waitFor();
-    });
+    it.runIf(isDeep)(
+      'stays logged in beside another page, logs in again with a new code, and shows what it can read',
+      async () => {
+        const served = await serveWorld();
+        const sessions = [await served.session(), await served.session()];
+        for (const { id, token } of sessions)
+          for (const to of ['diagnose', 'execute'])
+            await served.ask(`POST /v1/sessions/${id}/mode`, { token, body: { to, reason: 'r', exitCriteria: 'x' } });
+        const [request] = (await served.ask('GET /v1/approvals')).json.approvals;
+        const context = await browser.newContext();
+        served.later(() => context.close());
+        await context.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
+        for (const unreadable of [`${sessions[0]!.id}/snapshot`, `approvals/${request.id}`, 'grants'])
+          await context.route(`**/${unreadable}`, (route) => route.fulfill({ status: 500, json: {} }));
+        const login = () => `${served.http.address}/#code=${served.http.issueCode()}`;
+        const [first, second] = [await context.newPage(), await context.newPage()];
+        for (const page of [first, second]) {
+          page.setDefaultTimeout(120_000);
+          await page.goto(login());
+          await page.locator('.node.here').waitFor();
+          await page.locator('.request').waitFor();
+          expect(await page.locator('.trouble').textContent()).toBe('the server answered 500');
+        }
+        await first.reload();
+        await first.locator('.node.here').waitFor();
+        await context.clearCookies();
+        await first.reload();
+        await first.getByText('the login of this page has ended').waitFor();
+        expect(await first.locator('.badge').textContent()).toBe('offline');
+        expect(await first.getByText('No sessions yet').count()).toBe(0);
+        await first.reload();
+        await first.getByText('not logged in').waitFor();
+        expect(await first.locator('.badge').textContent()).toBe('offline');
+        await first.goto(login());
+        await first.locator('.node.here').waitFor();
+      },
+    );
 
     it.runIf(isDeep)(
       'names the shown session in its address: for a reload, for the way back, and for one that is not listed',
@@ -359,7 +367,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.locator('.trouble').waitFor({ state: 'detached' });
     });
 
-    it('moves an agent out of a world in the middle of a game, and the game is kept', async () => {
+    it.runIf(isDeep)('moves an agent out of a world in the middle of a game, and the game is kept', async () => {
       const { served, post, play, house } = await midGame();
       const before = await house();
       const page = await browser.newPage();

@@ -14,6 +14,7 @@ import type { Approver } from '../../src/ports/approver.ts';
 import type { Session } from '../../src/session/session.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 import { ANSWERS, ASKS, VIEWS } from './cases/approvals.ts';
+import { sample } from '../depth.ts';
 
 let folder: string;
 let root: string;
@@ -61,7 +62,7 @@ async function leadToApproval(session: Session, call: 'mode' | 'hop', answer: (y
 }
 
 describe('an approval in an agent’s own words', () => {
-  it.each(ASKS)('does not count: $name', async ({ call, input, approved }) => {
+  it.each(sample(ASKS, 2))('does not count: $name', async ({ call, input, approved }) => {
     let yes = false;
     const session = await open({ via: 'approver', approve: async () => (yes ? { by: 'operator' } : null) });
     await leadToApproval(session, call, (answer) => {
@@ -82,7 +83,7 @@ describe('an approval in an agent’s own words', () => {
 });
 
 describe('an approval in the state folder', () => {
-  it.each(ANSWERS)('does not count if the file ($kind) holds $name', async ({ kind, file }) => {
+  it.each(sample(ANSWERS, 2))('does not count if the file ($kind) holds $name', async ({ kind, file }) => {
     const session = await open(pendingApprover({ stateDir, root }));
     await leadToApproval(session, 'mode', () => {});
     const ask = () => session.setMode({ to: 'execute', reason: 'to work', exitCriteria: 'done' });
@@ -124,7 +125,7 @@ describe('an approval in the state folder', () => {
 
 describe('the request that the operator sees', () => {
   const io = { ...processIo(), color: false };
-  it.each(VIEWS)('includes each part of a request whose text has $name', async ({ text, shows }) => {
+  it.each(sample(VIEWS, 2))('includes each part of a request whose text has $name', async ({ text, shows }) => {
     const session = await open();
     await leadToApproval(session, 'mode', () => {});
     const request = await session.wants({ mode: { to: 'execute', reason: text, exitCriteria: text } });

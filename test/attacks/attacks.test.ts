@@ -27,13 +27,13 @@ const classes = [...new Set(ALL_CASES.map((one) => one.class))].sort();
  * one of 16.
  */
 const users: readonly (readonly [who: string, prefix: readonly string[], step: number])[] = [
-  [asRoot ? 'root' : 'an ordinary user', [], depth(16, asRoot ? 16 : 1)],
+  [asRoot ? 'root' : 'an ordinary user', [], depth(48, asRoot ? 16 : 1)],
   ...(asRoot
     ? [
         [
           'an ordinary user',
           ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
-          depth(120, 1),
+          depth(240, 1),
         ] as const,
       ]
     : []),

@@ -69,7 +69,8 @@ it('a push succeeds without showing its credential to an agent or in the evidenc
       });
       let output = '';
       const attempt = async () => {
-        for (const [tool, args] of reach(token, url)) output += JSON.stringify(await session.step({ tool, args }));
+        for (const [tool, args] of sample(reach(token, url), 3))
+          output += JSON.stringify(await session.step({ tool, args }));
       };
       await must(session.start('explore'));
       await must(session.setMode({ to: 'diagnose' }));

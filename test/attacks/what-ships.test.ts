@@ -159,16 +159,19 @@ async function backToTest(session: Session, content?: string): Promise<void> {
   await must(session.hop({ to: 'test', exit: 'ready-to-commit', reason: 'to test', fruit }));
 }
 
-it('the push of another branch than the checked-out one says where the approved commit went', async () => {
-  const here = world();
-  git(here.root, 'checkout', '-q', '-b', 'topic');
-  const session = await edited(here);
-  await test(session);
-  await must(toDeploy(session));
-  await must(bashGit(session, 'add', 'src/a.txt'));
-  await must(bashGit(session, 'commit'));
-  expect(await refused(bashGit(session, 'push'))).toMatch(/The push is of main, .* goes to topic, .* check out main/);
-});
+it.runIf(isDeep)(
+  'the push of another branch than the checked-out one says where the approved commit went',
+  async () => {
+    const here = world();
+    git(here.root, 'checkout', '-q', '-b', 'topic');
+    const session = await edited(here);
+    await test(session);
+    await must(toDeploy(session));
+    await must(bashGit(session, 'add', 'src/a.txt'));
+    await must(bashGit(session, 'commit'));
+    expect(await refused(bashGit(session, 'push'))).toMatch(/The push is of main, .* goes to topic, .* check out main/);
+  },
+);
 
 describe('a release of the tested and approved files', () => {
   it('contains nothing else: other changes, staged or not, stay unchanged and are listed in the approval', async () => {
@@ -261,7 +264,7 @@ it.runIf(isDeep)(
   },
 );
 
-it('a file that a glob of the scope grants is released, and an excluded one is not', async () => {
+it.runIf(isDeep)('a file that a glob of the scope grants is released, and an excluded one is not', async () => {
   const here = world();
   const session = await edited(here, 'one', { scopes: { edit: ['src/*.txt', '!src/b.txt'] } });
   here.put('src/b.txt', 'theirs\n');
@@ -353,7 +356,7 @@ describe('a staged version, by the operator, of a file that the session changed'
 describe('another program’s change', () => {
   const change = ({ put }: World) => put('src/b.txt', 'by the editor\n');
 
-  it('during the tests makes their pass invalid', async () => {
+  it.runIf(isDeep)('during the tests makes their pass invalid', async () => {
     const here = world();
     here.put(
       'test.sh',
@@ -529,7 +532,7 @@ describe('a commit in deploy', () => {
     expect(git(here.root, 'status', '--short')).toBe('');
   });
 
-  it('has the approved message', async () => {
+  it.runIf(isDeep)('has the approved message', async () => {
     const { here, session } = await approved();
     await must(bashGit(session, 'add', '-A'));
     expect(await refused(bashGit(session, 'commit', '-m', 'another one'))).toContain(
@@ -751,49 +754,52 @@ describe('a grant for a ship', () => {
 });
 
 describe('an operation of git in progress', () => {
-  it('ships what was shown: all staged files, the merged commits, the message and the author', async () => {
-    const here = world();
-    const { root, put } = here;
-    const side = (name: string): string => {
-      git(root, 'checkout', '-q', '-b', name, 'main');
-      put('src/c.txt', `by ${name}`);
-      git(root, 'commit', '-qam', `on ${name}`, '--author=Side <side@example.com>');
-      git(root, 'checkout', '-q', 'main');
-      return git(root, 'rev-parse', name);
-    };
-    const [listed, other] = [side('listed'), side('other')];
-    git(root, 'merge', '-q', '--no-commit', '--no-ff', 'listed');
-    // The repository would hide a merged commit from the list, and change the message.
-    writeFileSync(join(root, '.git/info/grafts'), `${here.first} ${listed}\n`);
-    const settings = { 'commit.cleanup': 'strip', 'core.commentChar': 'c', 'i18n.commitEncoding': 'ISO-8859-1' };
-    for (const [key, value] of Object.entries(settings)) git(root, 'config', key, value);
-    const session = await edited(here, 'one', { commits: { author: 'O <o@example.com>' } });
-    await test(session);
-    const [request] = await askedOf((keep) => must(toDeploy(session, keep)));
-    expect(request!.view['ships']).toMatchObject({
-      merges: [listed],
-      files: ['src/c.txt', 'src/a.txt'],
-      left: [],
-      commits: [{ sha: listed, subject: 'on listed' }],
-    });
-    await must(bashGit(session, 'add', 'src/a.txt'));
-    writeFileSync(join(root, '.git/MERGE_HEAD'), `${other}\n`);
-    expect(await refused(bashGit(session, 'commit'))).toContain(`would merge ${other} now`);
-    writeFileSync(join(root, '.git/MERGE_HEAD'), `${listed}\n`);
-    await must(bashGit(session, 'commit'));
-    const approved = git(root, 'rev-parse', 'HEAD');
-    const message = git(root, 'log', '-1', '--format=%B');
-    expect(message).toBe('change a\n\nAssisted-by: one');
-    expect(git(root, 'cat-file', '-p', 'HEAD')).not.toContain('encoding');
-    git(root, 'reset', '-q', git(root, 'commit-tree', 'HEAD^{tree}', '-p', 'HEAD^', '-p', other, '-m', message));
-    expect(await refused(bashGit(session, 'push'))).toContain('not the commit that was approved');
-    git(root, 'reset', '-q', approved);
-    expect(await must(bashGit(session, 'push'))).toMatchObject({ result: { pushed: true } });
-    expect(git(here.remote, 'log', '-1', '--format=%H %P %an', 'main')).toBe(`${approved} ${here.first} ${listed} O`);
-    expect(await verified(session)).toEqual([]);
-  });
+  it.runIf(isDeep)(
+    'ships what was shown: all staged files, the merged commits, the message and the author',
+    async () => {
+      const here = world();
+      const { root, put } = here;
+      const side = (name: string): string => {
+        git(root, 'checkout', '-q', '-b', name, 'main');
+        put('src/c.txt', `by ${name}`);
+        git(root, 'commit', '-qam', `on ${name}`, '--author=Side <side@example.com>');
+        git(root, 'checkout', '-q', 'main');
+        return git(root, 'rev-parse', name);
+      };
+      const [listed, other] = [side('listed'), side('other')];
+      git(root, 'merge', '-q', '--no-commit', '--no-ff', 'listed');
+      // The repository would hide a merged commit from the list, and change the message.
+      writeFileSync(join(root, '.git/info/grafts'), `${here.first} ${listed}\n`);
+      const settings = { 'commit.cleanup': 'strip', 'core.commentChar': 'c', 'i18n.commitEncoding': 'ISO-8859-1' };
+      for (const [key, value] of Object.entries(settings)) git(root, 'config', key, value);
+      const session = await edited(here, 'one', { commits: { author: 'O <o@example.com>' } });
+      await test(session);
+      const [request] = await askedOf((keep) => must(toDeploy(session, keep)));
+      expect(request!.view['ships']).toMatchObject({
+        merges: [listed],
+        files: ['src/c.txt', 'src/a.txt'],
+        left: [],
+        commits: [{ sha: listed, subject: 'on listed' }],
+      });
+      await must(bashGit(session, 'add', 'src/a.txt'));
+      writeFileSync(join(root, '.git/MERGE_HEAD'), `${other}\n`);
+      expect(await refused(bashGit(session, 'commit'))).toContain(`would merge ${other} now`);
+      writeFileSync(join(root, '.git/MERGE_HEAD'), `${listed}\n`);
+      await must(bashGit(session, 'commit'));
+      const approved = git(root, 'rev-parse', 'HEAD');
+      const message = git(root, 'log', '-1', '--format=%B');
+      expect(message).toBe('change a\n\nAssisted-by: one');
+      expect(git(root, 'cat-file', '-p', 'HEAD')).not.toContain('encoding');
+      git(root, 'reset', '-q', git(root, 'commit-tree', 'HEAD^{tree}', '-p', 'HEAD^', '-p', other, '-m', message));
+      expect(await refused(bashGit(session, 'push'))).toContain('not the commit that was approved');
+      git(root, 'reset', '-q', approved);
+      expect(await must(bashGit(session, 'push'))).toMatchObject({ result: { pushed: true } });
+      expect(git(here.remote, 'log', '-1', '--format=%H %P %an', 'main')).toBe(`${approved} ${here.first} ${listed} O`);
+      expect(await verified(session)).toEqual([]);
+    },
+  );
 
-  it('is not approved while the merge has conflicts, and the refusal names them', async () => {
+  it.runIf(isDeep)('is not approved while the merge has conflicts, and the refusal names them', async () => {
     const here = world();
     git(here.root, 'checkout', '-q', '-b', 'side');
     here.put('src/c.txt', 'side');

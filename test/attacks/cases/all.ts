@@ -77,10 +77,17 @@ export const ALL_CASES: readonly Case[] = [
   ...shapes,
 ];
 
-/** One of every `step` attacks, and one of every `step / 2` harmless cases; above 50 none of those. */
+/**
+ * One of every `step` attacks, the first of each class, and one of every `step / 2` harmless cases. Above 50 only the
+ * attacks of the steps.
+ */
 export function oneOf(step: number): readonly Case[] {
   const every = Math.ceil(step / 2);
   const benign = ALL_CASES.filter(({ kind, inSequence }) => kind === 'benign' && (step === 1 || inSequence !== true));
-  const played = new Set(step > 50 ? [] : benign.filter((_, at) => at % every === 0));
-  return ALL_CASES.filter((one, at) => (one.kind === 'benign' ? played.has(one) : at % step === 0));
+  const attacks = ALL_CASES.filter(({ kind }) => kind === 'attack');
+  const firsts = Map.groupBy(attacks, (one) => one.class)
+    .values()
+    .map(([first]) => first);
+  const played = new Set(step > 50 ? [] : [...firsts, ...benign.filter((_, at) => at % every === 0)]);
+  return ALL_CASES.filter((one, at) => played.has(one) || (one.kind === 'attack' && at % step === 0));
 }

@@ -6,7 +6,7 @@ import type { TreeToShip } from '../../../src/gate/scope/compare-trees.ts';
 import { appendCommitTrailer } from '../../../src/tools/git/commit-trailer.ts';
 import { gitBackend } from '../../../src/tools/git/git-backend.ts';
 import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
-import { isDeep } from '../../depth.ts';
+import { isDeep, sample } from '../../depth.ts';
 import { type CallOptions, git, gitCall, put, repository, resultOf } from './support.ts';
 
 const sandbox = await sandboxOfProcess();
@@ -32,17 +32,18 @@ const home = (folder: string, name: string, text: string) => {
 };
 
 describe('the author of a commit', () => {
-  test.each([
+  const PLACES = [
     ['the configuration of the user', '.gitconfig', '[user]\nname = Ann\nemail = ann@example.com\n'],
     ['the configuration in ~/.config', '.config/git/config', '[user]\nname = Ann\nemail = ann@example.com\n'],
-  ])('is taken, as git does, from %s', async (_, name, text) => {
+  ] as const;
+  test.each(sample(PLACES, 2))('is taken, as git does, from %s', async (_, name, text) => {
     const place = repository();
     home(place.folder, name, text);
     resultOf(await commit(place, {}));
     expect(last(place.root)).toBe('Ann <ann@example.com> / Ann <ann@example.com>');
   });
 
-  test('is taken from a file that the configuration includes for this folder only', async () => {
+  test.runIf(isDeep)('is taken from a file that the configuration includes for this folder only', async () => {
     const place = repository();
     home(place.folder, '.gitconfig', `[includeIf "gitdir:${place.root}/"]\npath = work.inc\n[user]\nname = Ann\n`);
     home(place.folder, 'work.inc', '[user]\nemail = ann@work.example\n');
@@ -68,20 +69,24 @@ describe('the author of a commit', () => {
     expect(git(place.root, ...format)).toBe('Ann');
   });
 
-  test.each([
+  const MISSING = [
     ['nothing', ''],
     ['only a name', '[user]\nname = Ann\n'],
     ['only an address', '[user]\nemail = ann@example.com\n'],
-  ])('is missing with %s in the configuration, and the refusal names a command to run', async (_, text) => {
-    const place = repository();
-    home(place.folder, '.gitconfig', text);
-    const before = git(place.root, 'rev-parse', 'HEAD');
-    const { outcome, effects } = await commit(place, {});
-    expect(outcome).toMatchObject({ status: 'failed', code: 'no-author' });
-    expect(outcome).toHaveProperty('message', expect.stringContaining('git config --global user.email'));
-    expect(effects).toEqual([]);
-    expect(git(place.root, 'rev-parse', 'HEAD')).toBe(before);
-  });
+  ] as const;
+  test.each(sample(MISSING, 3))(
+    'is missing with %s in the configuration, and the refusal names a command to run',
+    async (_, text) => {
+      const place = repository();
+      home(place.folder, '.gitconfig', text);
+      const before = git(place.root, 'rev-parse', 'HEAD');
+      const { outcome, effects } = await commit(place, {});
+      expect(outcome).toMatchObject({ status: 'failed', code: 'no-author' });
+      expect(outcome).toHaveProperty('message', expect.stringContaining('git config --global user.email'));
+      expect(effects).toEqual([]);
+      expect(git(place.root, 'rev-parse', 'HEAD')).toBe(before);
+    },
+  );
 
   test('is found without running a program of the configuration', async () => {
     const place = repository();
@@ -133,11 +138,12 @@ describe('git in hopgate.yaml', () => {
     expect(last(place.root)).toBe('Team Bot <bot@example.com> / Team Bot <bot@example.com>');
   });
 
-  test.each([
+  const TRAILERS = [
     [undefined, 'fix: x\n\nAssisted-by: some agent'],
-    [false as const, 'fix: x'],
+    [false, 'fix: x'],
     ['Co-authored-by: Bot <bot@example.com>', 'fix: x\n\nCo-authored-by: Bot <bot@example.com>'],
-  ])('sets the trailer %s', async (trailer, message) => {
+  ] as const;
+  test.each(sample(TRAILERS, 3))('sets the trailer %s', async (trailer, message) => {
     const place = repository();
     const env = {
       GIT_AUTHOR_NAME: 'A',

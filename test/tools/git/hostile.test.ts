@@ -157,7 +157,7 @@ async function attemptEverything(
 }
 
 // Without the sandbox, so that only the hardening keeps the repository's programs from running.
-test.each(sample(Object.entries(NEUTRALISED), 8))('bash-git never runs %s', async (_name, { keys }) => {
+test.each(sample(Object.entries(NEUTRALISED), 12))('bash-git never runs %s', async (_name, { keys }) => {
   await attemptEverything(planted(keys), noSandbox, { unsafeNoSandbox: true });
 });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
-import { isDeep } from '../../depth.ts';
+import { isDeep, sample } from '../../depth.ts';
 import { git, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 
 const sandbox = await sandboxOfProcess();
@@ -28,7 +28,7 @@ function merging() {
 describe('bash-git during a merge', () => {
   test('does not stage a file with conflict markers', async () => {
     const { root, run } = merging();
-    for (const sub of ['add .', 'add src/a.txt', 'commit -am x'])
+    for (const sub of sample(['add .', 'add src/a.txt', 'commit -am x'], 3))
       expect((await run({ sub })).outcome, sub).toMatchObject({
         status: 'failed',
         code: 'unresolved',
@@ -48,7 +48,7 @@ describe('bash-git during a merge', () => {
   });
 });
 
-test('bash-git can unstage before the first commit', async () => {
+test.runIf(isDeep)('bash-git can unstage before the first commit', async () => {
   const root = temporaryFolder();
   git(root, 'init', '-q', '-b', 'main');
   put(root, 'a', 'a\n');
@@ -152,7 +152,7 @@ describe('a masked file in the git history', () => {
     return { root, run: runner(sandbox, root) };
   }
 
-  test('is not shown by a log that follows another file’s renames', async () => {
+  test.runIf(isDeep)('is not shown by a log that follows another file’s renames', async () => {
     const { root, run } = history();
     for (const sub of [
       'log -p --follow settings.txt',
@@ -184,7 +184,7 @@ describe('a masked file in the git history', () => {
     expect(await shown(run, 'log -p src')).not.toHaveProperty('masked');
   });
 
-  test('of a submodule is not shown, whatever the configuration says', async () => {
+  test.runIf(isDeep)('of a submodule is not shown, whatever the configuration says', async () => {
     const { root, remote } = repository();
     git(root, 'submodule', '--quiet', 'add', remote, 'sub');
     git(root, 'commit', '-qm', 'submodule');
@@ -202,7 +202,7 @@ describe('a masked file in the git history', () => {
   });
 });
 
-test('bash-git lets the group write what it adds to a shared repository', async () => {
+test.runIf(isDeep)('bash-git lets the group write what it adds to a shared repository', async () => {
   const folder = temporaryFolder();
   const root = join(folder, 'shared');
   git(folder, 'init', '-q', '-b', 'main', '--shared=group', root);

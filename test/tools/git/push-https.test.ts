@@ -64,7 +64,7 @@ describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
     expectHidden(report);
   });
 
-  test('goes through the operator’s proxy, whose password nothing shows', async () => {
+  test.runIf(isDeep)('goes through the operator’s proxy, whose password nothing shows', async () => {
     const { server, push, arrived } = await ahead();
     const { port } = new URL(server.origin);
     const login = `Basic ${Buffer.from('me:p@ss-word').toString('base64')}`;
@@ -116,7 +116,7 @@ describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
     expect(readFileSync(seen, 'utf8')).toBe(`--flag get\nprotocol=https\nhost=${host}\npath=remote.git\n\n`);
   });
 
-  test('names the remedy for a wrong credential, and prompts nobody', async () => {
+  test.runIf(isDeep)('names the remedy for a wrong credential, and prompts nobody', async () => {
     const { folder, root, url, push, arrived } = await ahead();
     const expectFailure = async (more: Partial<GitConfig>, code: string, message: RegExp | string) => {
       const report = await push(more, box);
@@ -217,7 +217,7 @@ describe('git push over https', () => {
     expect(elsewhere.authorizations).toEqual([]);
   });
 
-  test('removes the password from the remote’s output', async () => {
+  test.runIf(isDeep)('removes the password from the remote’s output', async () => {
     const { remote, push } = await ahead();
     put(
       remote,
@@ -299,7 +299,7 @@ exit 0
     expect(git(remote, 'log', '-1', '--format=%s', 'main')).toBe('second');
   });
 
-  test('without a sandbox still ignores the repository’s hostile configuration', async () => {
+  test.runIf(isDeep)('without a sandbox still ignores the repository’s hostile configuration', async () => {
     const { root, push, arrived } = await ahead();
     vi.stubEnv('PUSH_TOKEN', PASSWORD);
     for (const key of [

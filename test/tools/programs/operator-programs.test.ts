@@ -3,6 +3,7 @@ import { chmodSync, copyFileSync, mkdirSync, realpathSync, statSync, symlinkSync
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
+import { sample } from '../../depth.ts';
 import { ok, scratch } from '../shell/support.ts';
 
 afterEach(() => void vi.unstubAllEnvs());
@@ -289,7 +290,8 @@ describe('a repository’s influence on programs', () => {
       },
       ['bin'],
     );
-    for (const target of ['private/bin/python3.12', 'private/key', 'private/lib/notes', 'bin/private-script']) {
+    const targets = ['private/bin/python3.12', 'private/key', 'private/lib/notes', 'bin/private-script'];
+    for (const target of sample(targets, 4)) {
       const root = scratch({
         '.venv/pyvenv.cfg': '',
         '.venv/bin/x': '',

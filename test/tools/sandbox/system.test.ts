@@ -83,7 +83,7 @@ test.skipIf(!isDeep || !has('gcc'))(
   },
 );
 
-test('a test command gets the memory that hopgate.yaml states for it', async () => {
+test.runIf(isDeep)('a test command gets the memory that hopgate.yaml states for it', async () => {
   const root = scratch();
   const eat = [
     process.execPath,

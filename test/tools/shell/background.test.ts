@@ -5,6 +5,7 @@ import { verifySession } from '../../../src/audit/verify/verify-session.ts';
 import { openSession } from '../../../src/open-session.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
 import { BackgroundJob } from '../../../src/tools/shell/background/jobs.ts';
+import { sample } from '../../depth.ts';
 import { must } from '../../session/sessions.ts';
 import { scratch, sleepers } from './support.ts';
 
@@ -62,7 +63,7 @@ test('the first result of a background command includes a failure at its start',
   });
 });
 
-test.each([
+const LEAVING = [
   ['a stop', async ({ session }: Explored) => must(session.stop('done', { by: 'operator' }))],
   ['a hop', async ({ session }: Explored) => must(session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'x' }))],
   [
@@ -70,7 +71,8 @@ test.each([
     async ({ session }: Explored) => must(session.setMode({ to: 'discuss', reset: true, by: 'operator' })),
   ],
   ['the release of the session', async ({ session }: Explored) => session.detach()],
-] as const)('no background command outlives %s', async (_, leave) => {
+] as const;
+test.each(sample(LEAVING, 4))('no background command outlives %s', async (_, leave) => {
   const explored = await exploring();
   const name = mark();
   await explored.background({ command: `sleep ${name}` });

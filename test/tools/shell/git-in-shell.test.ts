@@ -52,7 +52,7 @@ const KINDS: readonly (readonly [what: string, make: () => string])[] = [
 
 const READ = 'git status --short && git log --format=%s && git show --stat HEAD >/dev/null && git blame src/a.txt';
 
-describe.each(sample(KINDS, 2))('git in the shell, in %s', (_, make) => {
+describe.each(sample(KINDS, 4))('git in the shell, in %s', (_, make) => {
   it.each([
     ['bash-readonly', READ, /^first\n/],
     ['bash', `echo two >> src/a.txt; ${READ} && git diff`, /^ M src\/a\.txt\nfirst\n[\s\S]*\+two\n$/],
@@ -229,7 +229,7 @@ for path in sys.argv[1:]:
     },
   };
 
-  it.each(sample(Object.entries(STATES), 10))('is empty wherever git has its content: %s', async (_, change) => {
+  it.each(sample(Object.entries(STATES), 30))('is empty wherever git has its content: %s', async (_, change) => {
     const root = tracking();
     change(root);
     const here = git(root, 'rev-parse', 'HEAD:src/open.txt');
@@ -283,7 +283,7 @@ for path in sys.argv[1:]:
     ],
   };
 
-  it.each(sample(Object.entries(SUBMODULES), 2))('is empty in a submodule (%s)', async (_, [mask, make]) => {
+  it.each(sample(Object.entries(SUBMODULES), 4))('is empty in a submodule (%s)', async (_, [mask, make]) => {
     const root = make(tracking());
     const { result } = await ok(
       root,
@@ -298,7 +298,7 @@ for path in sys.argv[1:]:
     expect(result.stdout).toContain('-new');
   });
 
-  it('is empty for a configured test command', async () => {
+  it.runIf(isDeep)('is empty for a configured test command', async () => {
     const root = tracking();
     const { result } = await ok(
       root,
@@ -347,7 +347,7 @@ for path in sys.argv[1:]:
     expect(result.objectProblems).toEqual([expect.stringContaining(tree)]);
   });
 
-  it.each(sample(['bash-readonly', 'bash'], 2))('is empty for a comparison by git: %s', async (tool) => {
+  it.runIf(isDeep).each(['bash-readonly', 'bash'])('is empty for a comparison by git: %s', async (tool) => {
     const root = tracking();
     const compared = await ok(root, tool, {
       command:

@@ -13,7 +13,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { makeCommandReport } from '../../../src/tools/shell/command-report.ts';
-import { sample } from '../../depth.ts';
+import { depth, isDeep, sample } from '../../depth.ts';
 import { ok, run, scratch, sleepers } from './support.ts';
 
 const shell = (root: string, command: string) => ok(root, 'bash-readonly', { command });
@@ -41,7 +41,7 @@ describe('bash-readonly', () => {
     ],
   ] as const;
 
-  test.each(sample(COMMANDS, 2))('runs commands with %s', async (_name, command, stdout) => {
+  test.each(sample(COMMANDS, 4))('runs commands with %s', async (_name, command, stdout) => {
     const root = scratch({ 'src/ä.txt': '1', 'src/b.txt': '2', 'dir with space/ünïcode.txt': 'grüße\n' });
     const { result, effects } = await shell(root, command);
     expect(result).toMatchObject({ exit: 0, stdout, truncated: false, timedOut: false });
@@ -79,7 +79,7 @@ describe('bash-readonly', () => {
     expect((await shell(root, 'echo other; exit 1')).result).not.toHaveProperty('linkedOutside');
   });
 
-  test('runs git log and other reads of the history', async () => {
+  test.runIf(isDeep)('runs git log and other reads of the history', async () => {
     const root = scratch({ 'a.txt': 'a' });
     const git = (...args: string[]) =>
       execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { cwd: root });
@@ -103,7 +103,7 @@ describe('bash-readonly', () => {
     );
   });
 
-  test('makes npm fail at once without a network, also if npm runs within pnpm', async () => {
+  test.runIf(isDeep)('makes npm fail at once without a network, also if npm runs within pnpm', async () => {
     const line = 'npm_config_fetch_retries= npm config ls -l | grep -E "^fetch-retry-m(in|ax)timeout"';
     const { result } = await shell(scratch(), line);
     expect(result.stdout).toMatch(/fetch-retry-maxtimeout = 1\b[\s\S]*fetch-retry-mintimeout = 1\b/);
@@ -146,7 +146,7 @@ describe('a change of the tree by bash-readonly', () => {
     ['nothing of the home folder', 'mkdir ~/.cache && touch ~/.cache/x /tmp/y', []],
   ] as const;
 
-  test.each(sample(CHANGES, 2))('is discarded and reported: %s', async (_name, command, dropped) => {
+  test.each(sample(CHANGES, 7))('is discarded and reported: %s', async (_name, command, dropped) => {
     const root = scratch({ 'src/a': 'a\nb\n', '.gitignore': 'dist\nout/\n' });
     git(root, 'init', '-q');
     git(root, 'add', '.');
@@ -346,7 +346,7 @@ describe('the limits of bash-readonly', () => {
     expect(outcome).toMatchObject({ status: 'failed', code: 'aborted' });
   });
 
-  test('stop a fork bomb by the number of processes', async () => {
+  test.runIf(isDeep)('stop a fork bomb by the number of processes', async () => {
     const { result } = await ok(
       scratch(),
       'bash-readonly',
@@ -399,13 +399,14 @@ function tree(root: string): string {
     .join('\n');
 }
 
-test.each([
+const BY_PATH = [
   ['echo a > /dev/stdout; echo b > /dev/stderr', 'a\n', 'b\n'],
   ['echo a | tee /dev/stderr', 'a\n', 'a\n'],
   ['echo a >> /proc/self/fd/1; echo b >&2', 'a\n', 'b\n'],
   ['seq 3 | tee /dev/stderr | tail -1', '3\n', '1\n2\n3\n'],
   ['exec 2>&1; echo a > /dev/stderr; echo b', 'a\nb\n', ''],
-])('a command can open its output by path: %s', async (command, stdout, stderr) => {
+] as const;
+test.each(sample(BY_PATH, 5))('a command can open its output by path: %s', async (command, stdout, stderr) => {
   const { result } = await ok(scratch({}), 'bash-readonly', { command });
   expect(result).toMatchObject({ exit: 0, stdout, stderr });
 });
@@ -414,7 +415,9 @@ test('bash-readonly leaves no descriptor open', async () => {
   const root = scratch({});
   const open = () => readdirSync('/proc/self/fd').length;
   const many = () =>
-    Promise.all(Array.from({ length: 20 }, () => ok(root, 'bash-readonly', { command: 'echo x; echo y >&2' })));
+    Promise.all(
+      Array.from({ length: depth(4, 20) }, () => ok(root, 'bash-readonly', { command: 'echo x; echo y >&2' })),
+    );
   // The first command makes the parts that later commands reuse.
   await many();
   const before = open();
@@ -424,7 +427,8 @@ test('bash-readonly leaves no descriptor open', async () => {
   await expect.poll(open).toBeLessThanOrEqual(before + 2);
 });
 
-describe('a masked file that another program changes during a command', () => {
+// Elsewhere, late-masked-files.test.ts and background.test.ts try one such change.
+describe.runIf(isDeep)('a masked file that another program changes during a command', () => {
   const CONFIG = '[remote "o"]\n\turl = https://me:SECRET-NEW@example.com/\n';
   const replacing = async (tool: string, replaced: string, withWhat: string) => {
     const base = scratch({ 'main/a': '' });
@@ -468,14 +472,14 @@ describe('a masked file that another program changes during a command', () => {
     ['bash', '../main/.git/config', CONFIG],
     ['bash-readonly', '../main/.git/config', CONFIG],
   ] as const;
-  test.each(sample(REPLACED, 3))('stays hidden from %s with its new content: %s', async (tool, path, text) => {
+  test.each(REPLACED)('stays hidden from %s with its new content: %s', async (tool, path, text) => {
     const { outcome } = await replacing(tool, path, text);
     expect(outcome).toMatchObject({ status: 'ok', result: { timedOut: false } });
     expect(JSON.stringify(outcome)).not.toContain('SECRET');
   });
 });
 
-test('a masked file is covered, whichever of its links a command uses', async () => {
+test.runIf(isDeep)('a masked file is covered, whichever of its links a command uses', async () => {
   const root = scratch({ 'conf/real': 'SECRET', 'conf/deep/x': 'SECRET', 'src/.env': 'SECRET', 'src/a': 'a' });
   for (const [link, to] of [
     ['conf.pem', 'conf'],

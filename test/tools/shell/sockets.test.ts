@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { sample } from '../../depth.ts';
+import { isDeep, sample } from '../../depth.ts';
 import { ok, sandbox, scratch } from './support.ts';
 
 /**
@@ -73,7 +73,7 @@ describe('a socket of the host', () => {
     expect(reached()).toBe('');
   });
 
-  it.each([
+  it.runIf(isDeep).each([
     ['bash-test', { test: [{ run: ['python3', 'try.py'], report: 'none' as const }] }, []],
     ['bash-deploy', { deploy: { d: { run: ['python3', 'try.py'], network: false } } }, ['name']],
     ['bash-deploy', { deploy: { d: { run: ['python3', 'try.py'], network: true } } }, ['name']],
@@ -89,7 +89,7 @@ describe('a socket of the host', () => {
     expect(reached()).toBe('');
   });
 
-  it('cannot be reached even if it is made while a command runs', async () => {
+  it.runIf(isDeep)('cannot be reached even if it is made while a command runs', async () => {
     const { root, name, reached } = await withServices({ ...FILES, 'later/a': '' }, 'src');
     const running = ok(root, 'bash-readonly', {
       command: `until grep -q ready later/a; do sleep 0.05; done; python3 try.py ${name}2 later`,
@@ -117,11 +117,12 @@ if __name__ == '__main__':
     print(path)`;
 
 describe('the command’s own sockets', () => {
-  it.each([
+  const TOOLS = [
     ['bash-readonly', { command: 'python3 own.py /tmp/own' }, '[2, 4]\n[1]\n/tmp/own\n'],
     ['bash', { command: 'python3 own.py /tmp/own src/own' }, '[2, 4]\n[1]\n/tmp/own\nsrc/own\n'],
     ['bash-test', {}, '[2, 4]\n[1]\nout/own\n'],
-  ])('work for %s', async (tool, args, stdout) => {
+  ] as const;
+  it.each(sample(TOOLS, 3))('work for %s', async (tool, args, stdout) => {
     expect((await sandbox()).availability).toMatchObject({ unixSockets: true });
     const root = scratch({ 'own.py': OWN, 'src/a': '', 'out/a': '' });
     const config = { test: [{ run: ['python3', 'own.py', 'out/own'], report: 'none' as const }] };

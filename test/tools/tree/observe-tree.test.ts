@@ -5,6 +5,7 @@ import type { ObservedTree } from '../../../src/gate/scope/compare-trees.ts';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
 import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { observeTree } from '../../../src/tools/tree/observe-tree.ts';
+import { isDeep, sample } from '../../depth.ts';
 import { config, git, noSandbox, put, repository, temporaryFolder } from '../git/support.ts';
 
 const sandbox = await sandboxOfProcess();
@@ -32,10 +33,12 @@ const listing = (root: string): string =>
     .map((name) => `${name} ${statSync(join(root, '.git', name)).mtimeMs}`)
     .join('\n');
 
-describe.each([
+const PLACES = [
   ['in the sandbox', false],
   ['without one', true],
-])('the tree of a repository %s', (_, bare) => {
+] as const;
+
+describe.each(sample(PLACES, 2))('the tree of a repository %s', (_, bare) => {
   it('equals the tree that git would commit, and observing it leaves no trace', async () => {
     const { root } = repository();
     put(root, '.gitignore', 'dist/\n');
@@ -65,7 +68,7 @@ describe.each([
 });
 
 describe('the tree of a repository', () => {
-  it('is a problem if the repository borrows the commit of HEAD from elsewhere', async () => {
+  it.runIf(isDeep)('is a problem if the repository borrows the commit of HEAD from elsewhere', async () => {
     const { remote } = repository();
     const root = join(temporaryFolder(), 'borrower');
     git(remote, 'clone', '-q', '--shared', remote, root);
@@ -77,7 +80,7 @@ describe('the tree of a repository', () => {
     expect(await treeOf(root)).toMatchObject({ head: git(root, 'rev-parse', 'HEAD') });
   });
 
-  it('is known in a shared repository', async () => {
+  it.runIf(isDeep)('is known in a shared repository', async () => {
     const { root } = repository();
     git(root, 'config', 'core.sharedRepository', 'group');
     put(root, 'src/new/a.txt', 'two\n');
@@ -151,7 +154,7 @@ describe('the tree of a repository', () => {
     expect(before).toMatchObject({ id: git(root, 'rev-parse', 'HEAD^{tree}'), changed: {} });
   });
 
-  it('contains submodules and nested repositories as commits', async () => {
+  it.runIf(isDeep)('contains submodules and nested repositories as commits', async () => {
     const { root, folder } = repository();
     const other = join(folder, 'other');
     git(folder, 'init', '-q', '-b', 'main', other);
@@ -170,16 +173,19 @@ describe('the tree of a repository', () => {
     expect(Object.keys((await treeOf(root)).changed!)).toEqual(['sub']);
   });
 
-  it('lists the session’s files in a repository inside it as left, because they do not ship from here', async () => {
-    const { root } = repository();
-    put(root, 'vendor/lib/src/x.c', 'one\n');
-    git(join(root, 'vendor/lib'), 'init', '-q');
-    put(root, 'src/a.txt', 'new\n');
-    const { ships } = await treeOf(root, { own: ['src/a.txt', 'vendor/lib/src/x.c', 'src/gone.txt'] });
-    expect(ships).toMatchObject({ files: ['src/a.txt'], left: ['vendor/lib/src/x.c'], moreLeft: 0 });
-  });
+  it.runIf(isDeep)(
+    'lists the session’s files in a repository inside it as left, because they do not ship from here',
+    async () => {
+      const { root } = repository();
+      put(root, 'vendor/lib/src/x.c', 'one\n');
+      git(join(root, 'vendor/lib'), 'init', '-q');
+      put(root, 'src/a.txt', 'new\n');
+      const { ships } = await treeOf(root, { own: ['src/a.txt', 'vendor/lib/src/x.c', 'src/gone.txt'] });
+      expect(ships).toMatchObject({ files: ['src/a.txt'], left: ['vendor/lib/src/x.c'], moreLeft: 0 });
+    },
+  );
 
-  it('in a linked work tree contains only the changes made there', async () => {
+  it.runIf(isDeep)('in a linked work tree contains only the changes made there', async () => {
     const { root, folder } = repository();
     const linked = join(folder, 'linked');
     git(root, 'worktree', 'add', '-q', linked);
@@ -188,7 +194,7 @@ describe('the tree of a repository', () => {
     expect((await treeOf(root)).changed).toEqual({});
   });
 
-  it('during the operator’s merge is committed with the merged changes', async () => {
+  it.runIf(isDeep)('during the operator’s merge is committed with the merged changes', async () => {
     const { root } = repository();
     git(root, 'checkout', '-qb', 'side');
     put(root, 'README.md', 'side\n');

@@ -2,6 +2,7 @@ import { mkdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { diffOfWorkingTree } from '../../../src/tools/tree/tree-diff.ts';
+import { isDeep } from '../../depth.ts';
 import { git, put, repository, temporaryFolder } from '../git/support.ts';
 
 const diffOf = (root: string, files: string[] | null, mask?: readonly string[]) =>
@@ -27,7 +28,7 @@ describe('the diff that a person approves', () => {
     expect((await diffOf(root, [])).lines).toEqual([]);
   });
 
-  it('is complete before the first commit, and if a folder replaces a file', async () => {
+  it.runIf(isDeep)('is complete before the first commit, and if a folder replaces a file', async () => {
     const fresh = temporaryFolder();
     git(fresh, 'init', '-q');
     put(fresh, 'a.txt', 'first\n');
@@ -41,7 +42,7 @@ describe('the diff that a person approves', () => {
     expect(lines.filter((line) => /^[+-]\w/.test(line))).toEqual(['-one', '+inner']);
   });
 
-  it('shows the other files if one is too large', async () => {
+  it.runIf(isDeep)('shows the other files if one is too large', async () => {
     const { root } = repository();
     put(root, 'README.md', Buffer.alloc(17 << 20).toString());
     put(root, 'src/a.txt', 'two\n');

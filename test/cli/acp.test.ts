@@ -10,7 +10,7 @@ import {
   type SessionUpdate,
 } from '@agentclientprotocol/sdk';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { depth, isDeep } from '../depth.ts';
+import { isDeep } from '../depth.ts';
 import { MAIN, repository } from './mcp.ts';
 import { folder, type Machine } from './run.ts';
 
@@ -181,7 +181,7 @@ it.runIf(isDeep)(
 describe('an editor that restarts', () => {
   const withHistory = () => ({ inner: ['with-history', join(folder(), 'history.json')] });
 
-  it.each(depth(['session/load'] as const, ['session/load', 'session/resume'] as const))(
+  it.runIf(isDeep).each(['session/load', 'session/resume'] as const)(
     'finds its conversation with its session: %s',
     async (method) => {
       const machine = await repository();

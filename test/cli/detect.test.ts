@@ -15,6 +15,7 @@ import { writePathReason } from '../../src/gate/scope/write-paths.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import { isTestFile } from '../../src/spec/test-files.ts';
+import { depth } from '../depth.ts';
 import { memoryTree } from './memory-tree.ts';
 
 /** A home folder with these folders, and these programs on the PATH. */
@@ -361,6 +362,7 @@ describe('the proposed write paths', () => {
         const text = renderProjectConfig({ edit, test: [], deploy: [], git: null });
         expect(parseProjectConfig(text)).toMatchObject({ ok: true, config: { scopes: { edit } } });
       }),
+      { numRuns: depth(25, 100) },
     );
   });
 });
@@ -421,6 +423,7 @@ describe('the proposed hopgate.yaml', () => {
           expect(read['git']).toEqual(found.git);
         },
       ),
+      { numRuns: depth(25, 100) },
     );
   });
 

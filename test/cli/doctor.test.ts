@@ -162,33 +162,36 @@ describe('hopgate doctor', () => {
     expect(await found()).toMatchObject({ status: 'ok', found: expect.stringContaining('10 (') });
   });
 
-  it('runs each test command outside and in the sandbox with --tests, and names each difference', async () => {
-    const tap = (tests: string) => `{ run: [sh, -c, '${tests}'], report: tap }`;
-    const { root, env, run } = machine(
-      {
-        'hopgate.yaml': `test:
+  it.runIf(isDeep)(
+    'runs each test command outside and in the sandbox with --tests, and names each difference',
+    async () => {
+      const tap = (tests: string) => `{ run: [sh, -c, '${tests}'], report: tap }`;
+      const { root, env, run } = machine(
+        {
+          'hopgate.yaml': `test:
   - ${tap('echo 1..1; echo ok; touch outside-$PLACE')}
   - ${tap('test -z "$PLACE" && echo 1..1 || { echo 1..2; echo ok; }; echo ok')}
   - ${tap('echo 1..1; test -n "$PLACE" && echo ok')}
   - { run: [no-such-program] }
 `,
-      },
-      { PLACE: 'here' },
-    );
-    await trustCurrentConfig(root, env);
-    expect((await run('doctor', '--json')).out).not.toContain('outside-');
-    const { code, out } = await run('doctor', '--tests', '--json');
-    const { findings } = JSON.parse(out) as { findings: { name: string; status: string; found: string }[] };
-    expect(code).toBe(1);
-    expect(findings.slice(-4).map(({ status, found }) => `${status}: ${found}`)).toEqual([
-      'ok: pass (1 test passed, 0 failed, 0 skipped); the same outside',
-      'missing: pass (1 test passed, 0 failed, 0 skipped) in the sandbox, pass (2 tests passed, 0 failed, 0 skipped) outside',
-      expect.stringMatching(/^missing: \w+.* in the sandbox, pass \(1 test passed, 0 failed, 0 skipped\) outside$/),
-      expect.stringMatching(/^ok: error: exit status 127: .*; the same outside$/),
-    ]);
-    expect(existsSync(join(root, 'outside-here'))).toBe(true);
-    expect(existsSync(join(root, 'outside-'))).toBe(false);
-  });
+        },
+        { PLACE: 'here' },
+      );
+      await trustCurrentConfig(root, env);
+      expect((await run('doctor', '--json')).out).not.toContain('outside-');
+      const { code, out } = await run('doctor', '--tests', '--json');
+      const { findings } = JSON.parse(out) as { findings: { name: string; status: string; found: string }[] };
+      expect(code).toBe(1);
+      expect(findings.slice(-4).map(({ status, found }) => `${status}: ${found}`)).toEqual([
+        'ok: pass (1 test passed, 0 failed, 0 skipped); the same outside',
+        'missing: pass (1 test passed, 0 failed, 0 skipped) in the sandbox, pass (2 tests passed, 0 failed, 0 skipped) outside',
+        expect.stringMatching(/^missing: \w+.* in the sandbox, pass \(1 test passed, 0 failed, 0 skipped\) outside$/),
+        expect.stringMatching(/^ok: error: exit status 127: .*; the same outside$/),
+      ]);
+      expect(existsSync(join(root, 'outside-here'))).toBe(true);
+      expect(existsSync(join(root, 'outside-'))).toBe(false);
+    },
+  );
 
   it('names the modules in the home folder that the sandbox does not show', async () => {
     const home = folder({ 'go/pkg/mod/x': '', '.gradle/caches/x': '', '.m2/repository/x': '' });
@@ -282,20 +285,23 @@ describe('the check of the evidence by doctor', () => {
   });
 });
 
-it('doctor names a configured remote that the repository does not have, and commits without a name', async () => {
-  const files = { 'hopgate.yaml': 'git: { remote: origin, branch: main }\n' };
-  const here = machine(files);
-  commitAll(here.root);
-  await here.run('trust', '--yes');
-  expect((await machine(files, { PATH: folder() }).run('check')).out).not.toContain('git remote');
-  expect((await here.run('doctor')).out).toMatch(/^missing +git remote +the repository has no remote "origin"$/m);
-  execFileSync('git', ['-C', here.root, 'remote', 'add', 'origin', 'https://example.com/a.git']);
-  const { out } = await here.run('doctor');
-  expect(out).toMatch(/^ok +git remote +origin \(branch main\)$/m);
-  expect(out).toMatch(/^missing +git author +git knows no name and address for commits$/m);
-});
+it.runIf(isDeep)(
+  'doctor names a configured remote that the repository does not have, and commits without a name',
+  async () => {
+    const files = { 'hopgate.yaml': 'git: { remote: origin, branch: main }\n' };
+    const here = machine(files);
+    commitAll(here.root);
+    await here.run('trust', '--yes');
+    expect((await machine(files, { PATH: folder() }).run('check')).out).not.toContain('git remote');
+    expect((await here.run('doctor')).out).toMatch(/^missing +git remote +the repository has no remote "origin"$/m);
+    execFileSync('git', ['-C', here.root, 'remote', 'add', 'origin', 'https://example.com/a.git']);
+    const { out } = await here.run('doctor');
+    expect(out).toMatch(/^ok +git remote +origin \(branch main\)$/m);
+    expect(out).toMatch(/^missing +git author +git knows no name and address for commits$/m);
+  },
+);
 
-it('doctor names a repository that git cannot use in the sandbox, and how to correct it', async () => {
+it.runIf(isDeep)('doctor names a repository that git cannot use in the sandbox, and how to correct it', async () => {
   const here = machine();
   commitAll(here.root);
   expect((await here.run('doctor')).out).not.toContain('repository  ');

@@ -21,6 +21,7 @@ import { guards } from '../../src/compile/guards.ts';
 import { listMachineNames, type MachineJson } from '../../src/compile/machine-json.ts';
 import { openSession } from '../../src/open-session.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { isDeep } from '../depth.ts';
 import { commitAll, folder, machine } from './run.ts';
 
 const specs = await loadSpecs('default');
@@ -302,7 +303,7 @@ steps:
     expect(plain(later.received)).toEqual(plain(seenLive.received));
   });
 
-  it('serves the session until it is interrupted, and prints the address', async () => {
+  it.runIf(isDeep)('serves the session until it is interrupted, and prints the address', async () => {
     const { root, run, env } = machine({ 'a.txt': 'a', 'look.yaml': SCENARIO });
     commitAll(root);
     expect(await run('run', 'look.yaml', '--root', '.')).toMatchObject({ code: 0 });

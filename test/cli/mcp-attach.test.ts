@@ -27,7 +27,7 @@ const PLACES: readonly (readonly [where: string, env: { readonly [name: string]:
 ];
 
 describe.each(sample(PLACES, 2))('hopgate mcp --attach %s', (_, env) => {
-  it('lets several processes work in one session, one call after the other', async () => {
+  it.runIf(isDeep)('lets several processes work in one session, one call after the other', async () => {
     const here = await repositoryWithDaemon();
     const first = await attach(here, null, { env });
     expect(first.opened).toMatchObject({ agent: 'claude-code', mode: 'discuss' });

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
+import { isDeep } from '../depth.ts';
 import { called, done, serve, toolNames } from './mcp.ts';
 import { commitAll, machine } from './run.ts';
 
@@ -58,7 +59,7 @@ it('upstream tools pass through the gate, under their own names if configured', 
   expect(out).not.toContain('planted-secret');
 });
 
-it('a tool of an unconfigured server is not shown, and the remedy is for the operator', async () => {
+it.runIf(isDeep)('a tool of an unconfigured server is not shown, and the remedy is for the operator', async () => {
   const here = machine({ ...FILES, 'hopgate.yaml': 'specs: specs\n' });
   commitAll(here.root);
   expect((await here.run('trust', '--yes')).code).toBe(0);

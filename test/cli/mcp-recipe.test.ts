@@ -26,7 +26,7 @@ async function reader(): Promise<Machine> {
 
 const of = ({ root }: Machine, text: string): string => text.replaceAll('/home/me/mine', root);
 
-it('the JSON configuration in docs/recipes/mcp-server.md starts a working server', async () => {
+it.runIf(isDeep)('the JSON configuration in docs/recipes/mcp-server.md starts a working server', async () => {
   const here = await reader();
   const { command, args } = (JSON.parse(of(here, block('json'))) as Config).mcpServers.hopgate;
   const env = Object.fromEntries(Object.entries(here.env).map(([name, value]) => [name, value ?? '']));

@@ -40,7 +40,7 @@ it.runIf(isDeep)('hopgate mcp reports an unreadable message in one line', async 
   expect(err).not.toContain('invalid_union');
 });
 
-it('hopgate mcp answers a request that is too large, wherever its id is, and serves on', async () => {
+it.runIf(isDeep)('hopgate mcp answers a request that is too large, wherever its id is, and serves on', async () => {
   const here = await repository();
   const child = spawn(process.execPath, [MAIN, 'mcp', '--root', here.root], { env: here.env, stdio: 'pipe' });
   const params = { name: 'write', arguments: { path: 'src/a.js', content: 'x'.repeat(11 << 20) } };
@@ -65,7 +65,7 @@ it('hopgate mcp answers a request that is too large, wherever its id is, and ser
 describe.each(depth<readonly ('legacy' | 'auto')[]>(['auto'], ['legacy', 'auto']))(
   'hopgate mcp over stdio (%s)',
   (era) => {
-    it('lets an agent find, fix and test a bug, and prints only protocol messages', async () => {
+    it.runIf(isDeep)('lets an agent find, fix and test a bug, and prints only protocol messages', async () => {
       const here = await repository();
       const served = await serve(here, ['--agent', 'mender'], { era, approves: true });
       const { client, opened } = served;
@@ -90,7 +90,7 @@ describe.each(depth<readonly ('legacy' | 'auto')[]>(['auto'], ['legacy', 'auto']
 );
 
 describe('a session of hopgate mcp', () => {
-  it('is not opened if an approval names something unknown', async () => {
+  it.runIf(isDeep)('is not opened if an approval names something unknown', async () => {
     const here = await repository();
     const ran = await here.run('mcp', '--approve', 'execute', 'deplo');
     expect(ran.code).toBe(2);
@@ -118,7 +118,7 @@ describe('a session of hopgate mcp', () => {
     ]);
   });
 
-  it('continues after its server was killed during a step, which is not repeated', async () => {
+  it.runIf(isDeep)('continues after its server was killed during a step, which is not repeated', async () => {
     const here = await repository();
     const first = await serve(here, ['--approve', 'execute']);
     await toEdit(first);
@@ -232,7 +232,7 @@ describe('hopgate mcp ends', () => {
     expect((await here.run('resume', session, '--json')).code).toBe(0);
   });
 
-  it('on a signal, and releases its session', async () => {
+  it.runIf(isDeep)('on a signal, and releases its session', async () => {
     const here = await repository();
     const { child, opened, ended } = await serveHttp(here);
     child.kill('SIGTERM');

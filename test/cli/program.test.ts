@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { processIo } from '../../src/cli/io.ts';
 import { createCliProgram } from '../../src/cli/program.ts';
+import { isDeep } from '../depth.ts';
 import { machine, spawnCli } from './run.ts';
 
 const program = await createCliProgram(processIo());
@@ -163,7 +164,7 @@ describe('the process of the command line', () => {
     expect((await spawnCli(['docter'], { env })).err).not.toContain('\u001b');
   });
 
-  it('ends quietly when its reader closes the pipe', async () => {
+  it.runIf(isDeep)('ends quietly when its reader closes the pipe', async () => {
     const { execFileSync } = await import('node:child_process');
     const script = `"${process.execPath}" src/cli/main.ts graph --json | head -c 1; echo "$\{PIPESTATUS[0]}"`;
     expect(execFileSync('bash', ['-c', script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })).toBe('{0\n');
@@ -232,13 +233,13 @@ describe('the start of the command line', () => {
     return [...stderr.matchAll(/\/src\/cli\/commands\/(.*)\.ts$/gm)].map(([, name]) => name!);
   }
 
-  it('loads no command for --help, and only one for that command’s help', () => {
+  it.runIf(isDeep)('loads no command for --help, and only one for that command’s help', () => {
     expect(loaded('--help')).toEqual([]);
     expect(loaded('graph', '--help')).toEqual(['specs/graph']);
   });
 });
 
-it.each(['src/cli/mcp/serve-mcp.ts', 'src/cli/codex/run-codex.ts'])(
+it.runIf(isDeep).each(['src/cli/mcp/serve-mcp.ts', 'src/cli/codex/run-codex.ts'])(
   '%s loads no fetch before a client needs it',
   (file) => {
     const loaded = `await import(${JSON.stringify(resolve(file))}); console.log(process.moduleLoadList.filter((name) => /undici|internal\\/http2/.test(name)).join())`;

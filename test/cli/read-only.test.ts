@@ -55,7 +55,7 @@ async function whileOpen<T>(file: string, then: () => T | Promise<T>): Promise<T
 }
 
 describe('a read-only state folder', () => {
-  it.each(sample(['sessions', 'log s-', 'thread s-', 'verify', 'infer', 'activity s-', 'par'], 3))(
+  it.each(sample(['sessions', 'log s-', 'thread s-', 'verify', 'infer', 'activity s-', 'par'], 7))(
     'can be read by hopgate %s',
     async (words) => {
       const argv = words.split(' ');
@@ -74,7 +74,7 @@ describe('a read-only state folder', () => {
     expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^clean {2}s-/) });
   });
 
-  it('can be read with the write-ahead log of a killed process', async () => {
+  it.runIf(isDeep)('can be read with the write-ahead log of a killed process', async () => {
     const [here, other] = [machine({ 'src/a.js': 'a\n' }), machine({ 'src/a.js': 'a\n' })];
     const [file, copy] = [here, other].map(({ root, env }) => join(ensureStateDir(root, env), 'evidence.db'));
     // The log is emptied into the file when the last process closes it, so one stays open until the copy is made.
@@ -95,7 +95,7 @@ describe('a read-only state folder', () => {
 });
 
 describe('a state folder that this user may not open', () => {
-  it.each(sample(['sessions', 'log s-', 'verify', 'status', 'approve', 'grants'], 3))(
+  it.each(sample(['sessions', 'log s-', 'verify', 'status', 'approve', 'grants'], 6))(
     'is named by hopgate %s, which never treats the folder as empty',
     async (words) => {
       const argv = words.split(' ');
@@ -106,7 +106,7 @@ describe('a state folder that this user may not open', () => {
     },
   );
 
-  it('is named by doctor', async () => {
+  it.runIf(isDeep)('is named by doctor', async () => {
     const { here } = await withSession();
     const { out, dir } = withoutRights(here, 'doctor');
     expect(out).toMatch(new RegExp(`broken +evidence +no permission to open ${dir}`));

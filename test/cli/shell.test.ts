@@ -109,46 +109,49 @@ describe('a line typed into the shell', () => {
     expect(stuck.out).toContain('→ Type mode discuss --reset.');
   });
 
-  it('names all requirements of deploy from the start, and names a missing message at the last hop', async () => {
-    const here = machine({
-      ...FILES,
-      'run.sh': 'echo 1..1; echo ok 1\n',
-      'hopgate.yaml': `${FILES['hopgate.yaml']}git: { remote: origin, branch: main }\n`,
-    });
-    commitAll(here.root);
-    await here.run('trust', '--yes');
-    const lines = [
-      'status',
-      'mode diagnose',
-      'mode execute --by operator',
-      'start edit --by operator',
-      'hop test --exit hop-test',
-      'status',
-    ];
-    const { out } = await here.feed(`${lines.join('\n')}\n`, 'shell', '--yes');
-    const needs = 'needs result is pass, tests-passed, approval by operator, commit-message; on branch main';
-    const start = 'explore → edit → test → deploy; ';
-    expect(out.split('\n').filter((line) => line.startsWith('  to deploy'))).toEqual([
-      `  to deploy   ${start}${needs.replace('needs', 'needs mode diagnose,')}`,
-      `  to deploy   ${needs}`,
-    ]);
-    const hop = [
-      'bash-test',
-      'hop deploy --exit pass ship',
-      'hop deploy --exit pass {"fruit":{"commit-message":"Add a"}}',
-      'hop deploy --exit pass commit-message="Add a"',
-      'mode execute summary=x',
-      'hop deploy --exit pass ship --fruit.commit-message "Add a"',
-    ];
-    const last = await here.feed(`${[...lines, ...hop, 'status'].join('\n')}\n`, 'shell', '--yes');
-    expect(last.out).toMatch(
-      /deploy cannot be entered without commit-message\n.*Repeat the hop with --fruit\.commit-message "…"/,
-    );
-    expect(last.out).toContain('hop takes options, not JSON: --exit "…", --mode "…",');
-    expect(last.out).toContain('hop takes options, not name=value: --fruit.commit-message "…"');
-    expect(last.out).toContain('mode takes options, not name=value: --summary "…"');
-    expect(last.out).toContain('peripheral  deploy');
-  });
+  it.runIf(isDeep)(
+    'names all requirements of deploy from the start, and names a missing message at the last hop',
+    async () => {
+      const here = machine({
+        ...FILES,
+        'run.sh': 'echo 1..1; echo ok 1\n',
+        'hopgate.yaml': `${FILES['hopgate.yaml']}git: { remote: origin, branch: main }\n`,
+      });
+      commitAll(here.root);
+      await here.run('trust', '--yes');
+      const lines = [
+        'status',
+        'mode diagnose',
+        'mode execute --by operator',
+        'start edit --by operator',
+        'hop test --exit hop-test',
+        'status',
+      ];
+      const { out } = await here.feed(`${lines.join('\n')}\n`, 'shell', '--yes');
+      const needs = 'needs result is pass, tests-passed, approval by operator, commit-message; on branch main';
+      const start = 'explore → edit → test → deploy; ';
+      expect(out.split('\n').filter((line) => line.startsWith('  to deploy'))).toEqual([
+        `  to deploy   ${start}${needs.replace('needs', 'needs mode diagnose,')}`,
+        `  to deploy   ${needs}`,
+      ]);
+      const hop = [
+        'bash-test',
+        'hop deploy --exit pass ship',
+        'hop deploy --exit pass {"fruit":{"commit-message":"Add a"}}',
+        'hop deploy --exit pass commit-message="Add a"',
+        'mode execute summary=x',
+        'hop deploy --exit pass ship --fruit.commit-message "Add a"',
+      ];
+      const last = await here.feed(`${[...lines, ...hop, 'status'].join('\n')}\n`, 'shell', '--yes');
+      expect(last.out).toMatch(
+        /deploy cannot be entered without commit-message\n.*Repeat the hop with --fruit\.commit-message "…"/,
+      );
+      expect(last.out).toContain('hop takes options, not JSON: --exit "…", --mode "…",');
+      expect(last.out).toContain('hop takes options, not name=value: --fruit.commit-message "…"');
+      expect(last.out).toContain('mode takes options, not name=value: --summary "…"');
+      expect(last.out).toContain('peripheral  deploy');
+    },
+  );
 
   it('suggests a verb for a mistyped one, and records nothing', async () => {
     const { out } = await typed('statsu', 'log');
@@ -302,7 +305,7 @@ describe('Ctrl-C in the shell', () => {
 });
 
 describe('the shell', () => {
-  it('says that a run without tests is no pass', async () => {
+  it.runIf(isDeep)('says that a run without tests is no pass', async () => {
     const { out } = await typed(
       'mode diagnose',
       'start explore',
@@ -313,7 +316,7 @@ describe('the shell', () => {
     expect(out).toContain('verdict error, 0 tests');
   });
 
-  it('names the dropped changes of a command', async () => {
+  it.runIf(isDeep)('names the dropped changes of a command', async () => {
     const lines = ['mode diagnose', 'start explore', 'hop edit --exit hop-edit', 'mode execute'];
     const { out } = await typed(...lines, 'bash echo b > src/b.js; echo c > c.js');
     expect(out).toContain('dropped: c.js');

@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { isDeep } from '../depth.ts';
 import { commitAll, machine, put, spawnCli } from './run.ts';
 
 describe('hopgate check', () => {
@@ -82,14 +83,17 @@ describe('hopgate check', () => {
     expect(out).not.toContain('a.txt');
   });
 
-  it('warns of globs that match nothing in specs that are named by their path, only in their own repository', async () => {
-    const peripheral = 'id: a\npurpose: p\ntools: [read]\nscope: { paths: ["*.go"] }\nentry: default\nexit: []\n';
-    const here = machine({ 'specs/peripherals/a.yaml': peripheral });
-    const other = machine({ 'b.txt': '' });
-    for (const { root } of [here, other]) commitAll(root);
-    expect((await here.run('check', 'specs')).out).toContain('"*.go" matches no file');
-    expect((await other.run('check', join(here.root, 'specs'))).out).not.toContain('matches no file');
-  });
+  it.runIf(isDeep)(
+    'warns of globs that match nothing in specs that are named by their path, only in their own repository',
+    async () => {
+      const peripheral = 'id: a\npurpose: p\ntools: [read]\nscope: { paths: ["*.go"] }\nentry: default\nexit: []\n';
+      const here = machine({ 'specs/peripherals/a.yaml': peripheral });
+      const other = machine({ 'b.txt': '' });
+      for (const { root } of [here, other]) commitAll(root);
+      expect((await here.run('check', 'specs')).out).toContain('"*.go" matches no file');
+      expect((await other.run('check', join(here.root, 'specs'))).out).not.toContain('matches no file');
+    },
+  );
 
   it('warns of globs that match nothing, of masks that hide nothing, and of programs, toolchains and remotes that are missing', async () => {
     const config = (rest: string) => `scopes: { edit: [src/, "*.go", "src/**/*.js", "*.md", "!*.lock"] }\n${rest}`;
@@ -188,7 +192,7 @@ describe('hopgate generate', () => {
   });
 });
 
-it('test prints the paths of the tests as data with --paths --json', async () => {
+it.runIf(isDeep)('test prints the paths of the tests as data with --paths --json', async () => {
   const { out, code } = await machine().run('test', 'default', '--paths', '--json');
   const tests = out
     .trim()

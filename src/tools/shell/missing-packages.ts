@@ -33,7 +33,7 @@ export function describeMissingPackages(root: string): string | null {
 
 /** The name of a package in the messages of Python, Node, Ruby, Go and Perl if an import found nothing. */
 const IMPORT_NOT_FOUND =
-  /no module named ["']?([\w.]{1,200})|cannot find (?:module|package) '([\w@][^'\n]{0,200})'|cannot load such file -- ([\w/-]{1,200})|no required module provides package ([\w./-]{1,200})|can't locate ([\w/]{1,200})\.pm/i;
+  /no module named ["']?([\w.]{1,200})|cannot find (?:module|package) '(@?\w[^'\n]{0,200})'|cannot load such file -- ([\w/-]{1,200})|no required module provides package ([\w./-]{1,200})|can't locate ([\w/]{1,200})\.pm/i;
 
 /** Folders in which a repository keeps the modules that its code imports by name. */
 const MODULE_FOLDERS = ['', 'src', 'lib', 'tests', 'test', 'spec'];

@@ -320,6 +320,7 @@ describe('the limits of bash-readonly', () => {
     ["No module named 'mine'", null],
     ["No module named 'kept.more'", null],
     ["Error: Cannot find module './gone.js'", null],
+    ["Cannot find module '@/alias' or its corresponding type declarations.", null],
     ["Error: Cannot find module '/a/gone.js'", null],
   ])('name an import that was not found, unless the repository has it: %s', (stderr, name) => {
     const root = scratch({ 'mine.py': '', 'src/kept/__init__.py': '' });

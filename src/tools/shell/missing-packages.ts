@@ -33,16 +33,16 @@ export function describeMissingPackages(root: string): string | null {
 
 /** The name of a package in the messages of Python, Node, Ruby, Go and Perl if an import found nothing. */
 const IMPORT_NOT_FOUND =
-  /no module named ["']?([\w.]{1,200})|cannot find (?:module|package) '(@?\w[^'\n]{0,200})'|cannot load such file -- ([\w/-]{1,200})|no required module provides package ([\w./-]{1,200})|can't locate ([\w/]{1,200})\.pm/i;
+  /no module named ["']?([\w.]{1,200})|cannot find (?:module|package) '(@?\w[^'\n]{0,200})'|cannot load such file -- ([\w/-]{1,200})|no required module provides package ([\w./-]{1,200})|can't locate ([\w/]{1,200})\.pm/gi;
 
 /** Folders in which a repository keeps the modules that its code imports by name. */
 const MODULE_FOLDERS = ['', 'src', 'lib', 'tests', 'test', 'spec'];
 
 /** A sentence about an import that a command did not find; null if the repository has a module of that name. */
 export function describeMissingImport(root: string, output: string): string | null {
-  const name = IMPORT_NOT_FOUND.exec(output)
-    ?.slice(1)
-    .find((each) => each !== undefined);
+  // The last message counts: a program may have tried another module before.
+  const last = [...output.matchAll(IMPORT_NOT_FOUND)].at(-1);
+  const name = last?.slice(1).find((each) => each !== undefined);
   if (name === undefined) return null;
   const [first = name] = name.split(/[./]/);
   const isOwn = MODULE_FOLDERS.flatMap((folder) => listFolderEntries(join(root, folder))).some(

@@ -317,6 +317,7 @@ describe('the limits of bash-readonly', () => {
     ['cannot load such file -- rspec/core (LoadError)', 'rspec/core'],
     ['a.go:3:8: no required module provides package github.com/x/y; to add it:', 'github.com/x/y'],
     ["Can't locate Try/Tiny.pm in @INC", 'Try/Tiny'],
+    ["No module named 'fast'\nDuring handling of it: No module named 'slow'", 'slow'],
     ["No module named 'mine'", null],
     ["No module named 'kept.more'", null],
     ["Error: Cannot find module './gone.js'", null],

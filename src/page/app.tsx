@@ -130,6 +130,7 @@ function Overview({ source }: { readonly source: PageData }) {
       .toSorted((a, b) => Number(b.waits) - Number(a.waits) || lastAt(b.session) - lastAt(a.session));
   }).value;
   const listed = source.listed.value;
+  const isLoading = source.loading.value && source.trouble.value === null;
   if (listed?.count === 0 && cards.length === 0)
     return <p class="none">No sessions yet. One appears here as soon as an agent starts.</p>;
   return (
@@ -141,6 +142,11 @@ function Overview({ source }: { readonly source: PageData }) {
           </li>
         ))}
       </ul>
+      {isLoading && (
+        <p class="none" role="status">
+          Loading the sessions…
+        </p>
+      )}
       {listed?.more && <p class="none">Older sessions are not shown here. "hopgate watch ID" shows one.</p>}
     </>
   );

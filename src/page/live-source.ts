@@ -56,6 +56,7 @@ class LiveSource implements PageData {
   readonly trouble = signal<string | null>(null);
   readonly connection = signal<'connecting' | 'live' | 'offline'>('connecting');
   readonly listed = signal<{ readonly count: number; readonly more: boolean } | null>(null);
+  readonly loading = signal(true);
   readonly acts: OperatorActions;
   readonly #api: ServerApi;
   readonly #loading = new Map<string, Promise<void>>();
@@ -141,6 +142,7 @@ class LiveSource implements PageData {
       if (this.#chosen.value !== null) first.add(this.#chosen.value);
       // A session that cannot be read, for example because its evidence was altered, must not hide the others.
       await Promise.all([this.#readWaiting(), ...[...first].map((id) => this.#readInTurn([id]))]);
+      this.loading.value = false;
       // Closed sessions can be long and do not change, so they are read one after the other.
       void this.#readInTurn(listed.map(({ session }) => session).filter((id) => !first.has(id)));
       const shown = this.#chosen.value ?? (this.sessions.value.length === 1 ? this.sessions.value[0]!.id : null);

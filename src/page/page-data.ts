@@ -99,6 +99,8 @@ export interface PageData {
   readonly connection: Signal<'connecting' | 'live' | 'offline' | 'recording'>;
   /** The number of listed sessions, and true if there are older ones; null before the list was read. */
   readonly listed: Signal<{ readonly count: number; readonly more: boolean } | null>;
+  /** True until each open session was read once. */
+  readonly loading: Signal<boolean>;
   /** The problem that the page shows; null if there is none. */
   readonly trouble: Signal<string | null>;
   /** null if the page is read-only, as for a recording. */

@@ -27,6 +27,7 @@ function sourceOf({ graphs, sessions }: Recording): PageData {
     unread: signal(0),
     connection: signal('recording'),
     listed: signal({ count: sessions.length, more: false }),
+    loading: signal(false),
     trouble: signal(null),
     acts: null,
     detail: async (session, seqs) => seqs.flatMap((seq) => details.get(session)?.[seq] ?? []),

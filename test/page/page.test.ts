@@ -231,8 +231,16 @@ describe.skipIf(CHROMIUM === undefined)(
       page.on('console', (message) => /policy|trusted/i.test(message.text()) && faults.push(message.text()));
       page.on('pageerror', (error) => faults.push(error.message));
       await page.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
+      const list = Promise.withResolvers<void>();
+      await page.route('**/v1/sessions?*', async (route) => {
+        await list.promise;
+        await route.continue();
+      });
       await page.goto(`${served.http.address}/#code=${served.http.issueCode()}`);
+      await page.getByText('Loading the sessions').waitFor();
+      list.resolve();
       await page.locator('.node.here').waitFor();
+      expect(await page.getByText('Loading the sessions').count()).toBe(0);
       expect(new URL(page.url()).hash).toBe('');
       await move('step', { tool: 'write', args: { path: 'src/a.js', content: '' } });
       await page.locator('.doing.refused').waitFor();

@@ -98,13 +98,14 @@ function describeTests(result: OptionalJsonFields): string | null {
 
 function describeCommand(result: OptionalJsonFields): string | null {
   const { dropped, exit, stdout, stderr } = result;
-  if (Array.isArray(dropped) && dropped.length > 0)
-    return `dropped: ${shortenValue(dropped.map(describeDropped).join('; '), 140)}; ${endOf(result)}`;
   const hint = hintOf(result);
-  if (hint !== undefined) return `${endOf(result)}: ${shortenValue(hint, 240)}`;
+  const end = `${endOf(result)}${hint === undefined ? '' : `: ${shortenValue(hint, 240)}`}`;
+  if (Array.isArray(dropped) && dropped.length > 0)
+    return `dropped: ${shortenValue(dropped.map(describeDropped).join('; '), 140)}; ${end}`;
+  if (hint !== undefined) return end;
   if (exit === undefined) return null;
   const output = stdout || stderr;
-  return `${endOf(result)}${output ? `: ${describeOutput(output)}` : ''}`;
+  return `${end}${output ? `: ${describeOutput(output)}` : ''}`;
 }
 
 /** Describes the end of a command: its exit status, or the reason why it was killed. */

@@ -22,6 +22,10 @@ it.each([
     'verdict fail: make test fail; Empty here: .env.',
   ],
   [{ verdict: 'pass', exit: 0, noNetwork: 'There is no network here.' }, 'verdict pass, exit 0, no report'],
+  [
+    { exit: 4, dropped: [{ path: '.benchmarks', why: 'x' }], notShown: 'The module yaml is not installed here.' },
+    'dropped: .benchmarks (x); exit 4: The module yaml is not installed here.',
+  ],
   [{ path: 'src/a.ts', text: 'one\ntwo' }, 'src/a.ts: 2 lines'],
   [{ path: 'src/a.ts', text: 'one\n\n' }, 'src/a.ts: 2 lines'],
   [{ path: 'src/a.ts', text: '' }, 'src/a.ts: 0 lines'],

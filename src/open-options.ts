@@ -31,7 +31,10 @@ export interface OpenOptions {
    * approve`; the same call is allowed after a yes. Without an approver, such a call is always refused.
    */
   readonly approver?: Approver | ApproveFunction | 'operator';
-  /** How the repository is tested and shipped. Default: its hopgate.yaml; only restrictions if it is not trusted. */
+  /**
+   * How the repository is tested and shipped, in the form of {@link ProjectConfig}: the short forms of hopgate.yaml are
+   * errors, except those of `mask`. Default: its hopgate.yaml; only restrictions if it is not trusted.
+   */
   readonly config?: Partial<ProjectConfig>;
   /** True to trust the present hopgate.yaml, because this program acts for the operator. */
   readonly trustConfig?: boolean;

@@ -18,7 +18,6 @@ import { createSession, resumeSession } from './session/create-session.ts';
 import type { SessionPin } from './session/pin.ts';
 import { type ResumePoint, readResumePoint } from './session/resume-point.ts';
 import type { Session } from './session/session.ts';
-import { SpecError } from './spec/check/spec-problem.ts';
 import type { ProjectConfig } from './spec/types.ts';
 import { makeTimeOrderedId } from './stores/time-ordered-id.ts';
 import type { SessionSpans } from './telemetry/index.ts';
@@ -147,19 +146,18 @@ async function openStore(
 
 /** Parsing specs takes longer than the rest of opening a session, so its code is loaded only for a new session. */
 async function pinOf(options: OpenOptions, root: string): Promise<SessionPin> {
-  const [{ openProject }, { loadProjectConfig, statedConfigProblems }, { loadSpecs }] = await Promise.all([
+  const [{ openProject }, { loadProjectConfig, assertStatedConfig }, { loadSpecs }] = await Promise.all([
     import('./project/open-project.ts'),
     import('./spec/load/load-project-config.ts'),
     import('./spec/load/load-specs.ts'),
   ]);
-  const problems = statedConfigProblems(options.config ?? {});
-  if (problems.length > 0) throw new SpecError(problems);
+  const stated = assertStatedConfig(options.config ?? {});
   const project = options.trustConfig
     ? { config: (await loadProjectConfig(root)).config, specs: null }
     : await openProject(root, process.env);
   const config: ProjectConfig = {
     ...project.config,
-    ...options.config,
+    ...stated,
     ...(options.observe ? { enforce: false as const } : {}),
   };
   const chosen = options.specs ?? project.specs ?? (config.specs === 'default' ? 'default' : join(root, config.specs));

@@ -13,6 +13,7 @@ import type { ToolBackend, ToolCall, ToolReport } from './ports/tool-backend.ts'
 import type { SessionParts } from './session/calls/session-parts.ts';
 import { createSession } from './session/create-session.ts';
 import { assertSpecSet } from './spec/assert-spec-set.ts';
+import { assertStatedConfig } from './spec/load/load-project-config.ts';
 import type { Mode, Principal, ProjectConfig, SpecSet } from './spec/types.ts';
 import { memoryStore } from './stores/memory.ts';
 import { countingIds } from './testing/doubles/counting-ids.ts';
@@ -94,7 +95,7 @@ export async function runAndVerify(
   assertOptions('runAndVerify', OPTIONS, options);
   const { clock = { now: Date.now }, ids = countingIds(), backends = [] } = options;
   const { root = '/repository', by = 'agent', agent = 'agent' } = options;
-  const config = { ...MADE_UP_CONFIG, ...options.config };
+  const config = { ...MADE_UP_CONFIG, ...assertStatedConfig(options.config ?? {}) };
   const store = options.store ?? memoryStore({ clock });
   const lead: CannedLead = { report: null };
   const session = await createSession(

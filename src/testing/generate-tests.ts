@@ -4,6 +4,7 @@ import { isObject } from '../base/json.ts';
 import type { ToolBackend } from '../ports/tool-backend.ts';
 import type { Session } from '../session/session.ts';
 import { assertSpecSet } from '../spec/assert-spec-set.ts';
+import { assertStatedConfig } from '../spec/load/load-project-config.ts';
 import { loadSpecs } from '../spec/load/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 import { makeModelConfig } from './model/model-config.ts';
@@ -141,7 +142,11 @@ export async function prepareTestCaseRuns(
     onMove: coverage.add,
     backends: options.backends,
   };
-  return { pinned: { specs: loaded, config: { ...makeModelConfig(loaded), ...options.config } }, run, coverage };
+  return {
+    pinned: { specs: loaded, config: { ...makeModelConfig(loaded), ...assertStatedConfig(options.config ?? {}) } },
+    run,
+    coverage,
+  };
 }
 
 const OUTSIDE = 'outside';

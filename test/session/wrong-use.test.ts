@@ -60,7 +60,7 @@ const WRONG: readonly [string, () => unknown, RegExp][] = [
   ['config.git without an object', () => open({ config: { git: 'origin' } }), /config\n {2}git: /],
   ['a branch that is a number', () => open({ config: { git: { remote: 'origin', branch: 5 } } }), /git\.branch: /],
   ['a server without an address', () => open({ config: { upstream: { a: { url: 5 } } } }), /upstream\.a/],
-  ['config.cache of another kind', () => open({ config: { cache: {} } }), /cache: is not a list/],
+  ['config.cache of another kind', () => open({ config: { cache: {} } }), /cache: expected a list, got a mapping/],
   ['a clock without now', () => open({ clock: {} }), /clock must be an object with the method now/],
   ['a clock of dates', () => open({ clock: { now: () => new Date(0) } }), /clock\.now\(\) must be epoch milliseconds/],
   ['a clock without a time', () => open({ clock: { now: () => Number.NaN } }), /clock\.now\(\) must be .*, not NaN/],

@@ -10,7 +10,7 @@ import {
   DEFAULT_PROJECT_CONFIG,
   loadProjectConfig,
   parseProjectConfig,
-  statedConfigProblems,
+  parseStatedConfig,
 } from '../../src/spec/load/load-project-config.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 
@@ -55,7 +55,39 @@ cache: [x/y, { read: ~/z }]
 upstream: { a: { command: [x] }, b: { url: "https://x.y/z" } }
 enforce: false
 `);
-    expect(parsed.ok ? statedConfigProblems(parsed.config) : parsed).toEqual([]);
+    expect(parsed.ok && parseStatedConfig(parsed.config)).toEqual(parsed);
+  });
+
+  it('reads masks that a program states as hopgate.yaml does, and ignores keys that are undefined', () => {
+    const read = (config: unknown) => {
+      const parsed = parseStatedConfig(config);
+      return parsed.ok ? parsed.config : parsed.problems;
+    };
+    expect(read({ mask: ['default', 'a'], test: undefined })).toEqual({ mask: [...DEFAULT_MASKS, 'a'] });
+    expect(read({ mask: ['!.env.example'] })).toEqual({ mask: [...DEFAULT_MASKS, '!.env.example'] });
+    expect(read({ mask: ['a'], git: null })).toEqual({ mask: ['a'], git: null });
+  });
+
+  it.each([
+    [{ commits: 5 }, 'commits', 'expected a mapping, got 5'],
+    [{ commits: Number.NaN }, 'commits', 'expected a mapping, got null'],
+    [{ commits: { author: 5 } }, 'commits.author', 'expected a string, got 5'],
+    [{ git: { author: 'A <a@b.c>' } }, 'git.author', 'unknown key "author"'],
+    [{ git: { remote: 'o', branch: 'm', credential: { env: 'X' } } }, 'git.credential.env', 'unknown key "env"'],
+    [{ test: [{ run: ['x'], report: 'tap', env: ['A'] }] }, 'test.0.env', 'expected a mapping, got a list'],
+    [{ test: [{ run: ['x'] }] }, 'test.0', '"report" is missing'],
+    [{ deploy: { a: ['make', 'it'] } }, 'deploy.a', 'expected a mapping, got a list'],
+    [{ install: ['npm', 'ci'] }, 'install.0', 'expected a mapping, got "npm"'],
+    [{ install: { approval: false, commands: [] } }, 'install', 'expected a list, got a mapping'],
+    [{ cache: ['target'] }, 'cache.0', 'expected a mapping, got "target"'],
+    [{ mask: [5] }, 'mask.0', 'expected a string, got 5'],
+    [{ upstream: { a: { command: ['x'] } } }, 'upstream.a', '"contained" is missing'],
+    [{ git: 5 }, 'git', 'expected a mapping or null, got 5'],
+    [{ specs: 5 }, 'specs', 'expected a string, got 5'],
+    [{ tset: [] }, 'tset', 'unknown key "tset"'],
+  ])('refuses a config that a program states in another form: %j', (config, path, message) => {
+    const parsed = parseStatedConfig(config);
+    expect(parsed.ok ? [] : parsed.problems).toContainEqual(expect.objectContaining({ path, message }));
   });
 
   it('reads the author and the trailer of commits without a remote', () => {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { readRegularFile, UnreadableFile } from '../../base/read-file.ts';
 import { SpecError } from '../check/spec-problem.ts';
 import { MAX_AUTHORED_FILE_BYTES } from '../policy/limits.ts';
-import { DEFAULT_PROJECT_CONFIG, parseProjectConfig } from '../resolve/parse-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG, parseProjectConfig, parseStatedConfig } from '../resolve/parse-project-config.ts';
 import type { ProjectConfig } from '../types.ts';
 
-export { DEFAULT_PROJECT_CONFIG, parseProjectConfig, statedConfigProblems } from '../resolve/parse-project-config.ts';
+export { DEFAULT_PROJECT_CONFIG, parseProjectConfig, parseStatedConfig } from '../resolve/parse-project-config.ts';
 
 /**
  * Loads `hopgate.yaml` from a repository's root.
@@ -23,6 +23,13 @@ export async function loadProjectConfig(
   const parsed = parseProjectConfig(bytes.toString('utf8'), file);
   if (!parsed.ok) throw new SpecError(parsed.problems);
   return { config: parsed.config, found: true, hash: createHash('sha256').update(bytes).digest('hex') };
+}
+
+/** The parts of a config that a program states. @throws {@link SpecError} with all its problems */
+export function assertStatedConfig(config: unknown): Partial<ProjectConfig> {
+  const parsed = parseStatedConfig(config);
+  if (!parsed.ok) throw new SpecError(parsed.problems);
+  return parsed.config;
 }
 
 /**

@@ -1,4 +1,3 @@
-import { fieldsOf, isObject } from '../../base/json.ts';
 import { mapValues } from '../../base/map-values.ts';
 import { checkGitConfig } from '../check/check-git.ts';
 import { checkUpstreamServers } from '../check/check-upstream.ts';
@@ -8,6 +7,7 @@ import { specProblemReporter } from '../load/source-document.ts';
 import { DEFAULT_MASKS } from '../policy/default-masks.ts';
 import { parseValidParts } from '../schema/parse-partial.ts';
 import { ProjectFile } from '../schema/project-file.ts';
+import { StatedConfig } from '../schema/stated-config.ts';
 import type {
   CommandAccess,
   CommandVariables,
@@ -45,30 +45,16 @@ export function parseProjectConfig(text: string, file = 'hopgate.yaml'): ParsedS
 }
 
 /**
- * The problems of a config that a program states. For keys with another form than in hopgate.yaml, only the form is
- * checked.
+ * Reads a config that a program states, without the keys that are undefined. The key `mask` means the same as in
+ * hopgate.yaml: the word `default` and a list of exceptions alone include the default list. Pure.
  */
-export function statedConfigProblems(config: Partial<ProjectConfig>): readonly SpecProblem[] {
-  const { deploy, git, commits, upstream, install, cache, mask, specs: _specs, ...rest } = config;
+export function parseStatedConfig(config: unknown): ParsedSpecs<'config', Partial<ProjectConfig>> {
   const problems: SpecProblem[] = [];
-  const without = (value: unknown, key: string): unknown =>
-    isObject(value) ? { ...value, [key]: undefined } : (value ?? undefined);
-  const eachWithout = (values: unknown, key: string): unknown =>
-    isObject(values) ? mapValues(values, (value) => without(value, key)) : values;
-  const remote = without(git, 'credential');
-  const authored = {
-    ...rest,
-    deploy: eachWithout(deploy, 'ssh'),
-    git: isObject(remote ?? {}) ? { ...fieldsOf(remote), ...commits } : remote,
-    upstream: eachWithout(upstream, 'cwd'),
-  };
-  parseValidParts(ProjectFile, authored, (path, message, suggestion = null) =>
+  const stated = parseValidParts(StatedConfig, config, (path, message, suggestion = null) =>
     problems.push({ file: 'config', path: path.join('.'), message, suggestion }),
-  );
-  for (const [path, value] of Object.entries({ install, cache, mask }))
-    if (value !== undefined && !Array.isArray(value))
-      problems.push({ file: 'config', path, message: 'is not a list', suggestion: null });
-  return problems;
+  ) as Partial<ProjectConfig>;
+  if (problems.length > 0) return { ok: false, problems };
+  return { ok: true, config: { ...stated, ...(stated.mask === undefined ? {} : { mask: resolveMasks(stated.mask) }) } };
 }
 
 function resolveConfig(authored: ProjectFile): ProjectConfig {

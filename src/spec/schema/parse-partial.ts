@@ -44,7 +44,9 @@ function parseParts(schema: z.ZodType, value: unknown, path: SpecPath, report: R
     }
     case 'union': {
       const matching = def.options!.filter((option) => acceptsValue(option, value));
-      const best = matching.sort((a, b) => keysInCommon(b, value) - keysInCommon(a, value))[0];
+      const best =
+        matching.find((option) => option.safeParse(value).success) ??
+        matching.sort((a, b) => keysInCommon(b, value) - keysInCommon(a, value))[0];
       if (best) return parseParts(best, value, path, report);
       return refuse([...new Set(def.options!.map(kindName))].join(' or '), value, path, report);
     }
@@ -134,6 +136,7 @@ function kindOf(schema: z.ZodType): string {
 
 function kindName(schema: z.ZodType): string {
   const kind = kindOf(schema);
+  if (kind === 'null') return kind;
   return kind === 'string' ? 'a name' : article(kind);
 }
 

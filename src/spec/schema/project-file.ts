@@ -45,7 +45,7 @@ const Credential = z.strictObject({
   ),
 });
 
-const Server = z.strictObject({
+export const ServerSchema = z.strictObject({
   command: CommandWordsSchema.optional().describe(
     'The program that is started, as a list of words; it speaks MCP over its standard streams.',
   ),
@@ -71,18 +71,58 @@ const Server = z.strictObject({
   ),
 });
 
-const InstallCommands = z.array(
-  z.strictObject({
-    run: CommandWordsSchema.describe('The command as a list of words, such as [npm, ci].'),
-    hosts: HostListSchema,
-    scripts: z.boolean().optional().describe('Package managers may run the scripts of packages; no if left out.'),
-    approval: z.boolean().optional().describe('A person must approve each run; yes if left out.'),
-    env: EnvTableSchema,
-    secrets: SecretProgramsSchema,
-    ssh: SshLoginSchema,
-    minutes: TimeoutMinutesSchema.describe('Time limit in minutes; the limit of install (15 minutes) if left out.'),
-  }),
-);
+export const InstallCommandSchema = z.strictObject({
+  run: CommandWordsSchema.describe('The command as a list of words, such as [npm, ci].'),
+  hosts: HostListSchema,
+  scripts: z.boolean().optional().describe('Package managers may run the scripts of packages; no if left out.'),
+  approval: z.boolean().optional().describe('A person must approve each run; yes if left out.'),
+  env: EnvTableSchema,
+  secrets: SecretProgramsSchema,
+  ssh: SshLoginSchema,
+  minutes: TimeoutMinutesSchema.describe('Time limit in minutes; the limit of install (15 minutes) if left out.'),
+});
+const InstallCommands = z.array(InstallCommandSchema);
+
+export const TestCommandSchema = z.strictObject({
+  run: CommandWordsSchema.describe('The command as a list of words; {args} marks where arguments may be added.'),
+  report: optional(
+    z.union([z.enum(['tap', 'none']), z.strictObject({ junit: RelativePathSchema.describe('The report’s path.') })]),
+  ).describe('tap, { junit: path }, or none (exit status only: the count is unknown).'),
+  env: EnvTableSchema,
+  minutes: TimeoutMinutesSchema.describe('Time limit in minutes; the limit of bash-test (ten minutes) if left out.'),
+  memory: optional(z.union([z.number().positive().max(4096), z.literal('unlimited')])).describe(
+    'Memory limit in GiB, or unlimited; 4 if left out.',
+  ),
+});
+
+export const DeployCommandSchema = z.strictObject({
+  run: CommandWordsSchema.describe('The command as a list of words.'),
+  network: optional(z.boolean()).describe(
+    'True if it uses the network of this machine without being observed; default: false. Prefer hosts.',
+  ),
+  hosts: HostListSchema,
+  env: EnvTableSchema,
+  secrets: SecretProgramsSchema,
+  ssh: SshLoginSchema,
+});
+
+export const GitSchema = z.strictObject({
+  remote: GitRemoteSchema.optional().describe('The remote that may be pushed to; no push if left out.'),
+  branch: optional(z.union([GitBranchSchema, z.array(GitBranchSchema).min(1).max(MAX_BRANCH_PATTERNS)])).describe(
+    'The branch that may be pushed, or a list of branches that may be created and pushed; * matches any characters but /.',
+  ),
+  url: RemoteUrlSchema.optional().describe('The remote’s address; overrides .git/config.'),
+  credential: Credential.optional().describe(
+    'The credential for pushes to url: one of env, file and helper (https) or key and agent (ssh). Never the secret itself.',
+  ),
+  ca: FilePathSchema.optional().describe('For https: a file of certificates to trust instead of the system’s.'),
+  author: GitPersonSchema.optional().describe(
+    'Author and committer of commits, as Name <address>; by default the person that git’s configuration names.',
+  ),
+  trailer: optional(z.union([CommitTrailerSchema, z.literal(false)])).describe(
+    'The line that names the agent in each commit; by default Assisted-by: AGENT. false: none.',
+  ),
+});
 
 /** The authored form of `hopgate.yaml`, at a repository's root: how it is tested and shipped. Every key is optional. */
 export const ProjectFile = z
@@ -94,28 +134,7 @@ export const ProjectFile = z
     scopes: optional(z.record(SpecNameSchema, WritePathsSchema)).describe(
       'By peripheral: the paths that may be written in this repository, instead of the spec’s: folders, files, globs (*.go, packages/*/src/), and exclusions (!dist/).',
     ),
-    test: optional(
-      z.array(
-        z.strictObject({
-          run: CommandWordsSchema.describe(
-            'The command as a list of words; {args} marks where arguments may be added.',
-          ),
-          report: optional(
-            z.union([
-              z.enum(['tap', 'none']),
-              z.strictObject({ junit: RelativePathSchema.describe('The report’s path.') }),
-            ]),
-          ).describe('tap, { junit: path }, or none (exit status only: the count is unknown).'),
-          env: EnvTableSchema,
-          minutes: TimeoutMinutesSchema.describe(
-            'Time limit in minutes; the limit of bash-test (ten minutes) if left out.',
-          ),
-          memory: optional(z.union([z.number().positive().max(4096), z.literal('unlimited')])).describe(
-            'Memory limit in GiB, or unlimited; 4 if left out.',
-          ),
-        }),
-      ),
-    ).describe('The test commands.'),
+    test: optional(z.array(TestCommandSchema)).describe('The test commands.'),
     install: optional(
       z.union([
         CommandWordsSchema,
@@ -128,43 +147,10 @@ export const ProjectFile = z
     ).describe(
       'The commands that install dependencies: a list of words, a list of { run, hosts, … }, or { approval, commands }.',
     ),
-    deploy: optional(
-      z.record(
-        SpecNameSchema,
-        z.union([
-          CommandWordsSchema,
-          z.strictObject({
-            run: CommandWordsSchema.describe('The command as a list of words.'),
-            network: optional(z.boolean()).describe(
-              'True if it uses the network of this machine without being observed; default: false. Prefer hosts.',
-            ),
-            hosts: HostListSchema,
-            env: EnvTableSchema,
-            secrets: SecretProgramsSchema,
-            ssh: SshLoginSchema,
-          }),
-        ]),
-      ),
-    ).describe('The deploy commands by name: a list of words, or { run, hosts } for one that ships over the network.'),
-    git: optional(
-      z.strictObject({
-        remote: GitRemoteSchema.optional().describe('The remote that may be pushed to; no push if left out.'),
-        branch: optional(z.union([GitBranchSchema, z.array(GitBranchSchema).min(1).max(MAX_BRANCH_PATTERNS)])).describe(
-          'The branch that may be pushed, or a list of branches that may be created and pushed; * matches any characters but /.',
-        ),
-        url: RemoteUrlSchema.optional().describe('The remote’s address; overrides .git/config.'),
-        credential: Credential.optional().describe(
-          'The credential for pushes to url: one of env, file and helper (https) or key and agent (ssh). Never the secret itself.',
-        ),
-        ca: FilePathSchema.optional().describe('For https: a file of certificates to trust instead of the system’s.'),
-        author: GitPersonSchema.optional().describe(
-          'Author and committer of commits, as Name <address>; by default the person that git’s configuration names.',
-        ),
-        trailer: optional(z.union([CommitTrailerSchema, z.literal(false)])).describe(
-          'The line that names the agent in each commit; by default Assisted-by: AGENT. false: none.',
-        ),
-      }),
-    ).describe('How commits are made, and where pushes go; no push if left out.'),
+    deploy: optional(z.record(SpecNameSchema, z.union([CommandWordsSchema, DeployCommandSchema]))).describe(
+      'The deploy commands by name: a list of words, or { run, hosts } for one that ships over the network.',
+    ),
+    git: optional(GitSchema).describe('How commits are made, and where pushes go; no push if left out.'),
     web: optional(
       z.strictObject({
         allow: z
@@ -195,7 +181,7 @@ export const ProjectFile = z
     ).describe(
       'Folders that the test runs of a session share, empty at first, in the sandbox’s home folder (~/…) or the tree; { read: ~/… } mounts your own folder instead.',
     ),
-    upstream: optional(z.record(SpecNameSchema, Server)).describe(
+    upstream: optional(z.record(SpecNameSchema, ServerSchema)).describe(
       'MCP servers by name; a tool of tools.yaml may be bound to a tool of one. They run outside the sandbox.',
     ),
   })

@@ -86,7 +86,7 @@ export class QueryError extends Error {
 }
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/;
-const isInstant = (text: string): boolean => {
+export const isInstant = (text: string): boolean => {
   const time = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text.slice(0, 19));
 };

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { realpathIfAny } from '../base/files.ts';
 import { type Env, userStateFolder } from '../base/user-folders.ts';
 import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import { type EvidenceStore, type SessionSummary, StoreError } from '../ports/evidence-store.ts';
@@ -86,7 +87,9 @@ export class EvidenceOfAllRepositories {
 
   repositoriesOf(root: string | undefined): readonly RepositoryEvidence[] {
     const all = this.repositories();
-    return root === undefined ? all : all.filter(({ key }) => key === keyOf(root));
+    if (root === undefined) return all;
+    const wanted = keyOf(realpathIfAny(root) ?? root); // A removed repository still has its evidence.
+    return all.filter(({ key }) => key === wanted);
   }
 
   /** Creates the evidence of a repository that has no session yet. @throws ProjectError, StoreError */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CLAIM_TYPES, EVIDENCE_TYPES, SUBJECT_TYPES } from '../evidence/entry.ts';
-import { MAX_QUERY_LIMIT } from '../evidence/evidence-query.ts';
+import { isInstant, MAX_QUERY_LIMIT } from '../evidence/evidence-query.ts';
 import { DENIAL_CODES } from '../gate/denial.ts';
 import type { Json as JsonValue } from '../spec/types.ts';
 
@@ -12,6 +12,17 @@ export const NameSchema = z.string().min(1).max(300);
 export const BoundedTextSchema = z.string().max(100_000);
 export const ModeSchema = NameSchema.describe('A mode of the mode gate, such as discuss.');
 export const InstantSchema = z.string().describe('ISO 8601 in UTC: 2026-01-31T09:00:00.000Z');
+/** A time in a query, with milliseconds, so that it can be compared as text. */
+export const TimeLimitSchema = InstantSchema.refine(
+  isInstant,
+  'must be ISO 8601 in UTC: 2026-01-31T09:00:00.000Z',
+).transform((text) => new Date(text).toISOString());
+/** A repository in a request. A relative path would start at the folder of the server, which a client does not know. */
+export const RootSchema = z
+  .string()
+  .max(4096)
+  .regex(/^\//, 'must be an absolute path')
+  .describe('The absolute path of the repository.');
 export const MillisSchema = z.number().describe('Epoch milliseconds.');
 export const HashSchema = z
   .string()

@@ -47,6 +47,25 @@ describe('a session over HTTP', () => {
     expect(json.error).toMatchObject({ code: 'no-root', remedy: 'Pass the folder of the repository as `root`.' });
   });
 
+  it('takes the absolute path of a repository, also with a slash at its end', async () => {
+    const served = await serveWorld();
+    const { id } = await served.session();
+    const { json } = await served.ask(`GET /v1/sessions?root=${encodeURIComponent(`${served.root}/`)}`);
+    expect(json.sessions).toMatchObject([{ session: id }]);
+    for (const answer of [
+      await served.ask('POST /v1/sessions', { body: { root: '.', agent: 'a' } }),
+      await served.ask('POST /v1/send', { body: { root: '.', payload: 'Hello' } }),
+      await served.ask('GET /v1/sessions?root=.'),
+    ])
+      expect(answer.json.error.message).toMatch(/root: must be an absolute path$/);
+  });
+
+  it('refuses a search from a time that is none', async () => {
+    const { ask } = await serveWorld();
+    for (const at of ['GET /v1/pars', 'GET /v1/evidence'])
+      expect((await ask(`${at}?since=yesterday`)).json.error).toMatchObject({ path: 'query.since' });
+  });
+
   it('names the missing condition of a natural close', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();

@@ -13,7 +13,15 @@ import { readEachSession } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { readInTurns } from '../read-in-turns.ts';
-import { InstantSchema, JsonFieldsSchema, NameSchema, PageLimitSchema, UnreadableSessionsSchema } from '../schemas.ts';
+import {
+  InstantSchema,
+  JsonFieldsSchema,
+  NameSchema,
+  PageLimitSchema,
+  RootSchema,
+  TimeLimitSchema,
+  UnreadableSessionsSchema,
+} from '../schemas.ts';
 
 const ActivityEvent = JsonFieldsSchema.describe('An event of a MUSN activity log: `event/type`, `agent`, …');
 
@@ -103,8 +111,8 @@ const aggregate = defineRoute('GET /v1/pars', {
   summary: 'All reviews added up: problems that recur, and patterns that helped.',
   for: ROLES_THAT_READ_ALL,
   query: z.strictObject({
-    root: NameSchema.optional(),
-    since: InstantSchema.optional().describe('Only reviews since then.'),
+    root: RootSchema.optional(),
+    since: TimeLimitSchema.optional().describe('Only reviews since then, in ISO 8601 in UTC.'),
   }),
   answer: z.object({
     reviews: z.int(),

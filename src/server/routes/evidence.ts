@@ -10,10 +10,11 @@ import { readInTurns } from '../read-in-turns.ts';
 import {
   EntrySchema,
   EntrySeqSchema,
-  InstantSchema,
   JsonFieldsSchema,
   NameSchema,
   PageLimitSchema,
+  RootSchema,
+  TimeLimitSchema,
   UnreadableEntriesSchema,
   UnreadableSessionsSchema,
 } from '../schemas.ts';
@@ -55,8 +56,8 @@ const Filters = {
   tag: NameSchema.optional().describe('A tag that each entry must have.'),
   subjectType: z.enum(SUBJECT_TYPES).optional().describe('With `subjectId`: the subject of each entry.'),
   subjectId: NameSchema.optional(),
-  since: InstantSchema.optional(),
-  before: InstantSchema.optional(),
+  since: TimeLimitSchema.optional(),
+  before: TimeLimitSchema.optional(),
   ephemeral: z.enum(['true', 'false']).optional().describe('Ephemeral entries, too.'),
   limit: PageLimitSchema.default(100),
   after: z.string().max(20_000).optional().describe('The `next` of the previous page of the same query.'),
@@ -66,7 +67,7 @@ const query = defineRoute('GET /v1/evidence', {
   id: 'queryEvidence',
   summary: 'A search over all sessions, or one; the newest entries come first.',
   for: ROLES_THAT_READ_ALL,
-  query: z.strictObject({ ...Filters, session: NameSchema.optional(), root: NameSchema.optional() }),
+  query: z.strictObject({ ...Filters, session: NameSchema.optional(), root: RootSchema.optional() }),
   answer: z.object({
     entries: z.array(EntrySchema),
     next: z.string().nullable(),
@@ -163,7 +164,7 @@ const threads = defineRoute('GET /v1/threads', {
   id: 'listThreads',
   summary: 'The threads of sessions, newest first, with their status.',
   for: ROLES_THAT_READ_ALL,
-  query: z.strictObject({ root: NameSchema.optional(), limit: PageLimitSchema.default(20) }),
+  query: z.strictObject({ root: RootSchema.optional(), limit: PageLimitSchema.default(20) }),
   answer: z.object({
     threads: z.array(
       z.object({ session: z.string(), status: z.string(), count: z.int(), participants: z.array(z.string()) }),

@@ -28,14 +28,14 @@ import {
   readMessageWithReceipts,
   unknownMessageError,
 } from '../messages/person-messages.ts';
-import { NameSchema } from '../schemas.ts';
+import { RootSchema } from '../schemas.ts';
 import { formatStreamCursor, parseStreamCursor, type StreamPositionByRepository } from '../stream/follow-all.ts';
 import { makeSseResponse, openStreamLifetime, SSE_ANSWER_TYPE } from '../stream/sse-answer.ts';
 
 /** The holder of the operator's token acts as a person. */
 const PEOPLE = ['operator'] as const;
 
-const Root = NameSchema.optional().describe('The repository: its absolute real path. Left out: all of them.');
+const Root = RootSchema.optional().describe('The absolute path of the repository. Left out: all of them.');
 const After = z.string().max(20_000).optional().describe('The cursor of the last message that you have.');
 
 /** The positions that a cursor names; none without a cursor. @throws ApiError `invalid-request` */

@@ -13,6 +13,7 @@ import {
   ModeSchema,
   NameSchema,
   PageLimitSchema,
+  RootSchema,
   SessionStatusSchema,
   StartAnswerSchema,
 } from '../schemas.ts';
@@ -64,7 +65,7 @@ const list = defineRoute('GET /v1/sessions', {
   summary: 'The sessions of every process of this user, over all repositories, newest first.',
   for: ROLES_THAT_READ_ALL,
   query: z.strictObject({
-    root: NameSchema.optional().describe('Only the sessions of this repository: its absolute real path.'),
+    root: RootSchema.optional(),
     open: z.enum(['true', 'false']).optional().describe('Only open sessions, or only closed ones.'),
     limit: PageLimitSchema.default(100),
     after: NameSchema.optional().describe('The `next` of the previous page.'),
@@ -91,7 +92,7 @@ const open = defineRoute('POST /v1/sessions', {
   summary: 'Opens a session, and starts its first peripheral if one is named.',
   for: ['operator', 'agent'],
   body: z.strictObject({
-    root: NameSchema.describe('The absolute path of the repository.'),
+    root: RootSchema,
     agent: z
       .string()
       .regex(/^[\w][\w.@+-]{0,99}$/)

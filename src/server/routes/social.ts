@@ -10,7 +10,7 @@ import type { RepositoryEvidence } from '../all-evidence.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { PersonNameSchema } from '../messages/message-schemas.ts';
 import { findMessage, messageStoreOf, unknownMessageError } from '../messages/person-messages.ts';
-import { JsonSchema, NameSchema } from '../schemas.ts';
+import { JsonSchema, NameSchema, RootSchema } from '../schemas.ts';
 import type { ServerServices } from '../services.ts';
 import { withHostedSession } from './use-session.ts';
 
@@ -75,7 +75,7 @@ const send = defineRoute('POST /v1/send', {
     ...Body,
     to: To,
     as: PersonNameSchema,
-    root: NameSchema.describe('The absolute path of the repository.'),
+    root: RootSchema,
   }),
   answer: Answer,
   run: async ({ body: { id, to, payload, as, root }, services }) => {

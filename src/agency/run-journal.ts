@@ -1,11 +1,6 @@
 import { isLeaseHolderRunning, nameLeaseHolder } from '../base/process-holder.ts';
-import {
-  type Database,
-  loadNodeSqlite,
-  sqliteResultCode,
-  switchToWriteAheadLog,
-} from '../stores/sqlite/node-sqlite.ts';
-import { sqliteError } from '../stores/sqlite/sqlite-error.ts';
+import { type Database, loadNodeSqlite, switchToWriteAheadLog } from '../stores/sqlite/node-sqlite.ts';
+import { withSqliteErrors } from '../stores/sqlite/sqlite-error.ts';
 import { RunFailure, type RunReply } from './run-reply.ts';
 
 /** How long the reply of a finished run is kept, in milliseconds. */
@@ -46,14 +41,8 @@ const OWN_HOLDER = nameLeaseHolder(String(process.pid));
 export function openRunJournal(file: string): RunJournal {
   const inFile =
     <A extends readonly unknown[], T>(work: (...args: A) => T) =>
-    (...args: A): T => {
-      try {
-        return work(...args);
-      } catch (error) {
-        if (sqliteResultCode(error) === null) throw error;
-        throw sqliteError('store-failed', `cannot use ${file}: ${(error as Error).message}`, error);
-      }
-    };
+    (...args: A): T =>
+      withSqliteErrors('use', file, () => work(...args));
   const db = inFile(openDatabase)(file);
   const claim = db.prepare('INSERT OR IGNORE INTO agency_runs (key, digest, holder, at) VALUES (?, ?, ?, ?)');
   const select = db.prepare('SELECT digest, holder, reply FROM agency_runs WHERE key = ?');

@@ -13,6 +13,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { serveReviewDocument } from '../../src/agency/par/serve-document.ts';
+import { openRunJournal } from '../../src/agency/run-journal.ts';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { openEvidenceFile } from '../../src/open-evidence.ts';
@@ -239,6 +241,15 @@ describe.skipIf(!canMount)('a full disk (mounting a small one needs root)', () =
       rmSync(join(disk, 'fill'));
     },
   );
+
+  it('is named in the errors of the other databases', async () => {
+    writeFileSync(join(disk, 'fill'), Buffer.alloc(1 << 20));
+    const reason = /cannot use .*no space is left on its disk; free some/;
+    expect(() => openRunJournal(file)).toThrow(reason);
+    await expect(serveReviewDocument({ file, name: 'd', host: '', port: 0, admits: () => true })).rejects.toThrow(
+      reason,
+    );
+  });
 
   it('does not keep a closed store from being read', async () => {
     const store = sqliteStore(file);

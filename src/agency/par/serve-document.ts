@@ -6,7 +6,8 @@ import { createEncoder, type Encoder, length, toUint8Array, writeVarUint } from 
 import { type WebSocket, WebSocketServer } from 'ws';
 import { readSyncMessage, writeSyncStep1, writeUpdate } from 'y-protocols/sync';
 import type { Doc } from 'yjs';
-import { loadNodeSqlite, switchToWriteAheadLog } from '../../stores/sqlite/node-sqlite.ts';
+import { type Database, loadNodeSqlite, switchToWriteAheadLog } from '../../stores/sqlite/node-sqlite.ts';
+import { withSqliteErrors } from '../../stores/sqlite/sqlite-error.ts';
 import {
   loadYjs,
   type ReviewContributions,
@@ -56,11 +57,7 @@ export interface ReviewDocumentServer {
 export async function serveReviewDocument(options: DocumentServerOptions): Promise<ReviewDocumentServer> {
   const { file, name, host, port, admits } = options;
   const { applyUpdate, Doc } = await loadYjs();
-  const db = new (loadNodeSqlite().DatabaseSync)(file);
-  switchToWriteAheadLog(db, BUSY_MS);
-  db.exec(
-    `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = FULL; CREATE TABLE IF NOT EXISTS updates (document TEXT NOT NULL, data BLOB NOT NULL) STRICT`,
-  );
+  const db = withSqliteErrors('use', file, () => openUpdates(file));
   const doc = new Doc();
   for (const { data } of db.prepare('SELECT data FROM updates WHERE document = ? ORDER BY rowid').all(name))
     applyUpdate(doc, data as Uint8Array);
@@ -70,7 +67,7 @@ export async function serveReviewDocument(options: DocumentServerOptions): Promi
   failed.promise.catch(() => {});
   doc.on('update', (data: Uint8Array) => {
     try {
-      insert.run(name, data);
+      withSqliteErrors('use', file, () => insert.run(name, data));
     } catch (error) {
       failed.reject(error);
       throw error;
@@ -102,6 +99,15 @@ export async function serveReviewDocument(options: DocumentServerOptions): Promi
       doc.destroy();
     },
   };
+}
+
+function openUpdates(file: string): Database {
+  const db = new (loadNodeSqlite().DatabaseSync)(file);
+  switchToWriteAheadLog(db, BUSY_MS);
+  db.exec(
+    `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = FULL; CREATE TABLE IF NOT EXISTS updates (document TEXT NOT NULL, data BLOB NOT NULL) STRICT`,
+  );
+  return db;
 }
 
 const contributionArrived = (doc: Doc, agent: string): Promise<void> =>

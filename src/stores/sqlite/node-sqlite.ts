@@ -54,6 +54,10 @@ export function isDiskFull(file: string): boolean {
 export const isDiskFullError = (file: string, error: unknown): boolean =>
   (isDiskError(error) || (error as NodeJS.ErrnoException).code === 'ENOSPC') && isDiskFull(file);
 
+/** Why a file cannot be used, for a message. */
+export const sqliteReason = (file: string, error: unknown): string =>
+  isDiskFullError(file, error) ? 'no space is left on its disk; free some, then try again' : (error as Error).message;
+
 /**
  * Turns on write-ahead logging, except for a database in memory. SQLite needs an exclusive lock for it and does not
  * wait for the lock, so this tries again for `busyMs` milliseconds.

@@ -1,5 +1,5 @@
-import { isLockError, sqliteResultCode } from './node-sqlite.ts';
-import { sqliteError } from './sqlite-error.ts';
+import { isLockError } from './node-sqlite.ts';
+import { withSqliteErrors } from './sqlite-error.ts';
 import { openDatabase, openReadOnly } from './sqlite-schema.ts';
 
 /**
@@ -30,13 +30,6 @@ export function connectToSqlite(file: string, busyMs: number, readOnly: boolean,
     }
   };
   /** Runs `work`; if it meets a lock, waits and runs it again. Throws StoreError `store-failed` if SQLite fails. */
-  const read = <T>(work: () => T): T => {
-    try {
-      return readPatiently(work);
-    } catch (error) {
-      if (sqliteResultCode(error) === null) throw error;
-      throw sqliteError('store-failed', `cannot read ${file}: ${(error as Error).message}`, error);
-    }
-  };
+  const read = <T>(work: () => T): T => withSqliteErrors('read', file, () => readPatiently(work));
   return { db, close: () => opened.close(), waitForLock, read };
 }

@@ -17,6 +17,7 @@ import {
   isCannotOpenError,
   isDiskFullError,
   loadNodeSqlite,
+  sqliteReason,
   switchToWriteAheadLog,
 } from './node-sqlite.ts';
 import { sqliteError } from './sqlite-error.ts';
@@ -139,10 +140,7 @@ export function openDatabase(file: string, busyMs: number): Database {
     return db;
   } catch (error) {
     db?.close();
-    const why = isDiskFullError(file, error)
-      ? 'no space is left on its disk; free some, then try again'
-      : (error as Error).message;
-    throw sqliteError('store-failed', `cannot open ${file}: ${why}`, error);
+    throw sqliteError('store-failed', `cannot open ${file}: ${sqliteReason(file, error)}`, error);
   }
 }
 

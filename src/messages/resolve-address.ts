@@ -31,18 +31,19 @@ export function resolveAddress(text: string, directory: AddressBook): ResolvedAd
   if (typed.includes('@')) return resolveRemote(typed, directory);
   const finders: readonly string[] = kind === null ? ['person', 'agent', 'session'] : [kind];
   if (kind !== null && !Object.hasOwn(FIND, kind))
-    return refuseUnknown(directory, `"${typed}" is not an address; write session:<id>, agent:<id> or person:<name>`);
+    return refuse(
+      `"${typed}" is not an address; write session:<id>, agent:<id> or person:<name>`,
+      addressesIn(directory),
+    );
   const found = finders.flatMap((each) => FIND[each]!(name, directory));
   const [address, second] = found;
   if (address !== undefined && second === undefined) return { ok: true, address };
-  if (address !== undefined)
-    return {
-      ok: false,
-      message: `"${typed}" names more than one inbox`,
-      candidates: found.slice(0, MAX_CANDIDATES),
-    };
+  if (address !== undefined) return refuse(`"${typed}" names more than one inbox`, found);
   const closed = directory.sessions.find((each) => each.closed && (each.id === name || each.agent === name));
-  return refuseUnknown(directory, closed ? `the session of "${typed}" is closed` : `nobody has the address "${typed}"`);
+  return refuse(
+    closed ? `the session of "${typed}" is closed` : `nobody has the address "${typed}"`,
+    addressesIn(directory),
+  );
 }
 
 /** Matches an address on another machine: `session:<id>@<node>`, … */
@@ -51,14 +52,13 @@ const REMOTE = /^(?:session|agent|person):([^@\s]{1,200})@([^@\s]+)$/;
 function resolveRemote(address: string, directory: AddressBook): ResolvedAddress {
   const [, name, node] = REMOTE.exec(address) ?? [];
   const nodes = directory.nodes ?? [];
-  const candidates = nodes.slice(0, MAX_CANDIDATES).map((each) => `agent:<id>@${each}`);
-  if (name === undefined || node === undefined) {
-    const message = `"${address}" is not an address; write session:<id>@<node>, agent:<id>@<node> or person:<name>@<node>`;
-    return { ok: false, message, candidates };
-  }
-  if (nodes.includes(node)) return { ok: true, address };
-  const near = refuseUnknown(directory, `no machine "${node}" exchanges messages with this one`);
-  return near.ok ? near : { ...near, candidates: [...candidates, ...near.candidates].slice(0, MAX_CANDIDATES) };
+  if (name !== undefined && nodes.includes(node!)) return { ok: true, address };
+  const message =
+    name === undefined
+      ? `"${address}" is not an address; write session:<id>@<node>, agent:<id>@<node> or person:<name>@<node>`
+      : `no machine "${node}" exchanges messages with this one`;
+  const far = nodes.map((each) => `agent:<id>@${each}`);
+  return refuse(message, [...far, ...addressesIn(directory)]);
 }
 
 /** True if `sender` may answer a message to `recipient`. Only the recipient's machine knows which session got it. */
@@ -87,8 +87,13 @@ const FIND: { readonly [kind: string]: (name: string, directory: AddressBook) =>
 
 const addressOf = ({ id }: AddressBook['sessions'][number]): string => `session:${id}`;
 
-function refuseUnknown({ sessions, people }: AddressBook, message: string): ResolvedAddress {
+function addressesIn({ sessions, people }: AddressBook): readonly string[] {
   const agents = [...new Set(sessions.filter(({ closed }) => !closed).map(({ agent }) => agent))];
-  const all = [...people.map((name) => `person:${name}`), ...agents.map((agent) => `agent:${agent}`)];
-  return { ok: false, message, candidates: all.slice(0, MAX_CANDIDATES) };
+  return [...people.map((name) => `person:${name}`), ...agents.map((agent) => `agent:${agent}`)];
 }
+
+const refuse = (message: string, candidates: readonly string[]): ResolvedAddress => ({
+  ok: false,
+  message,
+  candidates: candidates.slice(0, MAX_CANDIDATES),
+});

@@ -41,12 +41,15 @@ export async function checkMessage(
   const sessions = (await store.sessions()).map(({ sessionId, agent, closed }) => ({ id: sessionId, agent, closed }));
   const directory = { sessions, people: await messages.people(), nodes: await messages.nodes() };
   const recipient = resolveAddress(String(to), directory);
-  if (!recipient.ok)
+  if (!recipient.ok) {
+    const { message, candidates } = recipient;
+    const start = 'Nobody has an inbox now; start a session first.';
     return refuseArgument(
       'to',
-      recipient.message,
-      `Send it to one of: ${recipient.candidates.join(', ') || 'nobody has an inbox'}.`,
+      message,
+      candidates.length > 0 ? `Send it to one of: ${candidates.join(', ')}.` : start,
     );
+  }
   const referred = typeof ref === 'string' ? await messages.find(ref) : null;
   if (ref !== undefined && (!referred || (!isMessageRecipient(from, referred.to) && referred.from !== from)))
     return refuseArgument('ref', `"${ref}" is not a message that you sent or received`, 'Copy the id from the inbox.');

@@ -101,8 +101,8 @@ describe('a bell', () => {
     expect((await eventsOf(b)).filter((body) => body?.event === 'message')).toHaveLength(1500);
   });
 
-  it('to an unknown address is refused with the existing addresses', async () => {
-    const refused = await a.step({ tool: 'bell', args: { to: 'carl', text: 'hi' } });
+  it.each(['carl', 'carl@desk', 'agent:carl@desk'])('to %s, which is unknown, is refused with the existing addresses', async (to) => {
+    const refused = await a.step({ tool: 'bell', args: { to, text: 'hi' } });
     expect(refused).toMatchObject({
       ok: false,
       denial: { code: 'invalid-action', remedy: 'Send it to one of: person:operator, agent:bob, agent:ann.' },

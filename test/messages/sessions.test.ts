@@ -101,13 +101,16 @@ describe('a bell', () => {
     expect((await eventsOf(b)).filter((body) => body?.event === 'message')).toHaveLength(1500);
   });
 
-  it.each(['carl', 'carl@desk', 'agent:carl@desk'])('to %s, which is unknown, is refused with the existing addresses', async (to) => {
-    const refused = await a.step({ tool: 'bell', args: { to, text: 'hi' } });
-    expect(refused).toMatchObject({
-      ok: false,
-      denial: { code: 'invalid-action', remedy: 'Send it to one of: person:operator, agent:bob, agent:ann.' },
-    });
-  });
+  it.each(['carl', 'carl@desk', 'agent:carl@desk'])(
+    'to %s, which is unknown, is refused with the existing addresses',
+    async (to) => {
+      const refused = await a.step({ tool: 'bell', args: { to, text: 'hi' } });
+      expect(refused).toMatchObject({
+        ok: false,
+        denial: { code: 'invalid-action', remedy: 'Send it to one of: person:operator, agent:bob, agent:ann.' },
+      });
+    },
+  );
 
   it('must refer to a message of the session if it is an answer', async () => {
     const refused = await a.step({ tool: 'bell', args: { to: 'bob', text: 'yes', act: 'answer', ref: 'm-1' } });

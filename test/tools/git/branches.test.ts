@@ -40,7 +40,7 @@ describe('a branch', () => {
     },
   );
 
-  test('is created by git branch, and a switch to it is possible only at the same commit', async () => {
+  test.runIf(isDeep)('is created by git branch, and a switch to it is possible only at the same commit', async () => {
     const { root, run } = start();
     expect(resultOf(await run({ sub: 'branch agent/fix' }))).toMatchObject({ exit: 0, created: true });
     expect(head(root)).toBe('refs/heads/main');

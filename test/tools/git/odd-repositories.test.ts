@@ -26,7 +26,7 @@ function merging() {
 }
 
 describe('bash-git during a merge', () => {
-  test('does not stage a file with conflict markers', async () => {
+  test.runIf(isDeep)('does not stage a file with conflict markers', async () => {
     const { root, run } = merging();
     for (const sub of sample(['add .', 'add src/a.txt', 'commit -am x'], 3))
       expect((await run({ sub })).outcome, sub).toMatchObject({
@@ -63,7 +63,7 @@ test.runIf(isDeep)('bash-git can unstage before the first commit', async () => {
   expect(readFileSync(join(root, 'a'), 'utf8')).toBe('changed since\n');
 });
 
-test('bash-git stages a file that replaces a folder, and a folder that replaces a file', async () => {
+test.runIf(isDeep)('bash-git stages a file that replaces a folder, and a folder that replaces a file', async () => {
   const { root } = repository();
   rmSync(join(root, 'README.md'));
   put(root, 'README.md/x', 'x\n');

@@ -48,7 +48,7 @@ const PLACES = [
 ] as const;
 
 describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
-  test('shows the configured token to a private remote', async () => {
+  test.runIf(isDeep)('shows the configured token to a private remote', async () => {
     const { root, remote, tip, push, arrived, server } = await ahead();
     vi.stubEnv('PUSH_TOKEN', PASSWORD);
     const before = git(remote, 'rev-parse', 'main');

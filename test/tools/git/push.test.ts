@@ -30,7 +30,7 @@ function diverge(folder: string, remote: string): string {
 }
 
 describe('git push', () => {
-  test('reports the remote’s rejection, and the remote keeps its commits', async () => {
+  test.runIf(isDeep)('reports the remote’s rejection, and the remote keeps its commits', async () => {
     const { folder, remote, run } = ahead();
     const theirs = diverge(folder, remote);
     const report = await run({ sub: 'push' });
@@ -39,7 +39,7 @@ describe('git push', () => {
     expect(git(remote, 'rev-parse', 'main')).toBe(theirs);
   });
 
-  test('to a damaged remote quotes the line in which git says why', async () => {
+  test.runIf(isDeep)('to a damaged remote quotes the line in which git says why', async () => {
     const { remote, run } = ahead();
     rmSync(join(remote, 'HEAD'));
     expect((await run({ sub: 'push' })).outcome).toMatchObject({
@@ -60,7 +60,7 @@ describe('git push', () => {
     expect(git(remote, 'rev-parse', 'main')).toBe(theirs);
   });
 
-  test('sends the commit that was compared, even if the branch moves meanwhile', async () => {
+  test.runIf(isDeep)('sends the commit that was compared, even if the branch moves meanwhile', async () => {
     const { root, remote, tip } = ahead();
     const moving: typeof sandbox = {
       ...sandbox,

@@ -3,7 +3,7 @@ import { chmodSync, copyFileSync, mkdirSync, realpathSync, statSync, symlinkSync
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
-import { sample } from '../../depth.ts';
+import { isDeep, sample } from '../../depth.ts';
 import { ok, scratch } from '../shell/support.ts';
 
 afterEach(() => void vi.unstubAllEnvs());
@@ -66,7 +66,7 @@ describe('a test command', () => {
     expect(seen.stderr).toContain('Read-only');
   });
 
-  test.each([
+  const ENVIRONMENTS = [
     ['Pipenv', { Pipfile: '' }, () => '.local/share/virtualenvs/any-name'],
     [
       'Poetry',
@@ -74,7 +74,8 @@ describe('a test command', () => {
       (root: string) =>
         `.cache/pypoetry/virtualenvs/shop-${createHash('sha256').update(root).digest('base64url').slice(0, 8)}-py3.11`,
     ],
-  ])(
+  ] as const;
+  test.each(sample(ENVIRONMENTS, 2))(
     'finds a program with the virtual environment that %s keeps in the home folder, as if it were active',
     async (_, files, place) => {
       const root = scratch(files);
@@ -131,7 +132,7 @@ describe('a test command', () => {
     expect(await tested(['pt'])).toMatchObject({ verdict: 'pass', stdout: '3.12.4' });
   });
 
-  test('finds programs with the variables for their location and version', async () => {
+  test.runIf(isDeep)('finds programs with the variables for their location and version', async () => {
     const home = homeWith(
       {
         '.sdkman/java/current': '-> 21',
@@ -145,7 +146,7 @@ describe('a test command', () => {
     expect(await tested([`${home}/.sdkman/java/current/bin/java`])).toMatchObject({ stdout: '21 1.2\n' });
   });
 
-  test('finds a program with the packages that only the operator has installed', async () => {
+  test.runIf(isDeep)('finds a program with the packages that only the operator has installed', async () => {
     const home = homeWith(
       {
         '.local/bin/tool': '#!/usr/bin/env python3\nimport mine\n',
@@ -174,7 +175,7 @@ describe('a test command', () => {
     expect((await line(`ls -A ${home} 2>&1; true`)).stdout).not.toContain('gem');
   });
 
-  test('finds the subcommands of a program that are separate programs', async () => {
+  test.runIf(isDeep)('finds the subcommands of a program that are separate programs', async () => {
     homeWith(
       { 'b/cargo': '#!/bin/sh\nexec cargo-nextest "$@"\n', 'b/cargo-nextest': says('nextest'), 'b/cargo-x': says('x') },
       ['b'],

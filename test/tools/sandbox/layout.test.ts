@@ -20,6 +20,7 @@ import { addMountsToLayout, makeBaseLayout, type SandboxLayout } from '../../../
 import { scanTree } from '../../../src/tools/sandbox/mounts/scan-tree.ts';
 import { makeReadOnlyLayout, makeTestLayout } from '../../../src/tools/sandbox/mounts/tool-layouts.ts';
 import type { CommandOptions, Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
+import { isDeep } from '../../depth.ts';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -184,7 +185,7 @@ describe('the limits of the sandbox', () => {
     expect(stdout).toBe('full\nfull\n');
   });
 
-  test('bound the number of processes', async () => {
+  test.runIf(isDeep)('bound the number of processes', async () => {
     const toolchains = [dirname(realpathSync(process.execPath))];
     const spawnMany = `let up = 0, left = 80;
       const done = () => { if (--left === 0) { console.log(up); process.exit(); } };

@@ -5,7 +5,7 @@ import { verifySession } from '../../../src/audit/verify/verify-session.ts';
 import { openSession } from '../../../src/open-session.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
 import { BackgroundJob } from '../../../src/tools/shell/background/jobs.ts';
-import { sample } from '../../depth.ts';
+import { isDeep, sample } from '../../depth.ts';
 import { must } from '../../session/sessions.ts';
 import { scratch, sleepers } from './support.ts';
 
@@ -83,7 +83,7 @@ test.each(sample(LEAVING, 4))('no background command outlives %s', async (_, lea
 });
 type Explored = Awaited<ReturnType<typeof exploring>>;
 
-test('the end of a visit names the commands that ended with it, and the audit counts them', async () => {
+test.runIf(isDeep)('the end of a visit names the commands that ended with it, and the audit counts them', async () => {
   const explored = await exploring();
   const { session, background } = explored;
   const { job } = (await background({ command: 'sleep 1000' })).result;

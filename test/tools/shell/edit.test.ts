@@ -200,7 +200,7 @@ describe('bash within the scope', () => {
     expect(read(root, 'packages/b/z')).toBe(read(root, 'main.go'));
   });
 
-  test('reports the exact differences of a folder that was removed and made again', async () => {
+  test.runIf(isDeep)('reports the exact differences of a folder that was removed and made again', async () => {
     const root = scratch({ 'src/d/a': '1', 'src/d/b': '2', 'src/d/e/c': '3', 'src/other': 'o' });
     const { effects } = await shell(root, 'rm -rf src/d && mkdir src/d && echo -n 1 > src/d/a && echo -n 9 > src/d/b');
     expect(effects).toEqual([
@@ -210,7 +210,7 @@ describe('bash within the scope', () => {
     expect(readdirSync(join(root, 'src/d')).sort()).toEqual(['a', 'b']);
   });
 
-  test('keeps the moves of files and folders', async () => {
+  test.runIf(isDeep)('keeps the moves of files and folders', async () => {
     const root = scratch({ 'src/d/a': '1', 'src/d/b': '2' });
     const { result } = await shell(root, 'mv src/d src/moved');
     expect(result).toMatchObject({ exit: 0, dropped: [] });
@@ -235,7 +235,7 @@ describe('bash within the scope', () => {
     expect(readlinkSync(join(root, 'src/link'))).toBe('a');
   });
 
-  test('keeps a file that becomes a folder, and a folder that becomes a file', async () => {
+  test.runIf(isDeep)('keeps a file that becomes a folder, and a folder that becomes a file', async () => {
     const root = scratch({ 'src/a': 'file', 'src/b/x': 'x' });
     await shell(root, 'rm src/a && mkdir src/a && echo 1 > src/a/y; rm -r src/b && echo 2 > src/b');
     expect(read(root, 'src/a/y')).toBe('1\n');
@@ -274,26 +274,29 @@ describe('bash within the scope', () => {
 });
 
 describe('the check of the changes by bash', () => {
-  test('names files that git ignores once and without a warning, unless the command only deleted them', async () => {
-    const root = scratch({ 'src/a': 'a', 'dist/1': 'x', 'out/kept': 'k', '.gitignore': 'dist/\nout/\n*.o\n' });
-    execFileSync('git', ['init', '-q'], { cwd: root });
-    execFileSync('git', ['add', '-f', 'out/kept'], { cwd: root });
-    const { result } = await shell(
-      root,
-      'mkdir dist/x lib; touch dist/{2,3,4,5} dist/x/{6,7} lib/{a,b}; rm dist/1; mkdir dist/.cache; touch dist/.cache/{a,b} a.o; echo > out/kept',
-    );
-    expect(result.dropped.map((drop: { path: string }) => drop.path)).toEqual(['lib', 'out/kept']);
-    expect(why(result, 'out/kept')).toMatch(/^it is outside the scope/);
-    expect(result.droppedOutputs.sort()).toEqual(['a.o', 'dist', 'dist/.cache']);
-    const few = (await shell(root, 'touch dist/2')).result;
-    expect(few).toMatchObject({ dropped: [], droppedOutputs: ['dist'] });
-    expect(few).not.toHaveProperty('warning');
-    expect((await shell(root, 'rm dist/1')).result.dropped.map((drop: { path: string }) => drop.path)).toEqual([
-      'dist/1',
-    ]);
-  });
+  test.runIf(isDeep)(
+    'names files that git ignores once and without a warning, unless the command only deleted them',
+    async () => {
+      const root = scratch({ 'src/a': 'a', 'dist/1': 'x', 'out/kept': 'k', '.gitignore': 'dist/\nout/\n*.o\n' });
+      execFileSync('git', ['init', '-q'], { cwd: root });
+      execFileSync('git', ['add', '-f', 'out/kept'], { cwd: root });
+      const { result } = await shell(
+        root,
+        'mkdir dist/x lib; touch dist/{2,3,4,5} dist/x/{6,7} lib/{a,b}; rm dist/1; mkdir dist/.cache; touch dist/.cache/{a,b} a.o; echo > out/kept',
+      );
+      expect(result.dropped.map((drop: { path: string }) => drop.path)).toEqual(['lib', 'out/kept']);
+      expect(why(result, 'out/kept')).toMatch(/^it is outside the scope/);
+      expect(result.droppedOutputs.sort()).toEqual(['a.o', 'dist', 'dist/.cache']);
+      const few = (await shell(root, 'touch dist/2')).result;
+      expect(few).toMatchObject({ dropped: [], droppedOutputs: ['dist'] });
+      expect(few).not.toHaveProperty('warning');
+      expect((await shell(root, 'rm dist/1')).result.dropped.map((drop: { path: string }) => drop.path)).toEqual([
+        'dist/1',
+      ]);
+    },
+  );
 
-  test('names each cache of a tool once, and without a warning', async () => {
+  test.runIf(isDeep)('names each cache of a tool once, and without a warning', async () => {
     const root = scratch({
       'src/a': 'a',
       'tests/a.py': '',

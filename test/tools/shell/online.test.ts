@@ -76,12 +76,12 @@ test.runIf(isDeep)('a command that goes on to ask for a refused host is ended', 
   });
 });
 
-test('a host that does not answer is named with the reason', async () => {
+test.runIf(isDeep)('a host that does not answer is named with the reason', async () => {
   const { result } = await deploy('curl -sSp http://127.0.0.1:1/', { hosts: ['127.0.0.1:1'] });
   expect(result.remedy).toMatch(/^Did not answer: 127\.0\.0\.1:1: .*ECONNREFUSED/);
 });
 
-test('a tunnel through the proxy carries any protocol', async () => {
+test.runIf(isDeep)('a tunnel through the proxy carries any protocol', async () => {
   const port = await listening(createServer((socket) => socket.end('hello\n')));
   const { result } = await deploy(`/run/hopgate/tunnel 127.0.0.1 ${port} < /dev/null`, {
     hosts: [`127.0.0.1:${port}`],

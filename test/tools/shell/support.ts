@@ -15,11 +15,15 @@ export { type CallChanges, toolCall } from './tool-call.ts';
 export function scratch(files: { readonly [path: string]: string } = {}): string {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-test-')));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  put(root, files);
+  return root;
+}
+
+export function put(root: string, files: { readonly [path: string]: string }): void {
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   }
-  return root;
 }
 
 /** The real sandbox of this host. */

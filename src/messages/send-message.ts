@@ -55,6 +55,8 @@ export async function checkMessage(
     return refuseArgument('ref', `"${ref}" is not a message that you sent or received`, 'Copy the id from the inbox.');
   if (act === 'answer' && !(referred && isMessageRecipient(from, referred.to)))
     return refuseArgument('ref', 'an answer refers to a message that you got', 'Give the id of that message as ref.');
+  if (act === 'answer' && !isMessageRecipient(referred!.from, recipient.address))
+    return refuseArgument('to', `message ${ref} is from ${referred!.from}`, `Send the answer to ${referred!.from}.`);
   const name = from.slice(from.indexOf(':') + 1);
   const author = post.author ?? sessions.find((each) => from === `session:${each.id}`)?.agent ?? name;
   return {

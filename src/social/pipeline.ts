@@ -203,7 +203,7 @@ async function dispatch(message: PipelineMessage, services: SocialServices): Pro
   const modeGate = session === null ? null : await readModeGateOfSession(store, session);
   if (session !== null) message.mode = modeGate && (await readModeOfSession(store, session, modeGate));
   const by = message.connection.principal;
-  const refused = refuseMessage(modeGate, message.mode ?? null, { asks, by, isAway });
+  const refused = refuseMessage(modeGate, message.mode ?? null, { asks, by, to: message.to, isAway });
   if (refused) throw new StageFailure(refused.code, refused.message, refused.remedy);
   await recordMessageFactOnce(services, message, `dispatch-${id}`, 'goal', {
     event: 'dispatch',

@@ -112,6 +112,14 @@ describe('a bell', () => {
     },
   );
 
+  it('goes to the sender of the message that it answers', async () => {
+    const { job } = await send(a, 'whistle', { to: 'bob', text: 'Which port?', seconds: 0 });
+    const args = { to: 'operator', text: '3456', act: 'answer', ref: job! };
+    const remedy = `Send the answer to session:${a.id}.`;
+    expect(await b.step({ tool: 'bell', args })).toMatchObject({ denial: { remedy } });
+    expect(await send(b, 'bell', { ...args, to: 'ann' })).toMatchObject({ message: expect.any(String) });
+  });
+
   it('must refer to a message of the session if it is an answer', async () => {
     const refused = await a.step({ tool: 'bell', args: { to: 'bob', text: 'yes', act: 'answer', ref: 'm-1' } });
     expect(refused).toMatchObject({ ok: false, denial: { code: 'invalid-action' } });

@@ -7,7 +7,9 @@ it('hopgate send opens a session for a message to nobody, gates an action, and f
   expect(first).toMatchObject({ ok: true, opened: true, mode: 'discuss', talk: 'coordination' });
   const refused = await at.run('send', '--to', first.to, 'Delete the index.');
   expect(refused.code).toBe(1);
-  expect(refused.err).toContain('dispatch: the message asks for an action (act), and its recipient is in discuss');
+  expect(refused.err).toContain(`dispatch: the message asks for an action (act), and ${first.to} is in discuss`);
+  const late = await at.run('whistle', first.to, 'Which port?', '--as', 'ann', '--seconds', '0');
+  expect(late.out).toMatch(/^No answer yet to m-\S+; it will be in: hopgate inbox --as ann --root \//);
   expect((await at.run('send', '--to', 'person:operator', 'Delete the index.')).out).toContain(
     'action, task-submission.',
   );

@@ -5,7 +5,7 @@ import { lstatIfAny, readTextOrEmpty } from '../../base/files.ts';
 import { installHint } from '../../base/install-hint.ts';
 import { findProgram } from '../../base/process.ts';
 import { explainSystemError } from '../../base/system-error.ts';
-import { plural } from '../../base/text.ts';
+import { plural, toShellWord } from '../../base/text.ts';
 import { openProject } from '../../project/open-project.ts';
 import { CONFIG_FILE } from '../../project/repository-root.ts';
 import { ensureStateDir, findEvidenceIn, stateDir } from '../../project/state-dir.ts';
@@ -254,7 +254,7 @@ async function diagnoseProject(root: string, io: Io, run: RunProgram): Promise<r
         without: 'No session can start.',
         fix:
           error instanceof SpecError
-            ? `Run "hopgate check --root ${root}", and correct the problems that it lists.`
+            ? `Run "hopgate check --root ${toShellWord(root)}", and correct the problems that it lists.`
             : (remedyOf(error) ?? ''),
       },
     ];

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { judgeInhabitation } from '../../audit/inhabitation/judge-inhabitation.ts';
 import { verifyConstraints } from '../../audit/verify/verify-constraints.ts';
 import { findProgram } from '../../base/process.ts';
+import { toShellWord } from '../../base/text.ts';
 import { toBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Fields } from '../../spec/types.ts';
@@ -50,7 +51,7 @@ export async function playStory(
     print(io, formatHeading(io, 'Was it inhabited?'));
     printInhabitation(io, judged);
     print(io, `The audit found ${violations.length === 0 ? 'no violation' : `violations: ${violations.length}`}.`);
-    print(io, `See it again: hopgate watch ${session} --root ${root}`);
+    print(io, `See it again: hopgate watch ${session} --root ${toShellWord(root)}`);
   }
   if (!ok) io.exitCode = 1;
 }

@@ -15,7 +15,17 @@ interface MessageRefusal {
 export function refuseMessage(
   modeGate: ModeGateSpec | null,
   mode: Mode | null,
-  { asks, by, isAway = false }: { readonly asks: ToolEffect; readonly by: Principal; readonly isAway?: boolean },
+  {
+    asks,
+    by,
+    to,
+    isAway,
+  }: {
+    readonly asks: ToolEffect;
+    readonly by: Principal;
+    readonly to: string;
+    readonly isAway: boolean;
+  },
 ): MessageRefusal | null {
   if (by === 'clock' && asks !== 'coordinate')
     return {
@@ -33,10 +43,10 @@ export function refuseMessage(
   const modes = Object.keys(modeGate.effects).filter((each) => modeGate.effects[each]?.includes(asks));
   return {
     code: 'mode-forbids',
-    message: `the message asks for an action (${asks}), and its recipient is in ${mode}`,
+    message: `the message asks for an action (${asks}), and ${to} is in ${mode}`,
     remedy:
       modes.length === 0
         ? 'No mode of the recipient allows it; ask a person.'
-        : `Send it again when the recipient is in ${modes.join(' or ')}, or say what you need without asking for the action.`,
+        : `Send it again to ${to} when that is in ${modes.join(' or ')}, or say what you need without asking for the action.`,
   };
 }

@@ -31,7 +31,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .option('--outcome <id>', 'send nothing, and print the outcome of this message')
     .examples(
       'hopgate send --to agent:codex "Who owns the deploy?"',
-      'hopgate send "Please fix the login page."',
+      'hopgate send "How does the login page find the user?"',
       'hopgate send --outcome m-01 --json',
     )
     .action(async (words: readonly string[], options: Options) => {

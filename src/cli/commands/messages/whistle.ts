@@ -1,4 +1,4 @@
-import { escapeInvisible } from '../../../base/text.ts';
+import { escapeInvisible, toShellWord } from '../../../base/text.ts';
 import { sendWhistle } from '../../../messages/send-message.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { type Io, printResult } from '../../io.ts';
@@ -10,7 +10,7 @@ import {
   withPersonInboxes,
 } from '../../messages/person-option.ts';
 import { onTerminationSignal } from '../../on-signal.ts';
-import { numberParser, rootOption } from '../../shared-options.ts';
+import { numberParser, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 export function configureCommand(command: CliCommand, io: Io): void {
   command
@@ -36,7 +36,8 @@ export function configureCommand(command: CliCommand, io: Io): void {
         const result = await sendWhistle(messages, draft, { seconds, signal: interrupted.signal }).finally(stop);
         if (!result.ok) throw invalidMessageError(result);
         const { message, answer, waitedMs } = result;
-        const text = answer?.text ?? `No answer yet to ${message.id}; it will be in "hopgate inbox".`;
+        const inbox = `hopgate inbox --as ${options.as} --root ${toShellWord(resolveRootOption(io, options))}`;
+        const text = answer?.text ?? `No answer yet to ${message.id}; it will be in: ${inbox}`;
         printResult(io, { job: message.id, answer, waitedMs }, escapeInvisible(text));
         if (answer) await messages.mark(answer.id, 'read');
         else io.exitCode = 1;

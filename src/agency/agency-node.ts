@@ -8,7 +8,7 @@ import type { Json } from '../spec/types.ts';
 import type { AgentDriver } from './agent-driver.ts';
 import { runAgent } from './run-agent.ts';
 import type { RunJournal } from './run-journal.ts';
-import { RunFailure, type RunReply, runReplyOf } from './run-reply.ts';
+import { REFUSED_RUN_CODES, RunFailure, type RunReply, runReplyOf } from './run-reply.ts';
 import { type RunRequest, renderPrompt, type SessionContextRequest } from './run-request.ts';
 import { RUN_CANCELLED_REASON, type RunRoutingData, type SendRun } from './send-run.ts';
 
@@ -38,7 +38,7 @@ export type AddSessionContext = (request: RunRequest, from: SessionContextReques
 
 const withoutSession: AddSessionContext = async () => {
   throw new RunFailure(
-    'context-unavailable',
+    'session-unavailable',
     'this program cannot read the session that "context-from" names',
     'Start "hopgate serve" on the machine of the session, then run the agent again.',
   );
@@ -132,8 +132,10 @@ export class AgencyNode {
       isMine = true;
       try {
         const reply = await this.#carryOut(request, route, cancel.signal, addContext);
-        // The other node may have run the request, so the next request with this key asks that node again.
-        if (!reply.ok && reply.error.code === 'agent-unreachable') journal.forget(key);
+        // A refused run may be repeated once its cause is removed. A node that cannot be reached may have run the
+        // request, and the next request with this key asks it again.
+        const code = reply.ok ? null : reply.error.code;
+        if (code !== null && (code === 'agent-unreachable' || REFUSED_RUN_CODES.has(code))) journal.forget(key);
         else journal.finish(key, reply);
         return reply;
       } catch (error) {

@@ -53,7 +53,11 @@ export function readTokenFile(file: string | null): string | null {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (error) {
-    throw new RunFailure('agent-unreachable', `the token cannot be read: ${(error as Error).message}`, 'Write it.');
+    throw new RunFailure(
+      'agent-unreachable',
+      `the token cannot be read: ${(error as Error).message}`,
+      'Write the token to this file; "hopgate agency token NAME" prints it on the other machine.',
+    );
   }
 }
 

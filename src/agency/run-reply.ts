@@ -18,6 +18,7 @@ export const RUN_HTTP_STATUS = {
   'envelope-not-enforceable': 422,
   'invalid-registry': 500,
   'context-unavailable': 422,
+  'session-unavailable': 422,
   'agent-failed': 502,
   'agent-unreachable': 502,
   'invalid-response': 502,
@@ -27,6 +28,24 @@ export const RUN_HTTP_STATUS = {
   'too-many-hops': 508,
 } as const;
 export type RunErrorCode = keyof typeof RUN_HTTP_STATUS;
+
+/** The codes of a run that was refused before its agent started. */
+export const REFUSED_RUN_CODES: ReadonlySet<RunErrorCode> = new Set<RunErrorCode>([
+  'missing-inputs',
+  'unknown-inputs',
+  'invalid-request',
+  'unknown-agent',
+  'unknown-peripheral',
+  'context-refused',
+  'tools-refused',
+  'key-reused',
+  'envelope-not-enforceable',
+  'invalid-registry',
+  'context-unavailable',
+  'session-unavailable',
+  'loop-refused',
+  'too-many-hops',
+]);
 
 interface RunMeta {
   readonly 'agent-id': string;

@@ -153,7 +153,7 @@ describe('the context of a run', () => {
     });
     const asked = { 'agent-id': 'x', peripheral: 'brief', inputs: {}, 'context-from': { session: 's' } };
     expect(await node.run(asked, { ...route, key: 'k2' })).toMatchObject({
-      error: { code: 'context-unavailable', remedy: expect.stringContaining('hopgate serve') },
+      error: { code: 'session-unavailable', remedy: expect.stringContaining('hopgate serve') },
     });
   });
 });

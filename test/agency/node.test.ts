@@ -88,6 +88,13 @@ d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
     expect(await node.run(run('x', { prompt: 'other' }), alone('k'))).toMatchObject({ error: { code: 'key-reused' } });
   });
 
+  it('that was refused can be repeated with its key once the cause is removed', async () => {
+    const node = nodeWith('x: { location: local, driver: scripted, replies: [a view] }');
+    const incomplete = run('x', { inputs: { 'par/title': 'Lab' } });
+    expect(await node.run(incomplete, alone('k'))).toMatchObject({ error: { code: 'missing-inputs' } });
+    expect(await node.run(run('x'), alone('k'))).toMatchObject({ response: 'a view' });
+  });
+
   it('does not start its agent again after its process ended', () => {
     const file = join(folder(), 'j.db');
     const first = openRunJournal(file);

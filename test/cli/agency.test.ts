@@ -39,6 +39,7 @@ describe('hopgate agency', () => {
       code: 2,
       err: expect.stringContaining('--session ID'),
     });
+    expect((await run('x', 'talk', '--session', 's-1')).err).toContain('Start "hopgate serve"');
   });
 
   it('makes no token for a name that no address can have', async () => {

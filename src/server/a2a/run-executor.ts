@@ -2,25 +2,10 @@ import { hash } from 'node:crypto';
 import type { Message, Part, Task, TaskStatus } from '@a2a-js/sdk';
 import type { AgentExecutor, ExecutionEventBus, RequestContext, ServerCallContext } from '@a2a-js/sdk/server';
 import type { AgencyNode } from '../../agency/agency-node.ts';
-import { type RunErrorCode, RunFailure, type RunReply, runReplyOf } from '../../agency/run-reply.ts';
+import { REFUSED_RUN_CODES, RunFailure, type RunReply, runReplyOf } from '../../agency/run-reply.ts';
 import { RunRequest } from '../../agency/run-request.ts';
 import { fieldsOf, isObject, type Json } from '../../base/json.ts';
 import { type A2aSdk, AGENT_CONTEXT_KEY } from './load-a2a-sdk.ts';
-
-/** The codes of a run that was refused before its agent started. */
-const REFUSED_CODES: readonly RunErrorCode[] = [
-  'missing-inputs',
-  'unknown-inputs',
-  'invalid-request',
-  'unknown-agent',
-  'unknown-peripheral',
-  'key-reused',
-  'envelope-not-enforceable',
-  'context-unavailable',
-  'loop-refused',
-  'too-many-hops',
-  'tools-refused',
-];
 
 /** The idempotency keys of the runs of this process, by task id. A task is removed when its end is stored. */
 export type RunKeyByTask = Map<string, string>;
@@ -117,7 +102,7 @@ export function addReplyToTask({ Role, TaskState }: A2aSdk, task: Task, reply: R
   const { code, message, remedy } = reply.error;
   const { TASK_STATE_CANCELED, TASK_STATE_REJECTED, TASK_STATE_FAILED } = TaskState;
   const state =
-    code === 'cancelled' ? TASK_STATE_CANCELED : REFUSED_CODES.includes(code) ? TASK_STATE_REJECTED : TASK_STATE_FAILED;
+    code === 'cancelled' ? TASK_STATE_CANCELED : REFUSED_RUN_CODES.has(code) ? TASK_STATE_REJECTED : TASK_STATE_FAILED;
   return ended(state, {
     messageId: `${task.id}-${code}`,
     contextId: task.contextId,

@@ -1,7 +1,7 @@
 import { assertArgument } from '../base/assert-argument.ts';
-import { labelTextWithSource } from '../base/attribute-text.ts';
+import { labelTextWithSource, nameMessageSource } from '../base/attribute-text.ts';
 import { fieldsOf } from '../base/json.ts';
-import { quoteMessageText } from '../messages/render-messages.ts';
+import { quoteMessageText, quoteUnusualName } from '../messages/render-messages.ts';
 import type { Message } from '../ports/message-store.ts';
 import { type AgentAnswer, type AgentSession, assertAgentSession } from './core/agent-session.ts';
 import { readTextCommand, type TextCommand } from './core/language/text-command.ts';
@@ -50,8 +50,8 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
   assertAgentSession(session, 'textTurns', options);
   const { tool = 'alfworld-action', home = 'chat', record } = options;
   let waiting: string[] = [];
-  /** The last whistle of each sender that no bell has answered. */
-  const openWhistles = new Map<string, string>();
+  /** The last whistle of each sender that no bell has answered, by each name of the sender. */
+  const openWhistles = new Map<string, Message>();
   let count = 0;
 
   const carryOut = async (command: Exclude<TextCommand, { kind: 'unreadable' }>) => {
@@ -60,21 +60,21 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     const messageTool = (await session.allTools()).find(({ name }) => name === command.kind);
     // The message is the parameter after the recipient, whatever the catalogue calls it.
     const [to = 'to', message = 'message'] = Object.keys(messageTool?.inputSchema.properties ?? {});
-    const ref = command.kind === 'bell' ? openWhistles.get(command.to) : undefined;
-    const answers = ref === undefined ? {} : { act: 'answer', ref };
-    const answer = await session.call({
-      name: command.kind,
-      input: { [to]: command.to, [message]: command.message, ...answers },
-    });
-    if (ref !== undefined && answer.status === 'ok') openWhistles.delete(command.to);
+    const whistle = command.kind === 'bell' ? openWhistles.get(command.to) : undefined;
+    const addressed = whistle ? { [to]: whistle.from, act: 'answer', ref: whistle.id } : { [to]: command.to };
+    const answer = await session.call({ name: command.kind, input: { ...addressed, [message]: command.message } });
+    if (whistle && answer.status === 'ok') openWhistles.delete(command.to);
     return answer;
   };
   /** The answer's text without the messages at its end, which the turn shows as separate parts. */
   const withoutMessages = ({ text, messages }: AgentAnswer): string =>
     messages ? text.slice(0, -renderMessagesForAgent(messages).length - 1) : text;
-  const addMessage = ({ kind, author, from, id, text }: Message): void => {
-    waiting.push(labelTextWithSource(`${kind === 'bell' ? 'Bell' : 'Whistle'} from ${author}`, quoteMessageText(text)));
-    if (kind === 'whistle') for (const name of [author, from]) openWhistles.set(name, id);
+  const addMessage = (arrived: Message): void => {
+    const { kind, author, from, text } = arrived;
+    const name = nameMessageSource(from, author);
+    const source = `${kind === 'bell' ? 'Bell' : 'Whistle'} from ${quoteUnusualName(name)}`;
+    waiting.push(labelTextWithSource(source, quoteMessageText(text)));
+    if (kind === 'whistle') for (const each of [name, author, from]) openWhistles.set(each, arrived);
   };
   const sourceOf = (command: TextCommand, { status, data }: AgentAnswer): string => {
     if (status !== 'ok' || fieldsOf(data)['status'] === 'waiting') return 'hopgate';

@@ -21,13 +21,16 @@ export function renderMessages(messages: readonly Message[]): string {
 
 const renderMessage = ({ kind, seq, from, author, act, id, ref, text }: Message): string => {
   const [sender] = from.split(':', 1);
-  const who = sender === 'session' ? `agent ${word(author)} (${word(from)})` : `${sender} ${word(author)}`;
-  const about = ref === null ? '' : `, about ${word(ref)}`;
-  return `[${kind} ${seq} from ${who}, ${act}, id ${word(id)}${about}] ${quoteMessageText(text)}`;
+  const who =
+    sender === 'session'
+      ? `agent ${quoteUnusualName(author)} (${quoteUnusualName(from)})`
+      : `${sender} ${quoteUnusualName(author)}`;
+  const about = ref === null ? '' : `, about ${quoteUnusualName(ref)}`;
+  return `[${kind} ${seq} from ${who}, ${act}, id ${quoteUnusualName(id)}${about}] ${quoteMessageText(text)}`;
 };
 
 /** Prints a name; a name with unusual characters is quoted. */
-const word = (name: string): string => (/^[\w./@:-]+$/.test(name) ? name : quoteMessageText(name));
+export const quoteUnusualName = (name: string): string => (/^[\w./@:-]+$/.test(name) ? name : quoteMessageText(name));
 
 /** A text as one line of JSON that contains neither a line break nor a bracket that could imitate a source. */
 export function quoteMessageText(text: string): string {

@@ -1,3 +1,4 @@
+import { nameMessageSource } from '../base/attribute-text.ts';
 import { fieldsOf, isObject, type Json } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
 import { sha256 } from '../evidence/chain.ts';
@@ -130,7 +131,7 @@ const EVENTS: { readonly [event: string]: (body: OptionalJsonFields, order: Para
   'grant-end': (body) => ({ action: `grant ${text(body['grant'])} revoked`, result: `by ${text(body['by'])}` }),
   expired: (body) => ({ action: `the time of ${text(body['peripheral'])} ran out` }),
   message: (body) => ({
-    action: `${text(body['kind'])} from ${text(body['author'])}`,
+    action: `${text(body['kind'])} from ${nameMessageSource(text(body['from']), text(body['author']))}`,
     result: `${text(body['act'])}: ${text(body['text'])}`,
   }),
   receipt: (body) => ({ action: `message ${text(body['message'])}`, result: text(body['state']) }),

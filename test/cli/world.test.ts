@@ -42,7 +42,7 @@ it.runIf(isDeep)('world --story gets stuck, asks, comes back to a world that was
   const { out, code } = await run('world', '--story', '--root', root);
   expect(out).toMatch(/hopgate watch s-\S+ --root/);
   if (findProgram('emacs', process.env['PATH']))
-    expect(out).toContain("(Joe's Emacs) ding! [bell from claude, assert] Which one is right");
+    expect(out).toContain("(Joe's Emacs) ding! [bell from agent:claude, assert] Which one is right");
   expect(out).toMatch(
     /now in alfworld[\s\S]*> whistle agent:codex[\s\S]*\[Whistle response from agent:codex\] "Open it[\s\S]*> bell joe[\s\S]*> hop-out "stuck[\s\S]*now in chat[\s\S]*\[bell \d+ from person joe, answer, [^\n]*goes into[\s\S]*now in alfworld[\s\S]*\[hopgate\] The world had lost your game\. It was started again[\s\S]*Task completed![\s\S]*now in reflect[\s\S]*now in chat/,
   );

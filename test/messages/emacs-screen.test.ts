@@ -47,7 +47,7 @@ it.skipIf(!hasEmacs || !hasTmux || !isDeep)(
     const bell = { id: 'm-1', kind: 'bell', act: 'query', from, author: 'ann', to: 'person:operator', ref: null };
     const rungAt = performance.now();
     await sendBell(store.messages!, { ...bell, text: 'Where is the mug?' } as Parameters<typeof sendBell>[1]);
-    await screen.shows(/\[bell from ann, query\] Where is the mug\?/);
+    await screen.shows(/\[bell from agent:ann, query\] Where is the mug\?/);
     console.log(`The bell was on the screen after ${Math.round(performance.now() - rungAt)} ms.`);
     expect(readFileSync(bells, 'utf8')).toBe('bell\n');
     await expect
@@ -58,7 +58,7 @@ it.skipIf(!hasEmacs || !hasTmux || !isDeep)(
       ]);
 
     await screen.press('C-c', 'h', 'a');
-    await screen.shows(/Answer ann:/);
+    await screen.shows(/Answer agent:ann:/);
     await screen.type('In the sink.');
     await screen.shows(/hopgate: .*m-/);
     expect(await store.messages!.inbox(from)).toMatchObject([{ act: 'answer', ref: 'm-1', text: 'In the sink.' }]);

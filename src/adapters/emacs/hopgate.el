@@ -121,11 +121,18 @@ Approvals are refused if the file cannot be read."
       (hopgate--run #'ignore "inbox" "--as" hopgate-person "--ack" id)
       (run-hook-with-args 'hopgate-message-functions message))))
 
+(defun hopgate--source (message)
+  "The source of MESSAGE: agent:<id> for an agent, and the name of a person."
+  (let ((from (alist-get 'from message)))
+    (if (string-prefix-p "session:" from)
+        (concat "agent:" (alist-get 'author message))
+      (string-remove-prefix "person:" from))))
+
 (defun hopgate--line (message)
   "One line about MESSAGE.  The source comes from its envelope."
   (format "[%s from %s, %s] %s"
           (alist-get 'kind message)
-          (hopgate--visible (alist-get 'author message))
+          (hopgate--visible (hopgate--source message))
           (alist-get 'act message)
           (hopgate--visible (alist-get 'text message))))
 
@@ -166,7 +173,7 @@ A message that arrives meanwhile does not replace MESSAGE."
   "Answer MESSAGE, by default the newest one, with TEXT."
   (interactive
    (let ((last (hopgate--last)))
-     (hopgate--read last (list (format "Answer %s: " (hopgate--visible (alist-get 'author last)))))))
+     (hopgate--read last (list (format "Answer %s: " (hopgate--visible (hopgate--source last)))))))
   (let ((message (or message (hopgate--last))))
     (hopgate--run #'hopgate--say "bell" "--as" hopgate-person "--act" "answer"
                   "--ref" (alist-get 'id message) "--" (alist-get 'from message) text)))

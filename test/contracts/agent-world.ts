@@ -47,26 +47,29 @@ export interface AgentWorld {
   verify(): Promise<void>;
 }
 
+// One shell: a large process takes long to start another one.
+const MAKE_REPOSITORY = `
+git init --quiet --bare --initial-branch=main ../remote.git
+git init --quiet --initial-branch=main
+git config user.name Worker
+git config user.email worker@example.com
+git remote add origin "$1/remote.git"
+git add --all
+git commit --quiet --message=first
+git push --quiet --set-upstream origin main
+`;
+
 const copyRepository = builtOnce((folder) => {
   const root = join(folder, 'repo');
   for (const [path, text] of Object.entries(FILES)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   }
-  const git = (...args: string[]) =>
-    execFileSync('git', args, {
-      cwd: root,
-      env: { PATH: process.env['PATH'], GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
-      stdio: 'pipe',
-    });
-  execFileSync('git', ['init', '--quiet', '--bare', '--initial-branch=main', join(folder, 'remote.git')]);
-  git('init', '--quiet', '--initial-branch=main');
-  git('config', 'user.name', 'Worker');
-  git('config', 'user.email', 'worker@example.com');
-  git('remote', 'add', 'origin', join(folder, 'remote.git'));
-  git('add', '--all');
-  git('commit', '--quiet', '--message=first');
-  git('push', '--quiet', '--set-upstream', 'origin', 'main');
+  execFileSync('sh', ['-euc', MAKE_REPOSITORY, 'sh', folder], {
+    cwd: root,
+    env: { PATH: process.env['PATH'], GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
+    stdio: 'pipe',
+  });
 });
 
 export async function agentWorld(start: Start, specs = fixtureSpecs): Promise<AgentWorld> {

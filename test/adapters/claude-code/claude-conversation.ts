@@ -9,6 +9,7 @@ import { SessionHost } from '../../../src/daemon/session-host.ts';
 import { toBody } from '../../../src/evidence/bodies.ts';
 import type { Session } from '../../../src/session/session.ts';
 import type { Json } from '../../../src/spec/types.ts';
+import { builtOnce } from '../../built-once.ts';
 import { nameServer } from '../../server-name.ts';
 
 type Fields = { readonly [name: string]: unknown };
@@ -27,6 +28,10 @@ export interface HookReply {
   readonly goOn: string | null;
 }
 
+const copyEmptyRepository = builtOnce((root) => {
+  execFileSync('git', ['init', '-q', '-b', 'main', '--template=', root]);
+});
+
 /** A repository, a state folder, and one conversation of Claude Code, hook by hook. */
 export class World {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-claude-')));
@@ -36,8 +41,7 @@ export class World {
   #uses = 0;
 
   constructor(files: { readonly [path: string]: string } = { 'src/a.js': 'one\n', 'README.md': 'read me\n' }) {
-    mkdirSync(this.root);
-    execFileSync('git', ['init', '-q', '-b', 'main', this.root]);
+    copyEmptyRepository(this.root);
     for (const [path, text] of Object.entries(files)) this.write(path, text);
     this.env = {
       PATH: process.env['PATH'] ?? '',

@@ -9,7 +9,7 @@ import { depth } from '../depth.ts';
 import { toolCall } from '../tools/shell/tool-call.ts';
 import { processesWith, treeHash } from './attacked-machine.ts';
 
-const AT_ONCE = depth(20, 200);
+const AT_ONCE = depth(8, 200);
 
 function repository(): string {
   const root = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'hopgate-at-once-')));
@@ -65,7 +65,7 @@ it(`${AT_ONCE / 4} parallel overlays keep their changes apart`, async () => {
 it('parallel edits leave every file complete', async () => {
   const shell = shellBackend(await detectSandbox());
   const root = repository();
-  const many = Array.from({ length: depth(8, 24) }, (_, at) => at);
+  const many = Array.from({ length: depth(4, 24) }, (_, at) => at);
   const reports = await Promise.all(
     many.map((at) => shell.run(toolCall(root, 'bash', { command: `seq ${at} ${at + 999} > src/f${at}` }))),
   );

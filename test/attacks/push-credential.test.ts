@@ -69,7 +69,7 @@ it('a push succeeds without showing its credential to an agent or in the evidenc
       });
       let output = '';
       const attempt = async () => {
-        for (const [tool, args] of sample(reach(token, url), 3))
+        for (const [tool, args] of sample(reach(token, url), 5))
           output += JSON.stringify(await session.step({ tool, args }));
       };
       await must(session.start('explore'));

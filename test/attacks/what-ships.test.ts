@@ -214,7 +214,7 @@ describe('a release of the tested and approved files', () => {
   });
 });
 
-it('a push sends no commit that the approval did not list, and only the approved author', async () => {
+it.runIf(isDeep)('a push sends no commit that the approval did not list, and only the approved author', async () => {
   const here = world();
   const { root, put } = here;
   put('src/c.txt', 'hidden\n');
@@ -432,7 +432,7 @@ describe('another program’s change', () => {
     },
   );
 
-  it('that is hidden from git is noticed', async () => {
+  it.runIf(isDeep)('that is hidden from git is noticed', async () => {
     const here = world();
     git(here.root, 'update-index', '--assume-unchanged', 'src/b.txt');
     git(here.root, 'update-index', '--skip-worktree', 'src/c.txt');

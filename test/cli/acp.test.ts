@@ -104,9 +104,11 @@ it.runIf(isDeep)('hopgate acp offers the peripherals as modes and options, and f
   await expect(here.agent.request('session/set_mode', { sessionId, modeId: 'deploy' })).rejects.toThrow(/deploy/);
 });
 
-it('hopgate acp decides about the file and terminal requests of the ACP agent, and keeps its own tools out of the repository', async () => {
+it('hopgate acp decides about the file and terminal requests of the ACP agent, keeps its own tools out of the repository, and asks the editor for an approval, in which only the choice "allow" leads to execute', async () => {
   const machine = await repository();
-  const here = await editor(machine, { options: ['--peripheral', 'explore'] });
+  const choices = ['reject', 'something else', 'allow'];
+  const left = [...choices];
+  const here = await editor(machine, { options: ['--peripheral', 'explore'], answer: () => left.shift()! });
   const { sessionId } = await opened(here);
   const own = join(machine.root, 'own.txt');
   const [, read, write, shell, ownTool, situation] = await here.act(
@@ -126,28 +128,7 @@ it('hopgate acp decides about the file and terminal requests of the ACP agent, a
   expect(ownTool).toMatchObject({ error: expect.stringContaining('EROFS') });
   expect(existsSync(own)).toBe(false);
   expect(situation).toMatchObject({ type: 'text', text: expect.stringContaining('explore') });
-});
 
-it.runIf(isDeep)('hopgate acp allows only the permission requests for its own tools', async () => {
-  const here = await editor(await repository(), { options: ['--peripheral', 'explore'] });
-  const { sessionId } = await opened(here);
-  const answers = await here.act(
-    sessionId,
-    { do: 'ask', title: 'mcp__SERVER__read' },
-    { do: 'ask', title: 'Bash: echo mcp__SERVER__read' },
-    { do: 'ask', title: 'mcp__hopgate__read' },
-  );
-  expect(answers).toEqual(['yes', 'no', 'no'].map((optionId) => ({ outcome: { outcome: 'selected', optionId } })));
-  expect(here.asked).toEqual([]);
-  expect(here.updates.filter((update) => update.sessionUpdate === 'tool_call_update')).toHaveLength(2);
-});
-
-it('hopgate acp asks the editor for an approval, and only the choice "allow" leads to execute', async () => {
-  const choices = ['reject', 'something else', 'allow'];
-  const left = [...choices];
-  const here = await editor(await repository(), { options: ['--peripheral', 'explore'], answer: () => left.shift()! });
-  const { sessionId } = await opened(here);
-  await here.act(sessionId, { do: 'mcp', tool: 'mode', args: { to: 'diagnose' } });
   const modes = [];
   for (const choice of choices) {
     await here.act(sessionId, { do: 'mcp', tool: 'mode', args: { to: 'execute', reason: `after ${choice}` } });
@@ -165,6 +146,20 @@ it('hopgate acp asks the editor for an approval, and only the choice "allow" lea
   ]);
   for (const { sessionId: of, options } of here.asked)
     expect([of, options.map(({ kind }) => kind)]).toEqual([sessionId, ['allow_once', 'reject_once']]);
+});
+
+it.runIf(isDeep)('hopgate acp allows only the permission requests for its own tools', async () => {
+  const here = await editor(await repository(), { options: ['--peripheral', 'explore'] });
+  const { sessionId } = await opened(here);
+  const answers = await here.act(
+    sessionId,
+    { do: 'ask', title: 'mcp__SERVER__read' },
+    { do: 'ask', title: 'Bash: echo mcp__SERVER__read' },
+    { do: 'ask', title: 'mcp__hopgate__read' },
+  );
+  expect(answers).toEqual(['yes', 'no', 'no'].map((optionId) => ({ outcome: { outcome: 'selected', optionId } })));
+  expect(here.asked).toEqual([]);
+  expect(here.updates.filter((update) => update.sessionUpdate === 'tool_call_update')).toHaveLength(2);
 });
 
 it.runIf(isDeep)(

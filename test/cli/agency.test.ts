@@ -9,7 +9,7 @@ import { isAlive } from '../../src/base/process.ts';
 import { evidenceFile } from '../../src/project/state-dir.ts';
 import { loadNodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
 import { agencyWith, countingAgent, folder, INPUTS } from '../agency/agency-nodes.ts';
-import { sample } from '../depth.ts';
+import { isDeep } from '../depth.ts';
 import { until } from '../server/serve-world.ts';
 import { machine } from './run.ts';
 
@@ -94,7 +94,7 @@ describe('hopgate agency', () => {
     await until(() => agent.left() === 1);
   });
 
-  it.each(sample(['by this command', 'by a server'], 2))(
+  it.runIf(isDeep).each(['by this command', 'by a server'])(
     'ends the agent when its command is interrupted: run %s',
     async (by) => {
       const at = folder();

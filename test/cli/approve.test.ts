@@ -167,7 +167,7 @@ describe('the text of an approval request', () => {
     expect(shown.tree.lines).toContain('+two');
   });
 
-  it('names files that differ from the session’s last state', async () => {
+  it.runIf(isDeep)('names files that differ from the session’s last state', async () => {
     const on = changed();
     put(on.root, { 'src/back.txt': '' });
     const id = await ask(
@@ -323,7 +323,7 @@ describe('hopgate approve --watch', () => {
     expect(await watching).toBe(0);
   });
 
-  it('asks for each request once', async () => {
+  it.runIf(isDeep)('asks for each request once', async () => {
     const on = machine();
     const { watching, shown, stdin, prompts, until } = watch(on);
     await ask(on);

@@ -193,7 +193,7 @@ describe('hopgate doctor', () => {
     },
   );
 
-  it('names the modules in the home folder that the sandbox does not show', async () => {
+  it.runIf(isDeep)('names the modules in the home folder that the sandbox does not show', async () => {
     const home = folder({ 'go/pkg/mod/x': '', '.gradle/caches/x': '', '.m2/repository/x': '' });
     const config = 'test: [{ run: [go, test] }]\ncache: [{ read: ~/.m2 }]\n';
     const { root, env } = machine({
@@ -270,7 +270,7 @@ describe('hopgate doctor', () => {
 });
 
 describe('the check of the evidence by doctor', () => {
-  it('names a damaged file with a remedy', async () => {
+  it.runIf(isDeep)('names a damaged file with a remedy', async () => {
     const here = machine({ 'a.js': 'a\n' });
     await here.feed('mode diagnose\n', 'shell');
     expect((await here.run('doctor')).out).toMatch(/^ok +evidence +\S+evidence\.db$/m);

@@ -157,7 +157,7 @@ describe('the process of the command line', () => {
     expect((await spawnCli(['docter'])).code).toBe(2);
   });
 
-  it('respects FORCE_COLOR and NO_COLOR', async () => {
+  it.runIf(isDeep)('respects FORCE_COLOR and NO_COLOR', async () => {
     const env = { PATH: process.env['PATH'], HOME: machine().root };
     expect((await spawnCli(['docter'], { env: { ...env, FORCE_COLOR: '1' } })).err).toContain('\u001b[31m');
     expect((await spawnCli(['docter'], { env: { ...env, NO_COLOR: '1' } })).err).not.toContain('\u001b');

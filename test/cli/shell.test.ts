@@ -251,7 +251,7 @@ describe('a logged call', () => {
 });
 
 describe('the output of a command', () => {
-  it('keeps its lines and tabs, and has its invisible characters escaped', async () => {
+  it.runIf(isDeep)('keeps its lines and tabs, and has its invisible characters escaped', async () => {
     const { out } = await typed(
       'mode diagnose',
       'start explore',

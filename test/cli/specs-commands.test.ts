@@ -73,7 +73,7 @@ describe('hopgate check', () => {
     expect((await run('check', 'specs')).err).toMatch(/specs\/peripherial\n.*nothing in it is read\n.*"peripherals"/);
   });
 
-  it('warns of masked files that git tracks', async () => {
+  it.runIf(isDeep)('warns of masked files that git tracks', async () => {
     const { root, run } = machine({ 'deploy/.env': 'KEY=1', 'a.txt': '' });
     expect((await run('check')).out).not.toContain('warning');
     commitAll(root);

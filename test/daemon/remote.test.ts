@@ -62,7 +62,7 @@ describe.each(['over the daemon', 'in this process'])('a session %s', (where) =>
     expect((await two.status()).mode).toBe('diagnose');
   });
 
-  it('is the one that the environment names, or none', async () => {
+  it.runIf(isDeep || where === 'in this process')('is the one that the environment names, or none', async () => {
     const world = await world_();
     const one = await open(world);
     expect((await open(world, { HOPGATE_SESSION: one.id })).id).toBe(one.id);

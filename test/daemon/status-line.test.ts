@@ -36,12 +36,16 @@ describe.each(sample(['compiled', 'node'] as const, 2))('a status line of the %s
       expect(none).toMatchObject({ exit: 0, stdout: 'no session\n', stderr: '' });
       const session = await explored(world);
       const shown = 'explore · DISCUSS\n';
-      expect((await ask(world, [world.root])).stdout).toBe(shown);
       const event = { session_id: 'c1', cwd: '/', workspace: { project_dir: world.root } };
-      expect((await ask(world, [], JSON.stringify(event))).stdout).toBe(shown);
-      expect((await ask(world, [], JSON.stringify({ ...event, session_id: 'other' }))).stdout).toBe('no session\n');
       const pinned = { HOPGATE_SESSION: session, HOPGATE_ROOT: world.root };
-      expect((await ask(world, [], '{}', pinned)).stdout).toBe(shown);
+      const asked = [
+        [[], JSON.stringify(event), {}, shown],
+        [[world.root], '', {}, shown],
+        [[], JSON.stringify({ ...event, session_id: 'other' }), {}, 'no session\n'],
+        [[], '{}', pinned, shown],
+      ] as const;
+      for (const [args, input, env, line] of sample(asked, 2))
+        expect((await ask(world, args, input, env)).stdout, `${args} ${input}`).toBe(line);
       expect(await ask(world, [], '{broken')).toMatchObject({ exit: 1, stdout: '' });
     },
   );

@@ -10,7 +10,7 @@ import { openSession } from '../../src/open-session.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { makeWorld } from '../daemon/daemon-fixture.ts';
-import { isDeep } from '../depth.ts';
+import { isDeep, sample } from '../depth.ts';
 
 // The test starts three programs.
 it.runIf(isDeep)(
@@ -62,7 +62,7 @@ it.runIf(isDeep)(
   },
 );
 
-it.each(['SIGINT', 'SIGTERM'] as const)(
+it.each(sample(['SIGINT', 'SIGTERM'] as const, 2))(
   'a whistle of a person leaves no wait in the store after %s',
   async (signal) => {
     const world = makeWorld();
@@ -86,7 +86,7 @@ const STARTER = `
   require('node:child_process').spawn(command, args, { stdio: ['pipe', 'inherit', 'inherit'] });
 `;
 
-it('inbox --follow ends after the program that started it was killed', async () => {
+it.runIf(isDeep)('inbox --follow ends after the program that started it was killed', async () => {
   const world = makeWorld();
   const store = sqliteStore(join(ensureStateDir(world.root, world.env), 'evidence.db'));
   world.later(() => store.close());

@@ -224,7 +224,6 @@ describe.skipIf(CHROMIUM === undefined)(
       ['dark', 390],
       ['light', 390],
     ] as const;
-    // test/page/page.test.ts has such a test in `npm test`.
     it.runIf(isDeep).each(looks)(
       'has no fault of accessibility in %s at %i pixels, with requests and a grant',
       async (theme, width) => {

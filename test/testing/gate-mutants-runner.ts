@@ -1,5 +1,5 @@
 /**
- * Runs the generated tests over a mutated gate: a message `{ file, text, every, first }` has a file of src/gate replaced, and
+ * Runs the generated tests over a mutated gate: a message `{ file, text, first }` has a file of src/gate replaced, and
  * the answer is the name of the first generated test that fails, or null if all pass. The gate and what imports it are
  * loaded again for each message; the tests are planned once, as the plan depends on nothing of the gate.
  */
@@ -59,19 +59,17 @@ for (const file of RULES) statSync(new URL(`gate/${file}`, SRC));
 interface Order {
   readonly file: string;
   readonly text: string;
-  /** 1 for all tests, or n for every nth of them. */
-  readonly every: number;
   /** Tests whose name has this text run first. */
   readonly first: string;
 }
 
-async function firstRed({ file, text, every, first }: Order): Promise<string | null> {
+async function firstRed({ file, text, first }: Order): Promise<string | null> {
   mutant += 1;
   mutated = { url: `${SRC}gate/${file}?mutant=${mutant}`, text };
   const { runPlannedCase } = (await import(`${SRC}testing/model/run-case.ts?mutant=${mutant}`)) as typeof RunCase;
   const cases = RULES.includes(file) ? rules : all;
   const isLater = ({ planned }: Cases[number]) => Number(!planned.name.includes(first));
-  for (const one of cases.filter((_, nth) => nth % every === 0).sort((a, b) => isLater(a) - isLater(b)))
+  for (const one of cases.toSorted((a, b) => isLater(a) - isLater(b)))
     try {
       one.options.provoked.clear();
       await runPlannedCase(one.pinned, one.planned, one.options);

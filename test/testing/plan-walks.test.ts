@@ -16,8 +16,8 @@ import { itemsCoveredByMoves } from '../../src/testing/plan/planned-case.ts';
 import { predictStateAfterMove } from '../../src/testing/plan/predict-state.ts';
 import * as search from '../../src/testing/plan/search-route.ts';
 import { planCases } from '../../src/testing/plan-cases.ts';
-import { specsOf } from './spec-sets.ts';
 import { isDeep } from '../depth.ts';
+import { specsOf } from './spec-sets.ts';
 
 /** Peripherals in a circle, each with hops to the next ones; one has no way out. */
 function circle(size: number, hops: number, rule = (to: string): string => to, fruit = '') {

@@ -57,12 +57,15 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
   const services = makeServerServices({ env, host, version, ending: ending.signal, agencyFolder });
   let hosts: readonly string[] = ['localhost'];
   const app = createHttpApp({ services, routes: ROUTES, hosts: () => hosts, log });
-  const server = serverOf(app, MAX_SOCKET_BYTES);
+  const sockets = [MAX_SOCKET_BYTES, MAX_REQUEST_BODY * 2].map(
+    (maxPayload) => new WebSocketServer({ noServer: true, maxPayload }),
+  );
+  const server = serverOf(app, sockets[0]!);
   const nodeServer =
     agencyListen &&
     serverOf(
       createHttpApp({ services, routes: [...AGENCY_ROUTES, ...A2A_ROUTES], hosts: () => null, log }),
-      MAX_REQUEST_BODY * 2,
+      sockets[1]!,
     );
   try {
     if ('socket' in listen) await removeDeadSocket(listen.socket);
@@ -109,6 +112,8 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
       await Promise.race([closed, wait(FINISH_MS)]);
       clearInterval(idle);
       for (const each of servers) each.closeAllConnections();
+      // These are WebSockets, such as those of connected nodes; a server of HTTP does not close them.
+      for (const { clients } of sockets) for (const client of clients) client.terminate();
       await services.close();
     },
   };
@@ -124,7 +129,7 @@ async function layOutOpenSessions({ allEvidence, frames, ending }: ServerService
   }
 }
 
-function serverOf(app: Hono, maxPayload: number): Server {
+function serverOf(app: Hono, sockets: WebSocketServer): Server {
   const server = createAdaptorServer({
     fetch: app.fetch,
     createServer,
@@ -135,7 +140,7 @@ function serverOf(app: Hono, maxPayload: number): Server {
       connectionsCheckingInterval: 1_000,
       keepAliveTimeout: 5_000,
     },
-    websocket: { server: new WebSocketServer({ noServer: true, maxPayload }) },
+    websocket: { server: sockets },
   }) as Server;
   server.maxConnections = MAX_CONNECTIONS;
   return server;

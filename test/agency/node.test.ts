@@ -12,6 +12,7 @@ import { runAgent } from '../../src/agency/run-agent.ts';
 import { openRunJournal } from '../../src/agency/run-journal.ts';
 import type { RunReply } from '../../src/agency/run-reply.ts';
 import { runWithAllAgents } from '../../src/agency/run-with-all-agents.ts';
+import { openHttpServer } from '../../src/server/http-server.ts';
 import { loadAgency } from '../../src/spec/agency/load-agency.ts';
 import { loadNodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
 import { isDeep } from '../depth.ts';
@@ -282,27 +283,31 @@ describe('an agent on another node', () => {
     expect(changes.slice(0, 3)).toEqual([true, false, true]);
   });
 
-  it('ends its connection when another program connects as the same node', async () => {
+  it('loses its connection when another program connects as the same node, and when the server ends', async () => {
     const there = await served('x: { location: dial-in, node: laptop }');
+    const http = await openHttpServer(there.host(), { env: there.env, listen: { port: 0 } });
     const ended = new AbortController();
     onTestFinished(() => ended.abort());
     const dial = () => {
       const { promise: opened, resolve } = Promise.withResolvers<void>();
+      const lost = Promise.withResolvers<void>();
       const end = dialIn({
-        url: `http://127.0.0.1:${there.agencyPort}`,
+        url: http.address,
         token: there.tokens.ofNode('laptop'),
         run: async () => expect.unreachable(),
         cancel: () => {},
         signal: ended.signal,
-        onChange: (isConnected) => isConnected && resolve(),
+        onChange: (isConnected) => (isConnected ? resolve() : lost.resolve()),
       });
-      return { end, opened };
+      return { end, opened, lost: lost.promise };
     };
     const first = dial();
     await first.opened;
     const second = dial();
     expect(await first.end).toBe('replaced');
     await second.opened;
+    await http.close();
+    await second.lost;
     ended.abort();
     expect(await second.end).toBe('ended');
   });

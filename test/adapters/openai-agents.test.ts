@@ -18,7 +18,7 @@ import {
   type SeenTurn,
 } from '../contracts/agent-adapter.ts';
 import { agentWorld } from '../contracts/agent-world.ts';
-import { depth, sample } from '../depth.ts';
+import { depth, isDeep } from '../depth.ts';
 import { broken, end, execute, hop, playApart, read, readThatAborts } from './common-scenes.ts';
 
 setTracingDisabled(true);
@@ -90,7 +90,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect(after?.results[1]).toMatch(/edit has no tool grep/);
   });
 
-  it.each(sample(['look', 'blind'], 2))('continues a run that another process approved (%s)', async (look) => {
+  it.runIf(isDeep).each(['look', 'blind'])('continues a run that another process approved (%s)', async (look) => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const { agent, options } = await prepare(agentSession(session), [execute]);

@@ -27,7 +27,7 @@ const classes = [...new Set(ALL_CASES.map((one) => one.class))].sort();
  * one of 16.
  */
 const users: readonly (readonly [who: string, prefix: readonly string[], step: number])[] = [
-  [asRoot ? 'root' : 'an ordinary user', [], depth(48, asRoot ? 16 : 1)],
+  [asRoot ? 'root' : 'an ordinary user', [], depth(96, asRoot ? 16 : 1)],
   ...(asRoot
     ? [
         [

@@ -118,7 +118,7 @@ describe('a daemon that is killed with kill -9', () => {
     expect(reply.stdout).toContain('In the peripheral');
   });
 
-  it('is started again by the next hook', async () => {
+  it.runIf(isDeep)('is started again by the next hook', async () => {
     const world = await editing();
     const env = { ...world.env, HOPGATE_DAEMON_IDLE_MINUTES: '0.2' };
     const again = { ...world, env };

@@ -199,10 +199,11 @@ describe('several processes on one file', () => {
 });
 
 describe('a crash of writing processes', () => {
-  it('loses no acknowledged entry', async () => {
+  // test/session/crash.test.ts has such a test in `npm test`.
+  it.runIf(isDeep)('loses no acknowledged entry', async () => {
     expect(await runWriter('w-0', 10, ['whole'])).toMatchObject({ code: 0 });
-    for (let round = 0; round < depth(1, 3); round++) {
-      const runs = depth([0, 1], [0, 1, 2, 3]).map(async (writer) => {
+    for (let round = 0; round < 3; round++) {
+      const runs = [0, 1, 2, 3].map(async (writer) => {
         const ids = ['a', 'b'].map((name) => `${round}-${writer}-${name}`);
         return { ids, ...(await runWriter(`w-${writer}`, 100_000, ids, 1 + Math.floor(Math.random() * 30))) };
       });

@@ -397,7 +397,7 @@ it.runIf(isDeep)(
   },
 );
 
-it('a passed check is tested before and after a change', async () => {
+it.runIf(isDeep)('a passed check is tested before and after a change', async () => {
   const { tests, large, coverage } = await generateTests(
     specsOf({
       'tools.yaml': `tools:

@@ -9,7 +9,7 @@ const { seed = Date.now() % 1_000_000 } = fc.readConfigureGlobal();
 describe(`random walks (seed ${seed}; HOPGATE_SEED=${seed} repeats them)`, () => {
   it('never show a difference between session and model', async () => {
     const tally = new Tally();
-    const { failed, counterexample, errorInstance } = await walk({}, { numRuns: depth(12, 100), seed }, tally);
+    const { failed, counterexample, errorInstance } = await walk({}, { numRuns: depth(6, 100), seed }, tally);
     expect(failed ? `${counterexample}\n${errorInstance}` : null).toBe(null);
     console.info(`walked: ${tally}`);
   });

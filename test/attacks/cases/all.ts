@@ -78,7 +78,7 @@ export const ALL_CASES: readonly Case[] = [
 ];
 
 /**
- * One of every `step` attacks, the first of each class, and one of every `step / 2` harmless cases. Above 50 only the
+ * One of every `step` attacks, the first of each class, and one of every `step / 2` harmless cases. Above 100 only the
  * attacks of the steps.
  */
 export function oneOf(step: number): readonly Case[] {
@@ -88,6 +88,6 @@ export function oneOf(step: number): readonly Case[] {
   const firsts = Map.groupBy(attacks, (one) => one.class)
     .values()
     .map(([first]) => first);
-  const played = new Set(step > 50 ? [] : [...firsts, ...benign.filter((_, at) => at % every === 0)]);
+  const played = new Set(step > 100 ? [] : [...firsts, ...benign.filter((_, at) => at % every === 0)]);
   return ALL_CASES.filter((one, at) => played.has(one) || (one.kind === 'attack' && at % step === 0));
 }

@@ -167,7 +167,7 @@ describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
     expect(arrived()).toBe(false);
   });
 
-  test('trusts only the system’s certificates, or those of git.ca', async () => {
+  test.runIf(isDeep)('trusts only the system’s certificates, or those of git.ca', async () => {
     const { root, url, server, arrived } = await ahead({});
     const run = runner(box, root, { unsafeNoSandbox: true });
     const git_ = { remote: 'origin', branch: 'main', url };

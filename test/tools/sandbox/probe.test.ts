@@ -21,7 +21,7 @@ test.runIf(!isDeep)('every escape attempt is stopped', async () => {
   const isTried = ({ name, limits }: SandboxLayout): boolean => {
     if (limits.processes !== PROBE_PROCESS_LIMIT || name === 'explore') return true;
     tries[name] = (tries[name] ?? 0) + 1;
-    return tries[name] % 8 === 0;
+    return tries[name] % 12 === 0;
   };
   // All attempts in one kind of sandbox, and some in each other kind.
   const sampled: Sandbox = {

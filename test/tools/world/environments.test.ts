@@ -7,6 +7,7 @@ import { carriedObjectsAfter } from '../../../src/tools/world/world-game.ts';
 import { HouseholdEnvironment } from '../../../src/world/household-environment.ts';
 import { serveWorld, type WorldServer } from '../../../src/world/serve/world-server.ts';
 import { describeEnvironment, type WorldUnderTest } from '../../contracts/environment.ts';
+import { isDeep } from '../../depth.ts';
 
 /** A served world that can be killed and started again at its port. */
 async function served(make: (address: string) => WorldUnderTest['world'], start = serveWorld): Promise<WorldUnderTest> {
@@ -44,11 +45,12 @@ describeEnvironment('ALFWorld over HTTP', () => served((address) => new Alfworld
 
 describeEnvironment('OpenEnv over a WebSocket', () => served((address) => new OpenEnvClient(address)));
 
-describeEnvironment('OpenEnv below /openenv', () => served((address) => new OpenEnvClient(`${address}/openenv`)));
-
-describeEnvironment('an older ALFWorld server', () => served((address) => new AlfworldClient(address), serveOlder), {
-  named: false,
-});
+if (isDeep) {
+  describeEnvironment('OpenEnv below /openenv', () => served((address) => new OpenEnvClient(`${address}/openenv`)));
+  describeEnvironment('an older ALFWorld server', () => served((address) => new AlfworldClient(address), serveOlder), {
+    named: false,
+  });
+}
 
 /** A double of the older server, which names no games and ignores the body of a reset, except our seed. */
 async function serveOlder(options: Parameters<typeof serveWorld>[0]): Promise<WorldServer> {

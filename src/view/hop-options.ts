@@ -85,7 +85,8 @@ function judgeHopOption(
 const NEEDS: readonly string[] = ['exit-not-met', 'entry-not-met', 'condition-failed', 'agent-not-allowed'];
 
 function missingOf({ view }: GateContext, need: Requirement, passedBefore: boolean): UnmetHopRequirement {
-  if (need.kind !== 'condition' || need.name !== TESTS_PASSED_CONDITION) return { words: describeRequirement(need) };
+  if (need.kind !== 'condition' || need.name !== TESTS_PASSED_CONDITION)
+    return { words: `needs: ${describeRequirement(need)}` };
   if (view.tests.stale !== undefined) return { words: `tests are stale: ${view.tests.stale}` };
   if (view.tests.failed > 0) return { words: 'tests fail' };
   if (passedBefore) return { words: 'tests are stale', stale: true };

@@ -103,9 +103,9 @@ it('the frames name the unmet requirements of each closed hop, and since when th
   expect(ways.find(({ exit }) => exit === 'pass')).toMatchObject({
     status: 'closed',
     missing: [
-      { words: 'result is pass' },
+      { words: 'needs: result is pass' },
       { words: 'tests are stale', stale: true },
-      { words: 'approval by operator' },
+      { words: 'needs: approval by operator' },
     ],
   });
 });

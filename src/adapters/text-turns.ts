@@ -50,8 +50,11 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
   assertAgentSession(session, 'textTurns', options);
   const { tool = 'alfworld-action', home = 'chat', record } = options;
   let waiting: string[] = [];
-  /** The last whistle of each sender that no bell has answered, by each name of the sender. */
-  const openWhistles = new Map<string, Message>();
+  /**
+   * The address and the id of the last whistle that no bell has answered, by each name of its sender. An agent's bare id
+   * stays the address: if a person has this name too, the bell is refused, because it names both.
+   */
+  const openWhistles = new Map<string, { readonly to: string; readonly ref: string }>();
   let count = 0;
 
   const carryOut = async (command: Exclude<TextCommand, { kind: 'unreadable' }>) => {
@@ -61,7 +64,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     // The message is the parameter after the recipient, whatever the catalogue calls it.
     const [to = 'to', message = 'message'] = Object.keys(messageTool?.inputSchema.properties ?? {});
     const whistle = command.kind === 'bell' ? openWhistles.get(command.to) : undefined;
-    const addressed = whistle ? { [to]: whistle.from, act: 'answer', ref: whistle.id } : { [to]: command.to };
+    const addressed = whistle ? { [to]: whistle.to, act: 'answer', ref: whistle.ref } : { [to]: command.to };
     const answer = await session.call({ name: command.kind, input: { ...addressed, [message]: command.message } });
     if (whistle && answer.status === 'ok') openWhistles.delete(command.to);
     return answer;
@@ -69,12 +72,13 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
   /** The answer's text without the messages at its end, which the turn shows as separate parts. */
   const withoutMessages = ({ text, messages }: AgentAnswer): string =>
     messages ? text.slice(0, -renderMessagesForAgent(messages).length - 1) : text;
-  const addMessage = (arrived: Message): void => {
-    const { kind, author, from, text } = arrived;
+  const addMessage = ({ kind, author, from, id, text }: Message): void => {
     const name = nameMessageSource(from, author);
     const source = `${kind === 'bell' ? 'Bell' : 'Whistle'} from ${quoteUnusualName(name)}`;
     waiting.push(labelTextWithSource(source, quoteMessageText(text)));
-    if (kind === 'whistle') for (const each of [name, author, from]) openWhistles.set(each, arrived);
+    if (kind !== 'whistle') return;
+    openWhistles.set(author, { to: author, ref: id });
+    for (const each of [name, from]) openWhistles.set(each, { to: from, ref: id });
   };
   const sourceOf = (command: TextCommand, { status, data }: AgentAnswer): string => {
     if (status !== 'ok' || fieldsOf(data)['status'] === 'waiting') return 'hopgate';

@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -7,6 +7,7 @@ import { onTestFinished, vi } from 'vitest';
 import type { Io } from '../../src/cli/io.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { putCompiledClient } from '../compiled-client.ts';
+import { gitScript } from '../git-script.ts';
 
 /** A folder of its own for one test, with files in it. */
 export function folder(files: { readonly [path: string]: string } = {}): string {
@@ -25,14 +26,7 @@ export function put(root: string, files: { readonly [path: string]: string }): v
 
 /** Makes a folder a git repository with a first commit of everything in it. */
 export function commitAll(root: string): void {
-  // One shell: a large process takes long to start another one.
-  const author = '-c user.name=t -c user.email=t@example.com';
-  const commands = `git init -q -b main && git add --all && git ${author} commit -q --allow-empty --message=first`;
-  execFileSync('sh', ['-c', commands], {
-    cwd: root,
-    env: { PATH: process.env['PATH'], GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
-    stdio: 'pipe',
-  });
+  gitScript(root, 't', 'git init -q -b main; git add --all; git commit -q --allow-empty --message=first');
 }
 
 export interface Ran {

@@ -11,6 +11,7 @@ import type { Session } from '../../src/session/session.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { builtOnce } from '../built-once.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
+import { gitScript } from '../git-script.ts';
 
 const FILES: { readonly [path: string]: string } = {
   'src/sum.js': 'export const sum = (a, b) => a - b;\n',
@@ -47,7 +48,6 @@ export interface AgentWorld {
   verify(): Promise<void>;
 }
 
-// One shell: a large process takes long to start another one.
 const MAKE_REPOSITORY = `
 git init --quiet --bare --initial-branch=main ../remote.git
 git init --quiet --initial-branch=main
@@ -65,11 +65,7 @@ const copyRepository = builtOnce((folder) => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   }
-  execFileSync('sh', ['-euc', MAKE_REPOSITORY, 'sh', folder], {
-    cwd: root,
-    env: { PATH: process.env['PATH'], GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
-    stdio: 'pipe',
-  });
+  gitScript(root, 'Worker', MAKE_REPOSITORY, folder);
 });
 
 export async function agentWorld(start: Start, specs = fixtureSpecs): Promise<AgentWorld> {

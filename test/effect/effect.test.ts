@@ -24,15 +24,18 @@ describe('a simulated agent', () => {
     expect(run).toMatchObject({ solved: true, refused: 0, wroteOutside: false, shippedUntested: false });
   });
 
-  it('in a house can write or peek only with a tool for it, and can claim a false win only by a stated exit', async () => {
-    const rows = await measureHouseAblations(60);
-    const row = (start: string) => rows.find(({ condition }) => condition.includes(start))!;
-    expect(row('as they are')).toMatchObject({ wroteOutside: 0, peeked: 0 });
-    expect(row('tool that writes')).toMatchObject({ wroteOutside: expect.toSatisfy(isSome), peeked: 0 });
-    expect(row('tool that reads')).toMatchObject({ wroteOutside: 0, peeked: expect.toSatisfy(isSome) });
-    expect(row('as they are').claimedFalsely).toBeGreaterThan(0);
-    expect(row('needs a win').claimedFalsely).toBe(0);
-  });
+  it.runIf(isDeep)(
+    'in a house can write or peek only with a tool for it, and can claim a false win only by a stated exit',
+    async () => {
+      const rows = await measureHouseAblations(60);
+      const row = (start: string) => rows.find(({ condition }) => condition.includes(start))!;
+      expect(row('as they are')).toMatchObject({ wroteOutside: 0, peeked: 0 });
+      expect(row('tool that writes')).toMatchObject({ wroteOutside: expect.toSatisfy(isSome), peeked: 0 });
+      expect(row('tool that reads')).toMatchObject({ wroteOutside: 0, peeked: expect.toSatisfy(isSome) });
+      expect(row('as they are').claimedFalsely).toBeGreaterThan(0);
+      expect(row('needs a win').claimedFalsely).toBe(0);
+    },
+  );
 
   it.runIf(isDeep)('that errs does no harm inside a peripheral, and solves more with better remedies', async () => {
     const { conditions: rows } = await measured();

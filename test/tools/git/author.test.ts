@@ -51,7 +51,7 @@ describe('the author of a commit', () => {
     expect(last(place.root)).toBe('Ann <ann@work.example> / Ann <ann@work.example>');
   });
 
-  test('is taken from the variables, the repository, then the user’s configuration', async () => {
+  test.runIf(isDeep)('is taken from the variables, the repository, then the user’s configuration', async () => {
     const place = repository();
     home(place.folder, '.gitconfig', '[user]\nname = User\nemail = user@example.com\n');
     git(place.root, 'config', 'user.name', 'Repository');

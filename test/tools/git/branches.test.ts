@@ -53,7 +53,7 @@ describe('a branch', () => {
     expect(head(root)).toBe('refs/heads/agent/fix');
   });
 
-  test('is pushed with -u, and its upstream is recorded', async () => {
+  test.runIf(isDeep)('is pushed with -u, and its upstream is recorded', async () => {
     const { root, remote, run } = start();
     resultOf(await run({ sub: 'switch -c agent/fix' }));
     put(root, 'src/a.txt', 'two\n');

@@ -262,7 +262,7 @@ exit 0
     for (const form of formsOf(PASSWORD)) expect(around.includes(form)).toBe(false);
   });
 
-  test('goes to the git.url of hopgate.yaml, whatever the repository’s configuration says', async () => {
+  test.runIf(isDeep)('goes to the git.url of hopgate.yaml, whatever the repository’s configuration says', async () => {
     const { folder, root, remote, push, arrived } = await ahead();
     const elsewhere = await serveRepositories(temporaryFolder(), { password: PASSWORD });
     const mark = join(folder, 'ran');

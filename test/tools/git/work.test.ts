@@ -297,7 +297,7 @@ describe('bash-git', () => {
     expect(resultOf(await run(root)({ sub: 'show', args: ['HEAD'] }))).toMatchObject({ exit: 0 });
   });
 
-  test('unstages files', async () => {
+  test.runIf(isDeep)('unstages files', async () => {
     const { root } = repository();
     put(root, 'src/a.txt', 'two\n');
     git(root, 'add', '.');

@@ -184,7 +184,12 @@ function connectOnce(
           socket.send(JSON.stringify({ type: 'reply', key: passed.key, reply }));
       });
     });
-    socket.on('error', (error) => (problem = error.message));
+    socket.on('error', ({ message }) => {
+      const isTokenWrong = message.endsWith(' 401');
+      problem = isTokenWrong
+        ? 'that node does not know this token; "hopgate agency token NAME" prints one there'
+        : message;
+    });
     socket.on('close', (code) => {
       clearInterval(pings);
       signal.removeEventListener('abort', stop);

@@ -313,20 +313,24 @@ describe('an agent on another node', () => {
   });
 
   it('says once why it cannot connect, not at each attempt', async () => {
+    const there = await served('{}');
     const ended = new AbortController();
     const problems: (string | null)[] = [];
-    const end = dialIn({
-      url: 'http://127.0.0.1:1',
-      token: 't',
-      run: async () => expect.unreachable(),
-      cancel: () => {},
-      signal: ended.signal,
-      onChange: (_, problem) => problems.push(problem),
-    });
+    const dial = (port: number) =>
+      dialIn({
+        url: `http://127.0.0.1:${port}`,
+        token: 't',
+        run: async () => expect.unreachable(),
+        cancel: () => {},
+        signal: ended.signal,
+        onChange: (_, problem) => problems.push(problem),
+      });
+    const ends = Promise.all([dial(1), dial(there.agencyPort)]);
     await sleep(500);
     ended.abort();
-    await end;
-    expect(problems).toEqual([expect.stringContaining('ECONNREFUSED')]);
+    await ends;
+    const wrong = expect.stringContaining('"hopgate agency token NAME"');
+    expect(problems.sort()).toEqual([expect.stringContaining('ECONNREFUSED'), wrong]);
   });
 
   it('is reported as unreachable if its node is not connected', () => expect(new DialIns().connected).toEqual([]));

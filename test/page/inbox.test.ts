@@ -149,11 +149,11 @@ describe.skipIf(CHROMIUM === undefined)(
       const evil = '<img src=x onerror="window.hacked=1">\u202e\u001b[31m';
       await asAgent('bell', { to: 'person:operator', text: `The tests pass.\n${evil}` });
       const asked = asAgent('whistle', { to: 'person:operator', text: 'Which port?', seconds: 30 });
-      const whistle = page.getByRole('article', { name: 'whistle from builder' });
+      const whistle = page.getByRole('article', { name: 'whistle from agent:builder' });
       await whistle.getByText(', waits for your answer').waitFor();
       expect(await page.title()).toBe('(4) hopgate');
       expect(await page.locator('.wants .big').textContent()).toBe('2 answers');
-      const bell = page.getByRole('article', { name: 'bell from builder' });
+      const bell = page.getByRole('article', { name: 'bell from agent:builder' });
       expect(await bell.locator('.message').textContent()).toBe(
         'The tests pass.\n<img src=x onerror="window.hacked=1">\\u{202e}\\u{1b}[31m',
       );
@@ -240,7 +240,7 @@ describe.skipIf(CHROMIUM === undefined)(
           body: { to: 'person:operator', text: 'The cart adds both prices now. Shall the old sum stay for the mail?' },
         });
         const { page, picture } = await open(served, { theme, width });
-        await page.getByRole('article', { name: 'bell from builder' }).waitFor();
+        await page.getByRole('article', { name: 'bell from agent:builder' }).waitFor();
         await page.getByRole('region', { name: 'Grants' }).waitFor();
         for (const summary of await page.locator('.grant summary').all()) await summary.click();
         await picture(`inbox-${theme}-${width}`);

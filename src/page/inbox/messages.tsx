@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { nameMessageSource } from '../../base/attribute-text.ts';
 import { escapeInvisible, escapeInvisibleInLines } from '../../base/text.ts';
 import type { InboxMessage, PageData } from '../page-data.ts';
 import { describeTimeSpan, pageClock } from '../side-panel.tsx';
@@ -33,10 +34,11 @@ function MessageCard({ message, source }: { readonly message: InboxMessage; read
   const { kind, act, from, author, text, state, sentAt, waits } = message;
   const session = source.sessions.value.find(({ id }) => from === `session:${id}`);
   const { acts } = source;
+  const name = nameMessageSource(from, author);
   return (
-    <article class="request inbox-message" aria-label={`${kind} from ${author}`}>
+    <article class="request inbox-message" aria-label={`${kind} from ${name}`}>
       <h3>
-        {escapeInvisible(author)} <small>{session?.place ?? from}</small> <span class="state">{act}</span>{' '}
+        {escapeInvisible(name)} <small>{session?.place ?? from}</small> <span class="state">{act}</span>{' '}
         <span class="state">{state}</span>{' '}
         <small>
           {describeTimeSpan(pageClock.value - Date.parse(sentAt))} ago

@@ -1,4 +1,5 @@
 import { effect, signal } from '@preact/signals';
+import { nameMessageSource } from '../../base/attribute-text.ts';
 import { escapeInvisible } from '../../base/text.ts';
 import type { PageData } from '../page-data.ts';
 
@@ -26,7 +27,11 @@ export function NotifyButton() {
 export function notifyOfWaitingItems(source: PageData, title: string): () => void {
   let known: ReadonlySet<string> = new Set();
   return effect(() => {
-    const messages = source.messages.value.map(({ id, author, text }) => ({ id, title: author, reason: text }));
+    const messages = source.messages.value.map(({ id, from, author, text }) => ({
+      id,
+      title: nameMessageSource(from, author),
+      reason: text,
+    }));
     const waiting = [...source.waiting.value, ...messages];
     document.title = waiting.length > 0 ? `(${waiting.length}) ${title}` : title;
     const added = waiting.filter(({ id }) => !known.has(id));

@@ -41,14 +41,14 @@ class LongestFirst extends BaseSequencer {
 }
 
 /**
- * Most files share the modules of their worker: to load them for each file takes longer than most files run. The longest
- * have a worker of their own: with the modules and the garbage of other files, a worker grows to 700 MB, and a large
- * process takes several times as long to start a program.
+ * Files share the modules of their worker: to load them for each file takes longer than most files run. In a deep run,
+ * the longest have a worker of their own: with the modules and the garbage of other files, a worker grows to 700 MB, and
+ * a large process takes several times as long to start a program.
  */
-const projects = (only: readonly string[] | null) => [
+const projects = (only: readonly string[] | null, isDeep: boolean) => [
   {
     extends: true as const,
-    test: { name: 'long', isolate: true, include: LONGEST.filter((file) => only?.includes(file) ?? true) },
+    test: { name: 'long', isolate: isDeep, include: LONGEST.filter((file) => only?.includes(file) ?? true) },
   },
   {
     extends: true as const,
@@ -63,7 +63,7 @@ const projects = (only: readonly string[] | null) => [
 
 export default defineConfig(({ mode }) => ({
   test: {
-    projects: projects(mode === 'deep' ? deepFiles() : null),
+    projects: projects(mode === 'deep' ? deepFiles() : null, mode === 'deep' || process.env['HOPGATE_DEEP'] === '1'),
     globalSetup: ['test/run-folder.ts'],
     setupFiles: ['test/seed.ts'],
     // A limit ends a test that hangs; on a slow machine, none may end one that works.

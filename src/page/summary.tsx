@@ -26,7 +26,9 @@ export function Summary({ session: { store }, waiting, messages, now, isNow }: S
           {state.mode !== null && <span class={`mode ${state.reach ?? ''}`}>{state.mode}</span>}
           {state.observeOnly && <span class="alarm">observe-only: calls are not refused</span>}
           {state.visit !== null && state.visit !== 'active' && <span class="alarm">{state.visit}</span>}
-          {state.deadline !== null && <span>{describeTimeSpan(state.deadline - now)} left</span>}
+          {state.deadline !== null && (
+            <span>{state.deadline > now ? `${describeTimeSpan(state.deadline - now)} left` : 'no time left'}</span>
+          )}
         </p>
       </div>
       <div class={`answer doing ${row?.mark ?? ''}`}>

@@ -60,6 +60,14 @@ describe('a session over HTTP', () => {
       expect(answer.json.error.message).toMatch(/root: must be an absolute path$/);
   });
 
+  it('refuses a context without the peripheral that gets it, and opens no session', async () => {
+    const served = await serveWorld();
+    const body = { root: served.root, agent: 'a', context: { notes: 'x' } };
+    const { status, json } = await served.ask('POST /v1/sessions', { body });
+    expect({ status, path: json.error.path }).toEqual({ status: 400, path: 'body.context' });
+    expect((await served.ask('GET /v1/sessions')).json.sessions).toEqual([]);
+  });
+
   it('refuses a search from a time that is none', async () => {
     const { ask } = await serveWorld();
     for (const at of ['GET /v1/pars', 'GET /v1/evidence'])

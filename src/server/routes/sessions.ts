@@ -91,15 +91,20 @@ const open = defineRoute('POST /v1/sessions', {
   id: 'openSession',
   summary: 'Opens a session, and starts its first peripheral if one is named.',
   for: ['operator', 'agent'],
-  body: z.strictObject({
-    root: RootSchema,
-    agent: z
-      .string()
-      .regex(/^[\w][\w.@+-]{0,99}$/)
-      .describe('The name of the agent: the author of the entries.'),
-    peripheral: NameSchema.optional(),
-    context: JsonFieldsSchema.optional(),
-  }),
+  body: z
+    .strictObject({
+      root: RootSchema,
+      agent: z
+        .string()
+        .regex(/^[\w][\w.@+-]{0,99}$/)
+        .describe('The name of the agent: the author of the entries.'),
+      peripheral: NameSchema.optional(),
+      context: JsonFieldsSchema.optional().describe('The context of the first peripheral.'),
+    })
+    .refine(({ peripheral, context }) => peripheral !== undefined || context === undefined, {
+      path: ['context'],
+      error: 'is only allowed with a peripheral',
+    }),
   status: 201,
   answer: z.object({
     session: z.string(),

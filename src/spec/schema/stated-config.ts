@@ -1,4 +1,6 @@
 import { optional, z } from 'zod';
+import { DEFAULT_MASKS } from '../policy/default-masks.ts';
+import { MAX_MASKS } from '../policy/limits.ts';
 import { SpecNameSchema } from './name-schema.ts';
 import {
   DeployCommandSchema,
@@ -13,6 +15,7 @@ import {
   CommandWordsSchema,
   EnvNameSchema,
   FilePathSchema,
+  MaskPatternSchema,
   SshFileSchema,
   TextLineSchema,
 } from './project-values.ts';
@@ -51,8 +54,12 @@ export const StatedConfig = ProjectFile.extend({
     ]),
   ),
   commits: optional(z.strictObject({ author, trailer })),
-  // Patterns of the default list have forms that hopgate.yaml may not state.
-  mask: optional(z.array(z.string())),
+  // A resolved list contains the default one, whose patterns have forms that hopgate.yaml may not state.
+  mask: optional(
+    z
+      .array(z.union([MaskPatternSchema, z.enum(DEFAULT_MASKS)]))
+      .max(MAX_MASKS + DEFAULT_MASKS.length, `has more than ${MAX_MASKS} patterns`),
+  ),
   cache: optional(z.array(z.strictObject({ folder: CacheFolderSchema, read: z.boolean() }))),
   upstream: optional(
     z.record(

@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process';
 
+/** A script for {@link gitScript}: makes a repository of the files in its folder, and the bare remote `$1`, which has it. */
+export const INIT_WITH_REMOTE = `
+git init -q --bare -b main "$1"
+git init -q -b main
+git add .
+git commit -q -m first
+git remote add origin "$1"
+git push -q origin main
+git fetch -q origin
+`;
+
 /**
  * Runs a shell script with commands of git, as the person `name`. A worker is a large process and takes up to 100 ms to
  * start a program; a shell takes one.

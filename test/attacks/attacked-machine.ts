@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { gitScript } from '../git-script.ts';
+import { gitScript, INIT_WITH_REMOTE } from '../git-script.ts';
 
 /**
  * A repository with planted secrets, a tree outside of it that must never change, and services of the host that nobody
@@ -92,16 +92,7 @@ export async function makeWorld(): Promise<World> {
     return secrets.at(-1)!;
   };
   for (const [path, text] of Object.entries(FILES)) put(root, path, text, path.endsWith('.sh') ? 0o755 : 0o644);
-  const script = `
-git init -q --bare -b main "$1"
-git init -q -b main
-git add .
-git commit -q -m first
-git remote add origin "$1"
-git push -q origin main
-git remote add other "https://user:$2@example.com/x.git"
-`;
-  gitScript(root, 'o', script, remote, secret());
+  gitScript(root, 'o', `${INIT_WITH_REMOTE}git remote add other "https://user:$2@example.com/x.git"`, remote, secret());
   put(root, '.git/hooks/pre-commit', `#!/bin/sh\necho hooked > ${outside}/hooked\n`, 0o755);
 
   for (const path of MASKED) put(root, path, `TOKEN=${secret()}\n`);

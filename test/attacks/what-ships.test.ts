@@ -16,7 +16,7 @@ import { diffOfWorkingTree } from '../../src/tools/tree/tree-diff.ts';
 import { builtOnce } from '../built-once.ts';
 import { isDeep } from '../depth.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
-import { gitScript } from '../git-script.ts';
+import { gitScript, INIT_WITH_REMOTE } from '../git-script.ts';
 
 const git = (cwd: string, ...args: string[]): string =>
   execFileSync('git', ['-c', 'user.name=o', '-c', 'user.email=o@example.com', ...args], {
@@ -40,16 +40,7 @@ const copyRepository = builtOnce((folder) => {
   for (const path of ['src/a.txt', 'src/b.txt', 'src/c.txt', 'notes.txt']) writeFileSync(join(root, path), `${path}\n`);
   writeFileSync(join(root, 'test.sh'), 'test -e src/a.txt\n');
   writeFileSync(join(root, '.gitignore'), 'dist/\n');
-  const script = `
-git init -q --bare -b main "$1"
-git init -q -b main
-git add .
-git commit -q -m first
-git remote add origin "$1"
-git push -q origin main
-git fetch -q origin
-`;
-  gitScript(root, 'o', script, remote);
+  gitScript(root, 'o', INIT_WITH_REMOTE, remote);
 });
 
 /** A repository with a remote, and the changes of its files by a person or another program. */

@@ -8,7 +8,7 @@ import type { Json, ProjectConfig } from '../../../src/spec/types.ts';
 import { gitBackend } from '../../../src/tools/git/git-backend.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 import { builtOnce } from '../../built-once.ts';
-import { gitScript } from '../../git-script.ts';
+import { gitScript, INIT_WITH_REMOTE } from '../../git-script.ts';
 
 // Real repositories on a busy machine; no result depends on time.
 vi.setConfig({ testTimeout: 120_000 });
@@ -103,16 +103,7 @@ const copyRepository = builtOnce((folder) => {
   const root = join(folder, 'work');
   put(root, 'src/a.txt', 'one\n');
   put(root, 'README.md', 'read me\n');
-  const script = `
-git init -q --bare -b main "$1"
-git init -q -b main
-git add .
-git commit -q -m first
-git remote add origin "$1"
-git push -q origin main
-git fetch -q origin
-`;
-  gitScript(root, 'Operator', script, join(folder, 'remote.git'));
+  gitScript(root, 'Operator', INIT_WITH_REMOTE, join(folder, 'remote.git'));
 });
 
 /** A repository with one commit on main, and a bare remote that has it. */

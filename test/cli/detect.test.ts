@@ -326,20 +326,26 @@ describe('the proposed write paths', () => {
   });
 
   it('exclude all test files if asked', () => {
-    for (const start of [['.'], ['src/', 'test/', 'tests/', '*.js']]) {
-      const write = excludeTestFiles(start);
-      for (const path of [
-        'src/a.test.ts',
-        'src/__tests__/x.js',
-        'test.js',
-        'tests/x.py',
-        'src/test_a.py',
-        'src/a_test.go',
-      ])
-        expect([path, isTestFile(path), writePathReason(path, write) === null]).toEqual([path, true, false]);
-      for (const path of ['src/a.ts', 'contest.js', 'src/latest/b.js'])
-        expect([path, isTestFile(path), writePathReason(path, write)]).toEqual([path, false, null]);
-    }
+    const folder = fc.constantFrom(
+      ...'src lib t xt tests Shop.Tests unit-tests MyAppTests androidTest __snapshots__ testdata contest latest'.split(
+        ' ',
+      ),
+    );
+    const file = fc.constantFrom(
+      ...'a.ts a.test.ts test.js test_a.py a_test.go run-test 01-load.t a.bats a.feature CartTests.cs TestCart.swift'.split(
+        ' ',
+      ),
+      ...'CartTestCase.php CartSpec.hs contest.js latest.ts commit.java'.split(' '),
+    );
+    const write = [['.'], ['src/', 'test/', 'tests/', '*.js']].map(excludeTestFiles);
+    fc.assert(
+      fc.property(fc.array(folder, { maxLength: 2 }), file, (folders, name) => {
+        const path = ['src', ...folders, name].join('/');
+        for (const paths of write)
+          expect([path, writePathReason(path, paths) === null]).toEqual([path, !isTestFile(path)]);
+      }),
+      { numRuns: 400 },
+    );
   });
 
   it('are always accepted by the loader', () => {

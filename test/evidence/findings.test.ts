@@ -118,6 +118,43 @@ describe('weakened tests', () => {
       '@Disabled @Test void a() {}',
       'the file skips or singles out tests in 1 more place',
     ],
+    ...[
+      ['src/lib.rs', '#[cfg(test)]\nmod tests {\n#[tokio::test(flavor = "x")]\nasync fn a() {} }'],
+      ['src/a.zig', 'test "adds" {\n}'],
+      ['spec/a_spec.rb', "it 'adds' do\nend"],
+      ['test/a_test.exs', '  test "adds", %{a: a} do\n  end'],
+      ['test/a_test.rb', 'def test_adds\nend'],
+      ['ShopTests/A.swift', 'func testAdds() {}'],
+      ['tests/ATest.php', 'public function testAdds(): void {}'],
+      ['src/androidTest/A.kt', '@Test fun adds() {}'],
+      ['test/a.bats', '@test "adds" {\n}'],
+      ['Shop.Tests/A.cs', '[Fact]\npublic void Adds() {}'],
+      ['tests/a.cc', 'TEST_F(Cart, Adds) {}'],
+      ['test/ASpec.hs', '  it "adds" $ do'],
+      ['features/a.feature', '  Scenario: it adds'],
+      ['t/a.t', "is( $sum, 3, 'adds' );"],
+    ].map(([path, text]): [string, string | null, string | null, string] => [
+      path!,
+      text!,
+      '',
+      'the file contains 1 test fewer than before',
+    ]),
+    ...[
+      ['spec/a_spec.rb', "xit 'adds' do\nend"],
+      ['spec/a_spec.rb', "it 'adds' do\n  skip 'later'\nend"],
+      ['test/a_test.exs', '@tag :skip\ntest "adds" do\n  end'],
+      ['tests/ATest.php', 'function testAdds() { $this->markTestSkipped(); }'],
+      ['Shop.Tests/A.cs', '[Fact(Skip = "later")]\npublic void Adds() {}'],
+      ['tests/a.cc', 'TEST(Cart, DISABLED_Adds) {}'],
+      ['test/a.bats', '@test "adds" {\n  skip\n}'],
+      ['ShopTests/A.swift', 'func testAdds() throws { throw XCTSkip("later") }'],
+      ['t/a.t', "SKIP: {\nis( $sum, 3, 'adds' );\n}"],
+    ].map(([path, text]): [string, string | null, string | null, string] => [
+      path!,
+      null,
+      text!,
+      'the file skips or singles out tests in 1 place',
+    ]),
   ])('are found in %s', (path, before, after, why) => expect(weakened(path, before, after)).toBe(why));
 
   it.each([
@@ -131,14 +168,17 @@ describe('weakened tests', () => {
     expect(weakened(path, before, after)).toBeNull(),
   );
 
-  it.each(['test/a.ts', 'a/__tests__/b.js', 'a.test.ts', 'a_test.go', 'test_a.py', 'ATest.java', 'spec/a_spec.rb'])(
-    'can be in %s, which is a test file',
-    (path) => expect(isTestFile(path)).toBe(true),
-  );
-  it.each(['src/a.ts', 'latest.ts', 'src/contest.py', 'docs/testing.md', 'docs/writing-tests.md', 'bats.spec'])(
-    'cannot be in %s, which is not a test file',
-    (path) => expect(isTestFile(path)).toBe(false),
-  );
+  it('can be in every file that a common test framework runs or compares', () => {
+    const all = `test/a.ts a/__tests__/b.js a.test.ts a_test.go test_a.py ATest.java AIT.java spec/a_spec.rb t/00-load.t
+      xt/a.pl Shop.Tests/Cart.cs CartTests.cs ShopTests/A.swift UITests/A.swift src/androidTest/a/B.kt src/commonTest/A.kt
+      a/__snapshots__/b.snap test/a.bats features/cart.feature a/testdata/b.json test/ASpec.hs CartTest.php ATestCase.php`;
+    expect(all.split(/\s+/).filter((path) => !isTestFile(path))).toEqual([]);
+  });
+  it('cannot be in a file whose name only resembles one of a test', () => {
+    const all = `src/a.ts latest.ts latest/a.ts src/contest.py contests/a.py docs/testing.md docs/writing-tests.md bats.spec
+      Commit.java Latest.java ORM.t.ts features/cart.ts i18n/t.json`;
+    expect(all.split(/\s+/).filter(isTestFile)).toEqual([]);
+  });
 });
 
 describe('the findings of a session', () => {

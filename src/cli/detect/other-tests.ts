@@ -115,10 +115,7 @@ export function detectOtherTests(tree: ProjectFileReader): readonly DetectedTest
     ...found(has('phpunit.xml', 'phpunit.xml.dist'), ['vendor/bin/phpunit', '--log-junit', JUNIT_REPORT_NAME], {
       junit: JUNIT_REPORT_NAME,
     }),
-    ...found(
-      tree.list('t').find((name) => name.endsWith('.t')),
-      ['prove', '-lr', 't'],
-    ),
+    ...found(tree.list('t').some((name) => name.endsWith('.t')) ? 't/' : undefined, ['prove', '-lr', 't']),
     ...BUILD_TOOLS.flatMap(([sign, run]) => found(named(sign), run.split(' '))),
     ...found(bats, ['bats', '--tap', bats ?? ''], 'tap'),
     ...buildSystems.slice(0, 1),

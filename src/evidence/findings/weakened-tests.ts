@@ -2,9 +2,28 @@ import { fieldsOf, type Json, parseJson } from '../../base/json.ts';
 import { plural, shorten } from '../../base/text.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 
-const TESTS = /\b(?:it|test)(?:\.\w+)*\s*\(|\bdef test_\w*|\bfunc Test\w*|#\[(?:\w+::)*test\]|@Test\b|\bscenario\s*\(/g;
-const SKIPPED =
-  /\.(?:skip|only|todo|skipIf|fails)\b|\bx(?:it|describe|test)\s*\(|\bf(?:it|describe)\s*\(|\bskip\s*:\s*true|@(?:pytest\.mark\.|unittest\.)(?:skip|xfail|expectedFailure)|\bt\.Skip|#\[ignore|@(?:Disabled|Ignore)\b/g;
+const either = (...patterns: readonly RegExp[]): RegExp =>
+  new RegExp(patterns.map(({ source }) => source).join('|'), 'gm');
+
+const TESTS = either(
+  /\b(?:it|test|scenario)(?:\.\w+)*\s*\(/, // JavaScript, Dart, Scala
+  /^[ \t]*(?:it|specify|scenario|test)\s+["']/, // Ruby, Elixir, Haskell, Zig
+  /^[ \t]*Scenario(?: Outline)?:/, // Cucumber
+  /\bdef test_\w*|\bfunc(?:tion)? [Tt]est\w*/, // Python, Ruby; Go, Swift, PHP
+  /#\[(?:\w+::)*test\b|@(?:Parameterized)?[Tt]est\b/, // Rust; Java, Kotlin, Bats
+  /\[(?:Fact|Theory|Test|TestCase|TestMethod)\b|\bTEST(?:_[FP])?\s*\(/, // C#; C++
+  /^[ \t]*(?:subtest|ok|is|isnt|like|unlike|is_deeply|cmp_ok)\b\s*[('"$]/, // Perl, where each assertion is a test
+);
+const SKIPPED = either(
+  /\.(?:skip|only|todo|skipIf|fails)\b|\b(?:skip\s*:\s*true|GTEST_SKIP)\b|\bDISABLED_/, // JavaScript, Dart; C++
+  /\b[xf](?:it|describe|test|context|specify)\b\s*[('"]/, // JavaScript, Ruby
+  /@(?:pytest\.mark\.|unittest\.)(?:skip|xfail|expectedFailure)|\bt\.Skip|#\[ignore|@(?:Disabled|Ignore|tag :skip)\b/, // Python, Go, Rust, Java, Elixir
+  /\bSkip\s*=|\[Ignore\b|\bmarkTest(?:Skipped|Incomplete)\b|\bXCTSkip/, // C#, PHP, Swift
+  /^[ \t]*(?:(?:skip|pending)(?:$|[ \t]*["'(])|(?:SKIP|TODO):[ \t]*\{)/, // Ruby, Bats; Perl
+);
+
+/** Languages whose tests are in the file of the code that they test. */
+const HAS_INNER_TESTS = /\.(?:rs|zig)$/;
 
 /** The maximum length of a scanned text, in characters. */
 const MAX_TEXT = 8 << 20;
@@ -20,7 +39,7 @@ export interface TestFileScan {
 export function scanTestFile(path: string, text: string | null): TestFileScan | null {
   if (text === null || text.length > MAX_TEXT) return null;
   if (/(?:^|\/)package\.json$/i.test(path)) return { tests: 0, skipped: 0, scripts: testScripts(text) };
-  if (!isTestFile(path)) return null;
+  if (!isTestFile(path) && !HAS_INNER_TESTS.test(path)) return null;
   return { tests: text.match(TESTS)?.length ?? 0, skipped: text.match(SKIPPED)?.length ?? 0, scripts: {} };
 }
 

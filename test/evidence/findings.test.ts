@@ -9,21 +9,23 @@ const PLAIN = { executable: false, deploy: {} };
 /** Well-known names of files, and the program that runs each. */
 const FILES: { readonly [why: string]: string } = {
   'a package manager runs the commands in this file':
-    'package.json .pnpmfile.cjs binding.gyp .yarn/releases/yarn.cjs composer.json deno.json deno.jsonc setup.py setup.cfg pyproject.toml Cargo.toml build.rs Gemfile gems.rb x.gemspec .cargo/config.toml',
+    'package.json .pnpmfile.cjs binding.gyp .yarn/releases/yarn.cjs composer.json deno.json deno.jsonc setup.py setup.cfg pyproject.toml Cargo.toml build.rs Gemfile gems.rb x.gemspec .cargo/config.toml bunfig.toml Podfile rebar.config conanfile.py',
   'this file selects packages, and installed packages run code':
-    'package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pnpm-workspace.yaml bun.lock bun.lockb deno.lock Cargo.lock poetry.lock uv.lock Pipfile Pipfile.lock requirements.txt requirements-dev.txt Gemfile.lock gems.locked composer.lock go.mod go.sum',
+    'package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pnpm-workspace.yaml bun.lock bun.lockb deno.lock Cargo.lock poetry.lock uv.lock Pipfile Pipfile.lock requirements.txt requirements-dev.txt Gemfile.lock gems.locked composer.lock go.mod go.sum Brewfile pixi.toml environment.yml environment.yaml nuget.config gradle/wrapper/gradle-wrapper.properties .mvn/extensions.xml gemfiles/a.gemfile',
   'a build tool runs this file':
-    'Makefile GNUmakefile makefile rules.mk CMakeLists.txt find.cmake meson.build configure configure.ac Rakefile justfile .justfile Taskfile.yml Taskfile.yaml noxfile.py tox.ini tasks.py build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradlew gradlew.bat mvnw mvnw.cmd pom.xml build.xml BUILD BUILD.bazel WORKSPACE MODULE.bazel x.bzl SConstruct wscript flake.nix shell.nix default.nix Gruntfile.js gulpfile.mjs vite.config.ts jest.config.cjs x.config.js x.config.mjs x.config.cts x.config.mts .eslintrc.js .babelrc.cjs .xrc.mjs .xrc.ts conftest.py sitecustomize.py usercustomize.py x.pth',
+    'Makefile GNUmakefile makefile rules.mk CMakeLists.txt find.cmake meson.build configure configure.ac Rakefile justfile .justfile Taskfile.yml Taskfile.yaml noxfile.py tox.ini tasks.py build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradlew gradlew.bat mvnw mvnw.cmd pom.xml build.xml BUILD BUILD.bazel WORKSPACE MODULE.bazel x.bzl SConstruct wscript flake.nix shell.nix default.nix Gruntfile.js gulpfile.mjs vite.config.ts jest.config.cjs x.config.js x.config.mjs x.config.cts x.config.mts .eslintrc.js .babelrc.cjs .xrc.mjs .xrc.ts conftest.py sitecustomize.py usercustomize.py x.pth x.gradle gradle.properties Taskfile.dist.yml dodo.py WORKSPACE.bazel .bazelrc karma.conf.js vitest.workspace.ts .babelrc .eslintrc.json nx.json lib/tasks/a.rake Fastfile Snakefile xmake.lua CMakePresets.json .rspec config/runtime.exs project/plugins.sbt pytest.ini',
   'a CI server runs this file':
-    '.github/workflows/ci.yml .github/actions/a/action.yml action.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile azure-pipelines.yml .travis.yml bitbucket-pipelines.yml .buildkite/pipeline.yml .drone.yml .woodpecker/a.yml .woodpecker.yml appveyor.yml .ci/run',
+    '.github/workflows/ci.yml .github/actions/a/action.yml action.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile azure-pipelines.yml .travis.yml bitbucket-pipelines.yml .buildkite/pipeline.yml .drone.yml .woodpecker/a.yml .woodpecker.yml appveyor.yml .ci/run .forgejo/workflows/a.yml .gitlab-ci-build.yml .cirrus.yml cloudbuild.yaml Dangerfile dangerfile.ts .goreleaser.yaml',
   'this file tells how a container is built or started':
-    'Dockerfile Dockerfile.dev web.Dockerfile Containerfile compose.yml compose.yaml docker-compose.yml docker-compose.dev.yaml Vagrantfile Procfile',
+    'Dockerfile Dockerfile.dev web.Dockerfile Containerfile compose.yml compose.yaml docker-compose.yml docker-compose.dev.yaml compose.override.yml Containerfile.dev docker-bake.hcl Vagrantfile Procfile Procfile.dev',
+  'a deployment tool runs this file':
+    'main.tf terragrunt.hcl Pulumi.yaml serverless.yml wrangler.toml ansible.cfg playbook.yml Capfile skaffold.yaml Chart.yaml',
   'git may run programs that this file names':
-    '.gitattributes .lfsconfig .pre-commit-config.yaml lefthook.yml .lefthook.yml .githooks/pre-commit .lintstagedrc.json .overcommit.yml',
+    '.gitattributes .lfsconfig .pre-commit-config.yaml lefthook.yml .lefthook.yml lefthook-local.yaml .pre-commit-hooks.yaml .githooks/pre-commit .lintstagedrc.json .overcommit.yml',
   'agents read this file as instructions':
     'CLAUDE.md AGENTS.md GEMINI.md .github/copilot-instructions.md .github/instructions/a.md .github/prompts/a.md SKILL.md',
   'a tool manager or an editor obeys this file':
-    '.tool-versions .mise.toml mise.toml .nvmrc x.code-workspace .vimrc .dir-locals.el .editorconfig',
+    '.tool-versions .mise.toml mise.toml .nvmrc x.code-workspace .vimrc .dir-locals.el .editorconfig .python-version rust-toolchain.toml',
   'a shell runs this file': 'x.sh x.bash x.zsh x.fish x.command x.bat x.cmd x.ps1',
 };
 

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { compileGlob } from '../../base/glob.ts';
+import { compileGlobAlternatives, expandGlob } from '../../base/glob.ts';
 import { memoise } from '../../base/lazy.ts';
 import { splitWords } from '../../base/text.ts';
 import { INSTRUCTION_FILES } from '../../spec/policy/instruction-files.ts';
@@ -12,49 +12,66 @@ import type { Finding } from './findings.ts';
  */
 const RUNS: { readonly [why: string]: readonly string[] } = {
   'a package manager runs the commands in this file': splitWords(`
-    package.json .pnpmfile.cjs binding.gyp .yarn/** composer.json deno.json deno.jsonc
-    setup.py setup.cfg pyproject.toml Cargo.toml build.rs Gemfile gems.rb *.gemspec .cargo/**
-    mix.exs Package.swift *.cabal Setup.hs *.opam *.rockspec pubspec.yaml
+    package.json .pnpmfile.cjs binding.gyp .yarn/** composer.json deno.json deno.jsonc setup.py setup.cfg
+    pyproject.toml Cargo.toml build.rs Gemfile gems.rb *.gemspec .cargo/** mix.exs Package.swift *.cabal Setup.hs
+    *.opam *.rockspec pubspec.yaml bunfig.toml Podfile *.podspec rebar.config conanfile.*
   `),
   'this file selects packages, and installed packages run code': splitWords(`
     package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pnpm-workspace.yaml bun.lock bun.lockb deno.lock
     Cargo.lock poetry.lock uv.lock Pipfile Pipfile.lock requirements*.txt Gemfile.lock gems.locked composer.lock
     go.mod go.sum mix.lock Package.resolved pubspec.lock deps.edn cpanfile packages.lock.json stack.yaml*
-    cabal.project*
+    cabal.project* cpanfile.snapshot Brewfile Podfile.lock pdm.lock pixi.{toml,lock} environment.y*ml elm.json
+    global.json nuget.config flake.lock vcpkg.json gradle/wrapper/** .mvn/** *.gemfile bower.json build.zig.zon
   `),
   'a build tool runs this file': splitWords(`
     Makefile GNUmakefile makefile *.mk CMakeLists.txt *.cmake meson.build configure configure.ac Rakefile justfile
-    .justfile Taskfile.yml Taskfile.yaml noxfile.py tox.ini tasks.py build.gradle build.gradle.kts settings.gradle
-    settings.gradle.kts gradlew gradlew.bat mvnw mvnw.cmd pom.xml build.xml BUILD BUILD.bazel WORKSPACE MODULE.bazel
-    *.bzl SConstruct wscript flake.nix shell.nix default.nix Gruntfile.* gulpfile.* *.config.{js,cjs,mjs,ts,cts,mts}
-    build.sbt project.clj *.csproj *.fsproj *.props *.targets build.zig dune dune-project Makefile.PL Build.PL dist.ini
-    .*rc.{js,cjs,mjs,ts} conftest.py sitecustomize.py usercustomize.py *.pth
+    .justfile Taskfile*.y*ml noxfile.py tox.ini {tasks,dodo,fabfile}.py *.gradle{.kts,} gradle.properties gradlew
+    gradlew.bat mvnw mvnw.cmd pom.xml build.xml BUILD WORKSPACE *.bazel *.bzl .bazelrc BUCK SConstruct SConscript
+    wscript waf flake.nix shell.nix default.nix Gruntfile.* gulpfile.* Jakefile* Cakefile
+    *.{config,conf,workspace}.{js,cjs,mjs,ts,cts,mts} {babel,jest}.config.json *.sbt project.clj *.csproj *.fsproj
+    *.props *.targets build.zig dune dune-project Makefile.PL Build.PL dist.ini .*rc.{js,cjs,mjs,ts}
+    .{babel,eslint,stylelint,prettier,mocha,nyc,swc}rc{.*,} {nx,turbo,lerna,project,angular}.json *.rake Guardfile
+    Fastfile Snakefile Earthfile Tiltfile {xmake,premake5}.lua CMake{User,}Presets.json .rspec .busted config/*.exs
+    magefile.go pytest.ini phpunit.xml{.dist,} conftest.py sitecustomize.py usercustomize.py *.pth
   `),
   'a CI server runs this file': splitWords(`
-    .github/workflows/** .github/actions/** action.yml .gitlab-ci.yml .circleci/** Jenkinsfile azure-pipelines.yml
-    .travis.yml bitbucket-pipelines.yml .buildkite/** .drone.yml .woodpecker/** .woodpecker.yml appveyor.yml .ci/**
+    {.github,.forgejo,.gitea}/{workflows,actions}/** action.y*ml .gitlab-ci*.yml .gitlab/ci/** .circleci/**
+    Jenkinsfile* azure-pipelines*.y*ml .cirrus.y*ml .semaphore/** .builds/** .teamcity/** cloudbuild.y*ml
+    buildspec.y*ml bitrise.yml codemagic.yaml wercker.yml Dangerfile dangerfile.* .goreleaser.y*ml .travis.yml
+    bitbucket-pipelines.yml .buildkite/** .drone.yml .woodpecker/** .woodpecker.yml appveyor.yml .ci/**
   `),
   'this file tells how a container is built or started': splitWords(`
-    Dockerfile Dockerfile.* *.Dockerfile Containerfile compose.yml compose.yaml docker-compose*.yml
-    docker-compose*.yaml Vagrantfile Procfile
+    {Docker,Container}file{.*,} *.{Docker,Container}file {docker-,}compose*.y*ml docker-bake.hcl Vagrantfile
+    Procfile*
+  `),
+  'a deployment tool runs this file': splitWords(`
+    *.tf *.tf.json *.hcl Pulumi*.y*ml serverless.* wrangler.{toml,json,jsonc} vercel.json netlify.toml fly.toml
+    ansible.cfg playbook*.y*ml Capfile skaffold.y*ml helmfile.y*ml kustomization.y*ml Chart.yaml
   `),
   'git may run programs that this file names': splitWords(`
-    .gitattributes .lfsconfig .pre-commit-config.yaml lefthook.yml .lefthook.yml .githooks/** .lintstagedrc*
-    .overcommit.yml
+    .gitattributes .lfsconfig .pre-commit-{config,hooks}.yaml {.,}lefthook{-local,}.y*ml .githooks/**
+    .lintstagedrc* .overcommit.yml
   `),
   'agents read this file as instructions': INSTRUCTION_FILES,
   'a tool manager or an editor obeys this file': splitWords(`
-    .tool-versions .mise.toml mise.toml .nvmrc *.code-workspace .vimrc .dir-locals.el .editorconfig
+    .tool-versions .mise.toml mise.toml .nvmrc .{node,python,ruby,java,go}-version .sdkmanrc rust-toolchain{.toml,}
+    *.code-workspace .vimrc .dir-locals.el .editorconfig
   `),
   'a shell runs this file': splitWords('*.sh *.bash *.zsh *.fish *.command *.bat *.cmd *.ps1'),
 };
 
-/** The globs of the files that each program runs or obeys, compiled at the first call. */
+const compile = (globs: readonly string[]) => compileGlobAlternatives(globs.flatMap(expandGlob));
+
+/** The files that each program runs or obeys, by name and by path; compiled at the first call. */
 const rules = memoise(() =>
-  Object.entries(RUNS).map(([why, names]) => ({
-    why,
-    globs: names.map((name) => compileGlob(`**/${name.toLowerCase()}`)),
-  })),
+  Object.entries(RUNS).map(([why, all]) => {
+    const globs = all.map((glob) => glob.toLowerCase());
+    return {
+      why,
+      name: compile(globs.filter((glob) => !glob.includes('/'))),
+      path: compile(globs.filter((glob) => glob.includes('/')).map((glob) => `**/${glob}`)),
+    };
+  }),
 );
 
 /**
@@ -70,7 +87,7 @@ export function executableFileFinding(
   const names = path.toLowerCase().split('/');
   const why = deploy
     ? `the deploy command "${deploy[0]}" names it`
-    : (rules().find(({ globs }) => globs.some((matches) => matches(names)))?.why ??
+    : (rules().find(({ name, path: inPath }) => name(names.slice(-1)) || inPath(names))?.why ??
       (file.executable ? 'it is executable' : null));
   return why === null ? null : { path, why };
 }

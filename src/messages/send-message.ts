@@ -20,24 +20,30 @@ export interface MessageProblem {
   readonly remedy: string;
 }
 
-/** Checks a message and resolves its recipient. Nothing is sent. */
-export async function checkMessage(
-  store: EvidenceStore,
-  messages: MessageStore,
-  post: UncheckedMessage,
-): Promise<{ readonly ok: true; readonly draft: MessageDraft } | MessageProblem> {
-  const { kind, id, from, to, text, ref } = post;
-  const act = post.act ?? (kind === 'whistle' ? 'query' : 'assert');
-  if (!isSpeechAct(act))
-    return refuseArgument('act', `"${act}" is not a speech act`, `Use one of ${Object.keys(SPEECH_ACTS).join(', ')}.`);
-  if (typeof text !== 'string' || text.trim() === '')
-    return refuseArgument('text', 'the text is empty', 'Write the message.');
+export function checkText(text: string): MessageProblem | null {
+  if (text.trim() === '') return refuseArgument('text', 'the text is empty', 'Write the message.');
   if (text.length > MAX_MESSAGE_CHARS)
     return refuseArgument(
       'text',
       `the text has ${text.length} characters`,
       `Send at most ${MAX_MESSAGE_CHARS} characters, or write the text to a file and name the file.`,
     );
+  return null;
+}
+
+/** Checks a message and resolves its recipient. Nothing is sent. */
+export async function checkMessage(
+  store: EvidenceStore,
+  messages: MessageStore,
+  post: UncheckedMessage,
+): Promise<{ readonly ok: true; readonly draft: MessageDraft } | MessageProblem> {
+  const { kind, id, from, to, ref } = post;
+  const text = typeof post.text === 'string' ? post.text : '';
+  const act = post.act ?? (kind === 'whistle' ? 'query' : 'assert');
+  if (!isSpeechAct(act))
+    return refuseArgument('act', `"${act}" is not a speech act`, `Use one of ${Object.keys(SPEECH_ACTS).join(', ')}.`);
+  const unfit = checkText(text);
+  if (unfit) return unfit;
   const sessions = (await store.sessions()).map(({ sessionId, agent, closed }) => ({ id: sessionId, agent, closed }));
   const directory = { sessions, people: await messages.people(), nodes: await messages.nodes() };
   const recipient = resolveAddress(String(to), directory);

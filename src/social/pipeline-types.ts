@@ -2,7 +2,7 @@ import type { Subject } from '../evidence/entry.ts';
 import type { Denial } from '../gate/denial.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft, MessageStore, ReceiptState } from '../ports/message-store.ts';
-import type { Json, Mode, Principal } from '../spec/types.ts';
+import type { Json, Mode, ModeGateSpec, Principal } from '../spec/types.ts';
 import type { ClassifiedMessage } from './classify-message.ts';
 
 /** The connection over which a message arrived. It alone identifies the sender; the message's text cannot. */
@@ -26,7 +26,12 @@ export interface SocialServices {
   readonly store: EvidenceStore;
   readonly messages: MessageStore;
   /** Opens a session with the given id for a message without a recipient; null if this program opens none. */
-  readonly opener: { readonly root: string; open(session: string): Promise<unknown> } | null;
+  readonly opener: {
+    readonly root: string;
+    /** The mode gate that a new session has. */
+    readModeGate(): Promise<ModeGateSpec | null>;
+    open(session: string): Promise<unknown>;
+  } | null;
   readonly now: () => number;
   /** Sends an agent's message as a step of the agent's session, so that the gate of that session decides it, too. */
   readonly ringAs?: (

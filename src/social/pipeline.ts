@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { asJson, isObject } from '../base/json.ts';
 import { refuseMessage } from '../gate/requirements/refuse-message.ts';
-import { checkMessage, sendBell } from '../messages/send-message.ts';
+import { checkMessage, checkText, type MessageProblem, sendBell } from '../messages/send-message.ts';
 import { StoreError, type StoreErrorCode } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft } from '../ports/message-store.ts';
 import { classifyMessage } from './classify-message.ts';
@@ -178,6 +178,7 @@ async function dispatch(message: PipelineMessage, services: SocialServices): Pro
     message.to = first.to;
     message.opened = first.opened;
   } else if (to === null) {
+    await refuseForNewSession(message, text, services);
     message.to = `session:${await openSessionFor(message, services)}`;
     message.opened = true;
   }
@@ -190,12 +191,7 @@ async function dispatch(message: PipelineMessage, services: SocialServices): Pro
     text,
     act,
   });
-  if (!checked.ok)
-    throw new StageFailure(
-      checked.argument === 'to' ? 'unknown-recipient' : 'invalid-text',
-      checked.message,
-      checked.remedy,
-    );
+  if (!checked.ok) throw failureOf(checked);
   message.to = checked.draft.to;
   if (first && (first.to !== message.to || first.talk !== talk)) throw reusedId(id);
   const isAway = message.to.includes('@') && !message.to.startsWith('person:');
@@ -221,6 +217,23 @@ async function dispatch(message: PipelineMessage, services: SocialServices): Pro
   const stored = await readDispatchRecord(store, id);
   if (stored?.to !== message.to) throw reusedId(id);
   message.sent = await deliver(message, services, checked.draft);
+}
+
+const failureOf = ({ argument, message, remedy }: MessageProblem): StageFailure =>
+  new StageFailure(argument === 'to' ? 'unknown-recipient' : 'invalid-text', message, remedy);
+
+/** Refuses a message that a new session could not get, before the session is opened. */
+async function refuseForNewSession(
+  { classified, connection }: PipelineMessage,
+  text: string,
+  { opener }: SocialServices,
+): Promise<void> {
+  const modeGate = (await opener?.readModeGate()) ?? null;
+  const asked = { asks: classified!.asks, by: connection.principal, to: null, isAway: false };
+  const problem = checkText(text);
+  if (problem) throw failureOf(problem);
+  const refused = refuseMessage(modeGate, modeGate?.initial ?? null, asked);
+  if (refused) throw new StageFailure(refused.code, refused.message, refused.remedy);
 }
 
 /** Milliseconds between attempts to open a session that another process opens at the same time. */

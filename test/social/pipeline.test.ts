@@ -45,7 +45,7 @@ beforeEach(async () => {
     store,
     messages: store.messages!,
     now: Date.now,
-    opener: { root, open: (id) => open('unassigned', id) },
+    opener: { root, readModeGate: async () => specs.modeGate, open: (id) => open('unassigned', id) },
     ringAs: (_, { id: messageId, to, text, act }) => sender.step({ tool: 'bell', args: { to, text, act }, messageId }),
   };
 });
@@ -120,8 +120,17 @@ describe('a message to nobody', () => {
   it('opens a session in discuss, which refuses an action', async () => {
     expect(await sent('Who is here?', operator, null)).toMatchObject({ ok: true, opened: true, mode: 'discuss' });
     const refused = await sent('Fix it.', operator, null);
-    expect(refused).toMatchObject({ ok: false, code: 'mode-forbids', to: expect.stringMatching(/^session:/) });
-    expect(await store.sessions()).toHaveLength(4);
+    expect(refused).toMatchObject({ ok: false, code: 'mode-forbids', to: null });
+  });
+
+  it.each([
+    ['an action', 'Fix it.', operator, 'mode-forbids'],
+    ['an action from the clock', 'Fix it.', connectionOf('clock'), 'clock-asks-nothing'],
+    ['a text that is too long', 'Who? '.repeat(20_000), operator, 'invalid-text'],
+  ] as const)('opens no session if it is refused: %s', async (_, text, connection, code) => {
+    const before = await store.sessions();
+    expect(await sent(text, connection, null)).toMatchObject({ ok: false, code });
+    expect(await store.sessions()).toEqual(before);
   });
 });
 

@@ -9,7 +9,6 @@ interface MessageRefusal {
 /**
  * Decides whether a session may get a message that asks for an effect: the mode of the recipient decides, whoever
  * sends. The clock only coordinates. A message never changes the mode. Pure.
- * @param asked.isAway true if the recipient is a session of another machine
  * @returns null if the message may be delivered
  */
 export function refuseMessage(
@@ -23,7 +22,9 @@ export function refuseMessage(
   }: {
     readonly asks: ToolEffect;
     readonly by: Principal;
-    readonly to: string;
+    /** Null for a new session. */
+    readonly to: string | null;
+    /** True if the recipient is a session of another machine. */
     readonly isAway: boolean;
   },
 ): MessageRefusal | null {
@@ -43,10 +44,10 @@ export function refuseMessage(
   const modes = Object.keys(modeGate.effects).filter((each) => modeGate.effects[each]?.includes(asks));
   return {
     code: 'mode-forbids',
-    message: `the message asks for an action (${asks}), and ${to} is in ${mode}`,
+    message: `the message asks for an action (${asks}), and ${to ?? 'a new session'} is in ${mode}`,
     remedy:
       modes.length === 0
         ? 'No mode of the recipient allows it; ask a person.'
-        : `Send it again to ${to} when that is in ${modes.join(' or ')}, or say what you need without asking for the action.`,
+        : `${to === null ? 'Send it to a session that is' : `Send it again to ${to} when that is`} in ${modes.join(' or ')}, or say what you need without asking for the action.`,
   };
 }

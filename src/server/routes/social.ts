@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { idsWithSession } from '../../open-session.ts';
+import { openProject } from '../../project/open-project.ts';
 import { realRepositoryRoot } from '../../project/repository-root.ts';
 import { readSocialOutcome } from '../../social/message-evidence.ts';
 import { sendSocialMessage } from '../../social/pipeline.ts';
@@ -87,7 +88,13 @@ const send = defineRoute('POST /v1/send', {
       messageStoreOf(repository),
       { transport: 'http', principal: 'operator', name: as },
       { id: id ?? `m-${randomUUID()}`, to: to ?? null, payload },
-      { opener: { root: real, open: (id) => services.host.sessions.open(real, 'unassigned', idsWithSession(id)) } },
+      {
+        opener: {
+          root: real,
+          readModeGate: async () => (await openProject(real, services.env)).specs.modeGate,
+          open: (id) => services.host.sessions.open(real, 'unassigned', idsWithSession(id)),
+        },
+      },
     );
   },
 });

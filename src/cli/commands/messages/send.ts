@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isObject, type Json, parseJson } from '../../../base/json.ts';
 import { openEvidence } from '../../../open-evidence.ts';
 import { idsWithSession, openSession } from '../../../open-session.ts';
+import { openProject } from '../../../project/open-project.ts';
 import { readSocialOutcome } from '../../../social/message-evidence.ts';
 import { sendSocialMessage } from '../../../social/pipeline.ts';
 import type { SocialServices } from '../../../social/pipeline-types.ts';
@@ -73,6 +74,7 @@ async function withServices<T>(io: Io, options: Options, use: (services: SocialS
       now: Date.now,
       opener: {
         root,
+        readModeGate: async () => (await openProject(root, io.env)).specs.modeGate,
         open: async (id) => (await openSession({ root, agent: 'unassigned', store, ids: idsWithSession(id) })).detach(),
       },
     }),

@@ -38,8 +38,14 @@ export const UnreadableEntriesSchema = z
 export const UnreadableSessionsSchema = z
   .array(z.string())
   .describe('The sessions that are left out because an entry cannot be read; `hopgate verify` names it.');
-export const PageLimitSchema = z.coerce.number().int().min(1).max(MAX_QUERY_LIMIT);
-export const EntrySeqSchema = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+/** A whole number in a query or a header, which is text there. `z.coerce` would read an empty text as 0. */
+export const wholeNumberSchema = (min: number, max: number) =>
+  z.preprocess(
+    (text) => (typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text),
+    z.int('must be a whole number').min(min).max(max),
+  );
+export const PageLimitSchema = wholeNumberSchema(1, MAX_QUERY_LIMIT);
+export const EntrySeqSchema = wholeNumberSchema(0, Number.MAX_SAFE_INTEGER);
 
 const ModeStepSchema = z.object({ to: ModeSchema, needs: z.array(z.string()) });
 

@@ -106,6 +106,22 @@ describe('the OpenAPI page', () => {
       );
   });
 
+  it('has whole numbers in queries, and nothing else counts as a number there', async () => {
+    const numbers = Object.values(page.paths)
+      .flatMap((methods) => Object.values(methods))
+      .flatMap(({ operationId: id, parameters = [] }) =>
+        parameters
+          .filter((each) => each.in === 'query' && each.schema['type'] === 'integer')
+          .map(({ name }) => ({ id, name, schema: ROUTES.find((route) => route.id === id)!.query!.shape[name] })),
+      );
+    expect(numbers.length).toBeGreaterThan(10);
+    for (const { id, name, schema } of numbers) {
+      expect(z.safeParse(schema, '7').data, `${id} ${name}`).toBe(7);
+      for (const text of ['', ' ', ' 7', '7.5', '1e1', '0x7', 'true', '-7', '9'.repeat(20)])
+        expect(z.safeParse(schema, text).success, `${id} ${name}=${text}`).toBe(false);
+    }
+  });
+
   it('is served to everyone, as OpenAPI 3.1', async () => {
     const served = await serveWorld();
     const { json, status } = await served.ask('GET /v1/openapi.json', { token: null });

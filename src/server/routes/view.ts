@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
 import { NEWEST_ROW_COUNT } from '../frame-cache.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { EntrySeqSchema, JsonFieldsSchema, MillisSchema, ModeSchema } from '../schemas.ts';
+import { EntrySeqSchema, JsonFieldsSchema, MillisSchema, ModeSchema, wholeNumberSchema } from '../schemas.ts';
 
 const MAX_FRAMES = 5_000;
 
@@ -54,7 +54,7 @@ const frames = defineRoute('GET /v1/sessions/{session}/frames', {
   for: ROLES_THAT_READ_SESSION,
   query: z.strictObject({
     from: EntrySeqSchema.default(0).describe('The first `seq`.'),
-    limit: z.coerce.number().int().min(1).max(MAX_FRAMES).default(1_000),
+    limit: wholeNumberSchema(1, MAX_FRAMES).default(1_000),
   }),
   answer: z.object({
     before: ViewState.describe('The state before the first frame.'),

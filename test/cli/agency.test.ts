@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { WebSocketServer } from 'ws';
 import { isAlive } from '../../src/base/process.ts';
 import { evidenceFile } from '../../src/project/state-dir.ts';
 import { loadNodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
@@ -45,6 +46,47 @@ describe('hopgate agency', () => {
   it('makes no token for a name that no address can have', async () => {
     for (const name of ['', 'a b'])
       expect(await machine().run('agency', 'token', name)).toMatchObject({ code: 2, out: '' });
+  });
+
+  it('checks the files that the agents name', async () => {
+    const at = folder();
+    writeFileSync(join(at, 'empty.token'), '');
+    const agency = agencyWith(
+      [
+        'a: { location: remote, url: "http://127.0.0.1:9", token-file: none.token }',
+        `b: { location: local, driver: http, url: "http://127.0.0.1:9", token-file: ${at} }`,
+        `c: { location: remote, url: "http://127.0.0.1:9", token-file: ${at}/empty.token }`,
+        'd: { location: local, driver: claude-code, cwd: none }',
+        'e: { location: local, driver: ai-sdk, module: none.mjs }',
+      ].join('\n'),
+      TALK,
+    );
+    const { code, err } = await machine().run('agency', 'check', '--agency', agency);
+    expect(code).toBe(1);
+    expect(err.split('\n').filter((line) => line.includes('  agents.'))).toEqual([
+      `  line 1  agents.a.token-file: ${agency}/none.token does not exist`,
+      `  line 2  agents.b.token-file: ${at} is a folder, not a file`,
+      `  line 3  agents.c.token-file: ${at}/empty.token is empty`,
+      `  line 4  agents.d.cwd: ${agency}/none does not exist`,
+      `  line 5  agents.e.module: ${agency}/none.mjs does not exist`,
+    ]);
+  });
+
+  it('says that messages are not exchanged although the node is connected', async () => {
+    let requests = 0;
+    const node = createServer((_, response) => {
+      response.writeHead(503).end('{}');
+      // Another connection as the same node ends the command, here after its first requests were answered.
+      if (++requests > 4) for (const socket of sockets.clients) socket.close(4001);
+    }).listen(0, '127.0.0.1');
+    const sockets = new WebSocketServer({ server: node });
+    onTestFinished(() => void node.close());
+    await once(node, 'listening');
+    const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
+    const at = machine({ 'desk.token': 'secret' });
+    const { err } = await at.run('agency', 'connect', url, '--token-file', join(at.root, 'desk.token'));
+    expect(err).toContain(`connected to ${url}\n`);
+    expect(err).toContain('messages with 127.0.0.1 cannot be exchanged: HTTP status 503\n');
   });
 
   it('shows the remedy of another node that refuses a run, with the key of the run', async () => {

@@ -23,6 +23,10 @@ interface ExchangeOptions {
   readonly onChange?: (problem: string | null) => void;
 }
 
+/** Describes a change that {@link ExchangeOptions.onChange} reports. */
+export const describeExchange = (node: string, problem: string | null): string =>
+  `messages with ${node} ${problem === null ? 'are exchanged' : `cannot be exchanged: ${problem}`}`;
+
 const Refusals = z.object({ refusals: NodeMailSchema.shape.refusals });
 export const MailAnswerSchema = z.object({ mail: NodeMailSchema, after: z.string() });
 

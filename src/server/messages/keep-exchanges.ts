@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgencyNode } from '../../agency/agency-node.ts';
 import { readTokenFile } from '../../agency/open-node.ts';
 import type { RemoteAgent } from '../../spec/agency/agency-types.ts';
-import { exchangeMailWithNode } from './exchange-mail.ts';
+import { describeExchange, exchangeMailWithNode } from './exchange-mail.ts';
 import type { NodeMailExchange } from './node-mail.ts';
 
 /** Interval for reading the registry again, in milliseconds. */
@@ -27,8 +27,7 @@ export async function exchangeMailWithAllNodes(
       const ended = new AbortController();
       running.set(key, ended);
       const until = AbortSignal.any([signal, ended.signal]);
-      const onChange = (problem: string | null): void =>
-        log(`messages with ${node} ${problem === null ? 'are exchanged' : `cannot be exchanged: ${problem}`}`);
+      const onChange = (problem: string | null): void => log(describeExchange(node, problem));
       void exchangeMailWithNode({ node, url, token: () => readTokenFile(tokenFile), mail, signal: until, onChange });
     }
     await sleep(POLL_MS, undefined, { signal, ref: false }).catch(() => {});

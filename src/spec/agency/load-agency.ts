@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { explainSystemError } from '../../base/system-error.ts';
 import type { ReportSpecProblem, SpecProblem } from '../check/spec-problem.ts';
 import { SpecError } from '../check/spec-problem.ts';
 import { type EdnMap, readEdnMaps } from '../edn/edn-peripherals.ts';
@@ -16,9 +17,11 @@ import { findPlaceholders, hasHopgateHeading } from './prompt-template.ts';
 /**
  * Loads an agency folder: `peripherals.edn` or `peripherals.yaml`, and `agents.edn` or `agents.yaml`. Either may be
  * missing. Paths in it are relative to the folder.
+ * @param options.checkFiles also reports each file and folder of an agent that is missing or cannot be read; without
+ *   it, only a run of this agent fails
  * @throws SpecError with every problem of both files
  */
-export function loadAgency(folder: string): AgencySpec {
+export function loadAgency(folder: string, { checkFiles = false } = {}): AgencySpec {
   const problems: SpecProblem[] = [];
   const peripherals: { [id: string]: AgencyPeripheral } = {};
   for (const { id, document, report } of formsOf(folder, 'peripherals', problems)) {
@@ -32,6 +35,7 @@ export function loadAgency(folder: string): AgencySpec {
     const file = parseValidParts(AgencyAgentFile, document.value, report);
     if (!/^[a-z][a-z0-9-]*$/.test(id ?? '')) report([], `"${id}" is not a name`, 'use a-z, 0-9 and -');
     const made = file && agentOf(id ?? '', file, (path) => resolve(folder, path), report);
+    if (checkFiles && made) checkAgentFiles(made, report);
     if (made) agents[made.id] = made;
   }
   if (problems.length > 0) throw new SpecError(problems);
@@ -130,6 +134,22 @@ function driverByName(id: string): DriverKind | null {
   if (id.endsWith('claude')) return 'claude-code';
   return id.endsWith('codex') ? 'codex' : null;
 }
+
+function checkAgentFiles(agent: AgencyAgent, report: ReportSpecProblem): void {
+  const { tokenFile, cwd, module } = { tokenFile: null, cwd: null, module: null, ...agent };
+  const check = (key: string, path: string | null, read: (path: string) => unknown, remedy: string): void => {
+    try {
+      if (path !== null && read(path) === '') report([key], `${path} is empty`, remedy);
+    } catch (error) {
+      report([key], explainSystemError(Object.assign(error as Error, { path }))?.message ?? (error as Error).message, remedy);
+    }
+  };
+  check('token-file', tokenFile, (path) => readFileSync(path, 'utf8').trim(), WRITE_TOKEN);
+  check('cwd', cwd, readdirSync, 'name an existing folder');
+  check('module', module, (path) => readFileSync(path, 'utf8'), 'name an existing file');
+}
+
+const WRITE_TOKEN = 'write the token to it; "hopgate agency token NAME" prints it on the other machine';
 
 function agentOf(
   id: string,

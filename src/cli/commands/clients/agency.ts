@@ -8,7 +8,7 @@ import { parseJson } from '../../../base/json.ts';
 import { escapeInvisible, plural } from '../../../base/text.ts';
 import { Tokens } from '../../../server/access/tokens.ts';
 import { EvidenceOfAllRepositories } from '../../../server/all-evidence.ts';
-import { exchangeMailWithNode } from '../../../server/messages/exchange-mail.ts';
+import { describeExchange, exchangeMailWithNode } from '../../../server/messages/exchange-mail.ts';
 import { NodeMailExchange } from '../../../server/messages/node-mail.ts';
 import { loadAgency, nodeNameOf } from '../../../spec/agency/load-agency.ts';
 import type { Json } from '../../../spec/types.ts';
@@ -75,7 +75,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
   command
     .command('check')
     .summary('check an agency folder')
-    .description('Checks an agency folder, and lists what it contains.')
+    .description('Checks an agency folder and the files that it names, and lists what it contains.')
     .addOption(agencyOption())
     .examples('hopgate agency check', 'hopgate agency check --agency resources/agency')
     .action((options: RunOptions) => check(io, options));
@@ -175,7 +175,7 @@ async function runAll(io: Io, agents: string, peripheral: string, options: RunOp
 const budgetOf = ({ wait }: RunOptions): number | null => (wait === undefined ? null : wait * 1_000);
 
 function check(io: Io, options: RunOptions): void {
-  const { peripherals, agents } = loadAgency(agencyFolderOf(io, options));
+  const { peripherals, agents } = loadAgency(agencyFolderOf(io, options), { checkFiles: true });
   if (io.json) return printJson(io, { peripherals, agents });
   const [specs, all] = [Object.values(peripherals), Object.values(agents)];
   print(io, `${plural(specs.length, 'agency peripheral')}, ${plural(all.length, 'agent')}`);
@@ -215,12 +215,14 @@ async function connect(io: Io, url: string, options: ConnectOptions): Promise<vo
   onTerminationSignal(() => ended.abort());
   const token = readNamedFile(io, options.tokenFile).trim();
   const allEvidence = new EvidenceOfAllRepositories(io.env);
+  const desk = options.node ?? nodeNameOf(url);
   const exchanged = exchangeMailWithNode({
-    node: options.node ?? nodeNameOf(url),
+    node: desk,
     url,
     token: () => token,
     mail: new NodeMailExchange(allEvidence),
     signal: ended.signal,
+    onChange: (problem) => printRemark(io, escapeInvisible(describeExchange(desk, problem))),
   });
   const end = await dialIn({
     url,

@@ -21,6 +21,9 @@ import { type SendRun, sendRunsOverHttp } from './send-run.ts';
 export const agencyFolder = (env: Env): string =>
   join(xdgFolder(env, 'XDG_CONFIG_HOME', '.config'), 'hopgate', 'agency');
 
+/** The journal of this user's runs: `$XDG_STATE_HOME/hopgate/agency.db`. */
+export const runJournalFile = (env: Env): string => join(userStateFolder(env), 'agency.db');
+
 interface OpenNodeOptions {
   readonly env: Env;
   readonly id: string;
@@ -30,14 +33,13 @@ interface OpenNodeOptions {
 }
 
 export function openAgencyNode({ env, id, folder = agencyFolder(env), dialIns }: OpenNodeOptions): AgencyNode {
-  const state = userStateFolder(env);
-  makeFolders(state, 0o700);
+  makeFolders(userStateFolder(env), 0o700);
   return new AgencyNode({
     id,
     load: () => loadAgency(folder),
     driverOf: (agent) => driverOf(agent, env),
     nodeOf: (agent) => nodeOf(agent, dialIns),
-    journal: openRunJournal(join(state, 'agency.db')),
+    journal: openRunJournal(runJournalFile(env)),
   });
 }
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { runJournalFile } from '../../src/agency/open-node.ts';
 import { type DoctorEnvironment, examineMachine } from '../../src/cli/doctor/examine-machine.ts';
 import { type Io, processIo } from '../../src/cli/io.ts';
 import { runProgram } from '../../src/cli/run-program.ts';
@@ -269,7 +270,7 @@ describe('hopgate doctor', () => {
   });
 });
 
-describe('the check of the evidence by doctor', () => {
+describe('the check of databases by doctor', () => {
   it.runIf(isDeep)('names a damaged file with a remedy', async () => {
     const here = machine({ 'a.js': 'a\n' });
     await here.feed('mode diagnose\n', 'shell');
@@ -282,6 +283,19 @@ describe('the check of the evidence by doctor', () => {
     expect(code).toBe(1);
     expect(out).toMatch(/^broken +evidence +damaged: /m);
     expect(out).toContain('Restore the file from a backup');
+  });
+
+  it.runIf(isDeep)('names a damaged journal of agency runs, without which sessions still start', async () => {
+    const here = machine();
+    const run = () => here.run('agency', 'run', 'x', 'talk');
+    await run();
+    expect((await here.run('doctor')).out).toMatch(/^ok +agency runs +\S+agency\.db$/m);
+    writeFileSync(runJournalFile(here.env), 'no database');
+    expect((await run()).err).toContain('hopgate doctor');
+    const { code, out } = await here.run('doctor');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^missing +agency runs +damaged: file is not a database$/m);
+    expect(out).toContain('Move the file away.');
   });
 });
 

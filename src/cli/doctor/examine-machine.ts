@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
+import { runJournalFile } from '../../agency/open-node.ts';
 import { lstatIfAny, readTextOrEmpty } from '../../base/files.ts';
 import { installHint } from '../../base/install-hint.ts';
 import { findProgram } from '../../base/process.ts';
@@ -12,6 +13,7 @@ import { ensureStateDir, findEvidenceIn, stateDir } from '../../project/state-di
 import { SpecError } from '../../spec/check/spec-problem.ts';
 import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
+import { type Database, loadNodeSqlite } from '../../stores/sqlite/node-sqlite.ts';
 import { openReadOnly } from '../../stores/sqlite/sqlite-schema.ts';
 import { commitPersonsOf } from '../../tools/git/git-persons.ts';
 import { findRepository } from '../../tools/git/repository.ts';
@@ -59,6 +61,7 @@ export async function examineMachine(
     ...(await Promise.all([diagnoseGit(io, run), diagnoseBubblewrap(sandbox), diagnoseRipgrep(run)])),
     diagnoseStateFolder(root, io, free),
     ...diagnoseEvidence(root, io),
+    ...diagnoseRunJournal(io),
     ...(await diagnoseProject(root, io, run)),
     ...(await diagnoseClaude(root, io, run)),
     ...(await diagnoseCodex(root, io)),
@@ -147,27 +150,53 @@ function diagnoseStateFolder(root: string, io: Io, free: DoctorEnvironment['free
   }
 }
 
-/** Runs SQLite's quick check on the evidence file; empty if no session has been opened yet. */
-export function diagnoseEvidence(root: string, io: Io): readonly Diagnosis[] {
+/** Checks the evidence of this repository; empty if no session has been opened yet. */
+export const diagnoseEvidence = (root: string, io: Io): readonly Diagnosis[] =>
+  diagnoseDatabase(
+    () => findEvidenceIn(stateDir(root, io.env)),
+    (file) => openReadOnly(file, BUSY_MS),
+    {
+      name: 'evidence',
+      status: 'broken',
+      without: 'No session can start or be resumed here.',
+      fix: 'Restore the file from a backup, or move it away to begin with empty evidence.',
+    },
+  );
+
+/** Checks the journal of agency runs; empty if no run has begun yet. */
+const diagnoseRunJournal = ({ env }: Io): readonly Diagnosis[] =>
+  diagnoseDatabase(() => (lstatIfAny(runJournalFile(env)) ? runJournalFile(env) : null), openPlainly, {
+    name: 'agency runs',
+    status: 'missing',
+    without: 'The agency runs no agent; sessions work.',
+    fix: 'Move the file away. Then a request with the key of an earlier run starts its agent again.',
+  });
+
+const BUSY_MS = 5000;
+
+function openPlainly(file: string): { readonly db: Database; readonly close: () => void } {
+  const db = new (loadNodeSqlite().DatabaseSync)(file, { readOnly: true, timeout: BUSY_MS });
+  return { db, close: () => db.close() };
+}
+
+/** Runs SQLite's quick check on a file. */
+function diagnoseDatabase(
+  find: () => string | null,
+  open: typeof openPlainly,
+  { name, status, without, fix }: Omit<Required<Diagnosis>, 'found' | 'details'>,
+): readonly Diagnosis[] {
   try {
-    const file = findEvidenceIn(stateDir(root, io.env));
+    const file = find();
     if (file === null) return [];
-    const { db, close } = openReadOnly(file, 5000);
+    const { db, close } = open(file);
     const found = String(db.prepare('PRAGMA quick_check(1)').get()?.['quick_check']);
     close();
     if (found !== 'ok') throw new Error(found);
-    return [{ name: 'evidence', status: 'ok', found: file }];
+    return [{ name, status: 'ok', found: file }];
   } catch (error) {
     const system = explainSystemError(error);
-    return [
-      {
-        name: 'evidence',
-        status: 'broken',
-        found: system?.message ?? `damaged: ${(error as Error).message.replace(/^\*\*\*.*\n/, '')}`,
-        without: 'No session can start or be resumed here.',
-        fix: system?.remedy ?? 'Restore the file from a backup, or move it away to begin with empty evidence.',
-      },
-    ];
+    const found = system?.message ?? `damaged: ${(error as Error).message.replace(/^\*\*\*.*\n/, '')}`;
+    return [{ name, status, found, without, fix: system?.remedy ?? fix }];
   }
 }
 

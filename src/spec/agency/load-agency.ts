@@ -141,7 +141,11 @@ function checkAgentFiles(agent: AgencyAgent, report: ReportSpecProblem): void {
     try {
       if (path !== null && read(path) === '') report([key], `${path} is empty`, remedy);
     } catch (error) {
-      report([key], explainSystemError(Object.assign(error as Error, { path }))?.message ?? (error as Error).message, remedy);
+      report(
+        [key],
+        explainSystemError(Object.assign(error as Error, { path }))?.message ?? (error as Error).message,
+        remedy,
+      );
     }
   };
   check('token-file', tokenFile, (path) => readFileSync(path, 'utf8').trim(), WRITE_TOKEN);

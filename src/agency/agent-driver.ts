@@ -25,12 +25,19 @@ export class AgentFailed extends Error {
   override readonly name = 'AgentFailed';
   /** The next action of the caller; null if it is not known. */
   readonly remedy: string | null;
+  /** False if the agent has certainly not begun: its program is missing, or its address refuses connections. */
+  readonly hasStarted: boolean;
   constructor(
     message: string,
-    { remedy = null, cause }: { readonly remedy?: string | null; readonly cause?: unknown } = {},
+    {
+      remedy = null,
+      hasStarted = true,
+      cause,
+    }: { readonly remedy?: string | null; readonly hasStarted?: boolean; readonly cause?: unknown } = {},
   ) {
     super(message, { cause });
     this.remedy = remedy;
+    this.hasStarted = hasStarted;
   }
 }
 

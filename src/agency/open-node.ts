@@ -87,7 +87,7 @@ async function driverOf(agent: LocalAgent & { readonly id: string }, env: Env): 
       if (found !== undefined) return aiSdkDriver(found);
       const problem = loaded instanceof Error ? loaded.message : 'the module has no default export';
       throw new RunFailure(
-        'agent-failed',
+        'agent-not-started',
         `the model of ${agent.id} cannot be loaded: ${problem}`,
         'Correct "module" of the agent in agents.yaml: a module whose default export is a model of the AI SDK.',
       );

@@ -37,12 +37,16 @@ export async function runAgent(
     schema: spec.response.type === 'json' ? spec.response.schema : null,
     signal: AbortSignal.any([limit, cancel]),
   };
+  let hasStarted = false;
   const turn = async (text: string): Promise<string> => {
     for (let left = spec.retries; ; left--) {
       try {
         // An agent may ignore the signal.
-        return await rejectOnAbort(driver.run({ ...task, prompt: text }), task.signal);
+        const answer = await rejectOnAbort(driver.run({ ...task, prompt: text }), task.signal);
+        hasStarted = true;
+        return answer;
       } catch (error) {
+        hasStarted ||= !(error instanceof AgentFailed) || error.hasStarted;
         if (cancel.aborted) throw runCancelledFailure();
         if (limit.aborted)
           throw new RunFailure(
@@ -50,7 +54,7 @@ export async function runAgent(
             `the agent did not answer within ${spec.timeoutMs ?? DEFAULT_TIMEOUT_MS} ms`,
             'Raise timeout-ms of the peripheral, or ask for less.',
           );
-        if (left === 0) throw failedAgent(error);
+        if (left === 0) throw failedAgent(error, hasStarted);
       }
     }
   };
@@ -66,12 +70,12 @@ export async function runAgent(
   );
 }
 
-const failedAgent = (error: unknown): RunFailure =>
+const failedAgent = (error: unknown, hasStarted: boolean): RunFailure =>
   new RunFailure(
-    'agent-failed',
+    hasStarted ? 'agent-failed' : 'agent-not-started',
     errorText(error),
     (error instanceof AgentFailed && error.remedy) ||
-      'Run the program of the agent by hand on its node, then try again.',
+      'Run the program of the agent by hand on its node, then start another run with a new key.',
   );
 
 const secondPrompt = (prompt: string, answer: string, problem: string): string =>

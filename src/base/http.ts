@@ -7,6 +7,9 @@ export function requestProblem(error: unknown): string {
   return textOf(message) ?? textOf(code) ?? errorText(error);
 }
 
+/** The code of the error of the system because of which a request failed, such as ECONNREFUSED. */
+export const requestErrorCode = (error: unknown): unknown => fieldsOf(fieldsOf(error)['cause'])['code'];
+
 /** The address of a path below the address of a server. */
 export const urlBelow = (server: string, path: string): URL =>
   new URL(path, server.endsWith('/') ? server : `${server}/`);

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -70,8 +72,8 @@ c: { location: local, driver: claude-code, program: /missing/claude }
 d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
     const node = nodeWith(agents);
     const error = async (agent: string) => ((await node.run(run(agent), alone(agent))) as { error: object }).error;
-    expect(await error('m')).toMatchObject({ code: 'agent-failed', remedy: expect.stringContaining('"module"') });
-    expect(await error('c')).toMatchObject({ code: 'agent-failed', remedy: expect.stringContaining('"program"') });
+    expect(await error('m')).toMatchObject({ code: 'agent-not-started', remedy: expect.stringContaining('"module"') });
+    expect(await error('c')).toMatchObject({ code: 'agent-not-started', remedy: expect.stringContaining('"program"') });
     expect(await error('d')).toMatchObject({
       message: 'the folder /missing does not exist',
       remedy: expect.stringContaining('"cwd"'),
@@ -94,6 +96,26 @@ d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
     const incomplete = run('x', { inputs: { 'par/title': 'Lab' } });
     expect(await node.run(incomplete, alone('k'))).toMatchObject({ error: { code: 'missing-inputs' } });
     expect(await node.run(run('x'), alone('k'))).toMatchObject({ response: 'a view' });
+  });
+
+  it('whose agent never started can be repeated with its key, and not if the agent failed', async () => {
+    const program = join(folder(), 'claude');
+    const ended = createServer().listen(0, '127.0.0.1');
+    await once(ended, 'listening');
+    const { port } = ended.address() as AddressInfo;
+    ended.close();
+    const node = nodeWith(`c: { location: local, driver: claude-code, program: ${program} }
+h: { location: local, driver: http, url: "http://127.0.0.1:${port}", honours: [fs, shell, http] }`);
+    const codes = async (agent: string) => {
+      const reply = await node.run(run(agent), alone(agent));
+      return reply.ok ? reply.response : reply.error.code;
+    };
+    expect([await codes('c'), await codes('h'), await codes('h')]).toEqual(Array(3).fill('agent-not-started'));
+    const script = (text: string) => writeFileSync(program, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+    script('exit 1');
+    expect(await codes('c')).toBe('agent-failed');
+    script(`echo '{"result":"a view"}'`);
+    expect(await codes('c')).toBe('agent-failed');
   });
 
   it('does not start its agent again after its process ended', () => {

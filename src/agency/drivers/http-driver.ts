@@ -1,4 +1,4 @@
-import { fetchJson, readResponseText, requestProblem } from '../../base/http.ts';
+import { fetchJson, readResponseText, requestErrorCode, requestProblem } from '../../base/http.ts';
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
 import { AGENCY_SWITCHES, type AgencySwitch, type AgencySwitches } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
@@ -11,6 +11,8 @@ interface HttpAgent {
 }
 
 const MAX_BYTES = 4 << 20;
+/** The codes of errors after which no request was sent. */
+const NEVER_CONNECTED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH'];
 
 /**
  * An agent at an HTTP address: POST `{ instructions, prompt, tools, schema }`, response `{ response }`. hopgate cannot
@@ -30,6 +32,7 @@ export function httpDriver({ url, token, honours }: HttpAgent): AgentDriver {
         if (error instanceof AgentFailed) throw error;
         throw new AgentFailed(`the agent at ${url} cannot be reached: ${requestProblem(error)}`, {
           remedy: 'Start it, or correct "url" of the agent in agents.yaml.',
+          hasStarted: !NEVER_CONNECTED.includes(requestErrorCode(error)),
           cause: error,
         });
       }

@@ -24,7 +24,10 @@ const KILL_AFTER_MS = 2_000;
 /** Runs an agent's program in a new process group, and returns its stdout. @throws AgentFailed */
 export async function runAgentProgram({ program, args, input, cwd, env, signal }: ProgramRun): Promise<string> {
   if (cwd !== null && !existsSync(cwd))
-    throw new AgentFailed(`the folder ${cwd} does not exist`, { remedy: 'Correct "cwd" of the agent in agents.yaml.' });
+    throw new AgentFailed(`the folder ${cwd} does not exist`, {
+      remedy: 'Correct "cwd" of the agent in agents.yaml.',
+      hasStarted: false,
+    });
   const folder = cwd ?? mkdtempSync(join(tmpdir(), 'agency-run-'));
   try {
     return await new Promise<string>((resolve, reject) => {
@@ -48,6 +51,7 @@ export async function runAgentProgram({ program, args, input, cwd, env, signal }
         reject(
           new AgentFailed(`${program} cannot be started: ${error.message}`, {
             remedy: 'Install it, or name it by "program" of the agent in agents.yaml.',
+            hasStarted: false,
           }),
         ),
       );

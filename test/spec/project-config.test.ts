@@ -82,6 +82,7 @@ enforce: false
     [{ cache: ['target'] }, 'cache.0', 'expected a mapping, got "target"'],
     [{ mask: [5] }, 'mask.0', 'expected a name, got 5'],
     [{ mask: ['a', '/etc/**'] }, 'mask.1', expect.stringContaining('is not a pattern inside the root')],
+    [{ mask: ['../x'] }, 'mask.0', expect.stringContaining('is not a pattern inside the root')],
     [{ mask: Array(9_999).fill('a') }, 'mask', expect.stringContaining('patterns')],
     [{ upstream: { a: { command: ['x'] } } }, 'upstream.a', '"contained" is missing'],
     [{ git: 5 }, 'git', 'expected a mapping or null, got 5'],
@@ -229,6 +230,8 @@ describe('the masks of hopgate.yaml', () => {
       '!secrets/public',
     ]);
     expect(masksOf('mask: ["!test/fixtures/**"]')).toEqual([...DEFAULT_MASKS, '!test/fixtures/**']);
+    const unusual = ['./src', 'src/', 'src//', '!/.npmrc', '~$*.docx', '...', '..a/.b', '{a,b}/*', '[.].x', '~'];
+    expect(masksOf(`mask: ${JSON.stringify(unusual)}`)).toEqual(unusual);
     const anchored = masksOf('mask: [default, "!/.npmrc"]') as string[];
     expect(anchored.at(-1)).toBe('!/.npmrc');
     expect(['.npmrc', 'a/.npmrc'].map(compileMasks(anchored))).toEqual([false, true]);
@@ -239,8 +242,28 @@ describe('the masks of hopgate.yaml', () => {
     [`[${'a, '.repeat(501)}]`, 'mask has more than 500 patterns'],
     ['["*(*(*(a)))b"]', 'mask.0 contains an extended glob; only name!(a|b) at the end of a name is known'],
     [`["${'{a,b}'.repeat(9)}"]`, 'mask.0 has more than 64 alternatives in {…}'],
-    ['["!//etc"]', 'mask.0 "!//etc" is not a pattern inside the root: no leading /, no backslash, not empty'],
   ])('are limited: case %#', (stated, problem) => expect(masksOf(`mask: ${stated}`)).toEqual([problem]));
+
+  it.each([
+    '!//etc',
+    '/etc',
+    '../x',
+    '!../x',
+    'a/../../b',
+    'a/..',
+    '..',
+    '.',
+    './',
+    '**/./x',
+    'a//b',
+    '~/x',
+    '{a,..}/b',
+    '',
+  ])('match paths of the project, so "%s" is refused', (mask) =>
+    expect(masksOf(`mask: ["${mask}"]`)).toEqual([
+      `mask.0 "${mask}" is not a pattern inside the root: no leading / or ~/, no backslash, no names . and .., no //, not empty`,
+    ]),
+  );
 });
 
 describe('loadProjectConfig', () => {

@@ -1,5 +1,5 @@
 import { optional, z } from 'zod';
-import { globProblem } from '../../base/glob.ts';
+import { expandBraces, globProblem } from '../../base/glob.ts';
 import { MAX_MASK_LENGTH } from '../policy/limits.ts';
 import { reportProblem } from './path-schema.ts';
 
@@ -74,8 +74,13 @@ export const CacheFolderSchema = z
     /^(?:~\/)?(?!\/|~)(?!(?:.*\/)?\.{1,2}(?:\/|$))(?!(?:.*\/)?\.git(?:\/|$))[^\0\\]+$/,
     'is not a folder of the home folder (~/…) or of the tree: no .., nothing in .git',
   );
+// A name that is `.`, `..` or empty matches no path, so a mask with one would protect nothing.
+const MASK_PATTERN = /^(?:!\/?)?(?:\.\/)*(?!~\/|!)(?:(?!\.{1,2}(?:\/|$))[^/\\\0]+(?:\/+$|\/(?!\/)|$))+$/;
+const NO_MASK =
+  'is not a pattern inside the root: no leading / or ~/, no backslash, no names . and .., no //, not empty';
 export const MaskPatternSchema = z
   .string()
   .max(MAX_MASK_LENGTH, `is longer than ${MAX_MASK_LENGTH} characters`)
-  .regex(/^(?:!\/?)?[^/\\\0!][^\\\0]*$/, 'is not a pattern inside the root: no leading /, no backslash, not empty')
-  .superRefine(reportProblem(globProblem));
+  .superRefine(reportProblem(globProblem))
+  .refine((pattern) => expandBraces(pattern).every((each) => MASK_PATTERN.test(each)), NO_MASK)
+  .meta({ pattern: MASK_PATTERN.source });

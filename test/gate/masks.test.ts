@@ -47,6 +47,10 @@ const HELD = [
     'AuthKey.p8',
   ],
   ...['fixtures/.env', 'test/server.key', 'certs/server.key', 'testdata/id_rsa'],
+  ...'secrets.yml a/secrets.yaml secrets.toml credentials.json auth.json wp-config.php app.env .psql_history .token'.split(
+    ' ',
+  ),
+  ...'pgpass.conf sftp-config.json .config/gh/hosts.yml gcp-key.json signing.properties .ansible_vault_pass'.split(' '),
   ...['.vault_pass.txt', '.htpasswd', 'android/key.properties', 'x.ovpn', 'node_modules/.cache/dev/server.key'],
 ];
 const OPEN = [
@@ -63,7 +67,9 @@ const OPEN = [
   ...['node_modules/https-agent/test/server.key', 'site-packages/x/tests/key.pem', 'ruby/ssl_certs/x/GlobalSign.pem'],
   ...['pkg/tls/testdata/server.key', 'test/fixtures/a/b.p12', 'src/test/resources/store.jks', 'tests/certs/ca.key'],
   ...['id_rsa.pub', 'pkg/kubeconfig/load.go', 'src/environment.ts', 'src/env.ts', 'keys.ts', 'src/secrets.ts', 'a.tf'],
-  ...['service-account.yaml', 'src/serviceAccount.ts', '.env-cmdrc', 'docs/key.md', 'settings.xml', 'auth.json'],
+  ...['service-account.yaml', 'src/serviceAccount.ts', '.env-cmdrc', 'docs/key.md', 'settings.xml'],
+  ...'config/secrets.yml chart/templates/secrets.yaml testdata/credentials.json locales/en/auth.json'.split(' '),
+  ...'src/secrets.py docs/credentials.md tokens.json history.txt api_key.ts'.split(' '),
 ];
 
 const LETTERS = ['a', 'b', 'c', '1', '.', '-', 'x', ' '];

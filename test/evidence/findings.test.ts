@@ -9,7 +9,7 @@ const PLAIN = { executable: false, deploy: {} };
 /** Well-known names of files, and the program that runs each. */
 const FILES: { readonly [why: string]: string } = {
   'a package manager runs the commands in this file':
-    'package.json .pnpmfile.cjs binding.gyp .yarn/releases/yarn.cjs composer.json deno.json deno.jsonc setup.py setup.cfg pyproject.toml Cargo.toml build.rs Gemfile gems.rb x.gemspec .cargo/config.toml bunfig.toml Podfile rebar.config conanfile.py',
+    'package.json .pnpmfile.cjs binding.gyp .yarn/releases/yarn.cjs composer.json deno.json deno.jsonc setup.py setup.cfg pyproject.toml Cargo.toml build.rs Gemfile gems.rb x.gemspec .cargo/config.toml bunfig.toml Podfile rebar.config conanfile.py .pnp.cjs .bundle/config',
   'this file selects packages, and installed packages run code':
     'package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pnpm-workspace.yaml bun.lock bun.lockb deno.lock Cargo.lock poetry.lock uv.lock Pipfile Pipfile.lock requirements.txt requirements-dev.txt Gemfile.lock gems.locked composer.lock go.mod go.sum Brewfile pixi.toml environment.yml environment.yaml nuget.config gradle/wrapper/gradle-wrapper.properties .mvn/extensions.xml gemfiles/a.gemfile',
   'a build tool runs this file':
@@ -25,7 +25,7 @@ const FILES: { readonly [why: string]: string } = {
   'agents read this file as instructions':
     'CLAUDE.md AGENTS.md GEMINI.md .github/copilot-instructions.md .github/instructions/a.md .github/prompts/a.md SKILL.md',
   'a tool manager or an editor obeys this file':
-    '.tool-versions .mise.toml mise.toml .nvmrc x.code-workspace .vimrc .dir-locals.el .editorconfig .python-version rust-toolchain.toml',
+    '.tool-versions .mise.toml mise.toml .nvmrc x.code-workspace .vimrc .dir-locals.el .editorconfig .python-version rust-toolchain.toml rust-analyzer.toml x.sublime-project .luarc.json',
   'a shell runs this file': 'x.sh x.bash x.zsh x.fish x.command x.bat x.cmd x.ps1',
 };
 

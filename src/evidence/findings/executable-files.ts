@@ -14,7 +14,7 @@ const RUNS: { readonly [why: string]: readonly string[] } = {
   'a package manager runs the commands in this file': splitWords(`
     package.json .pnpmfile.cjs binding.gyp .yarn/** composer.json deno.json deno.jsonc setup.py setup.cfg
     pyproject.toml Cargo.toml build.rs Gemfile gems.rb *.gemspec .cargo/** mix.exs Package.swift *.cabal Setup.hs
-    *.opam *.rockspec pubspec.yaml bunfig.toml Podfile *.podspec rebar.config conanfile.*
+    *.opam *.rockspec pubspec.yaml bunfig.toml Podfile *.podspec rebar.config conanfile.* .pnp.* .bundle/**
   `),
   'this file selects packages, and installed packages run code': splitWords(`
     package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pnpm-workspace.yaml bun.lock bun.lockb deno.lock
@@ -32,7 +32,7 @@ const RUNS: { readonly [why: string]: readonly string[] } = {
     *.props *.targets build.zig dune dune-project Makefile.PL Build.PL dist.ini .*rc.{js,cjs,mjs,ts}
     .{babel,eslint,stylelint,prettier,mocha,nyc,swc}rc{.*,} {nx,turbo,lerna,project,angular}.json *.rake Guardfile
     Fastfile Snakefile Earthfile Tiltfile {xmake,premake5}.lua CMake{User,}Presets.json .rspec .busted config/*.exs
-    magefile.go pytest.ini phpunit.xml{.dist,} conftest.py sitecustomize.py usercustomize.py *.pth
+    magefile.go pytest.ini phpunit.xml{.dist,} .sbtopts .jvmopts conftest.py sitecustomize.py usercustomize.py *.pth
   `),
   'a CI server runs this file': splitWords(`
     {.github,.forgejo,.gitea}/{workflows,actions}/** action.y*ml .gitlab-ci*.yml .gitlab/ci/** .circleci/**
@@ -49,13 +49,14 @@ const RUNS: { readonly [why: string]: readonly string[] } = {
     ansible.cfg playbook*.y*ml Capfile skaffold.y*ml helmfile.y*ml kustomization.y*ml Chart.yaml
   `),
   'git may run programs that this file names': splitWords(`
-    .gitattributes .lfsconfig .pre-commit-{config,hooks}.yaml {.,}lefthook{-local,}.y*ml .githooks/**
-    .lintstagedrc* .overcommit.yml
+    .gitattributes .lfsconfig .pre-commit-{config,hooks}.yaml {.,}lefthook{-local,}.y*ml .githooks/** .lintstagedrc*
+    .overcommit.yml
   `),
   'agents read this file as instructions': INSTRUCTION_FILES,
   'a tool manager or an editor obeys this file': splitWords(`
     .tool-versions .mise.toml mise.toml .nvmrc .{node,python,ruby,java,go}-version .sdkmanrc rust-toolchain{.toml,}
-    *.code-workspace .vimrc .dir-locals.el .editorconfig
+    *.code-workspace *.sublime-project .project .classpath .vimrc .vimspector.json .luarc.json{c,}
+    {.,}rust-analyzer.toml .dir-locals.el .editorconfig
   `),
   'a shell runs this file': splitWords('*.sh *.bash *.zsh *.fish *.command *.bat *.cmd *.ps1'),
 };

@@ -14,10 +14,10 @@ export const PROTECTED_FILE_NAMES: readonly string[] = [
   ...['.kiro', '.openhands', '.qwen', '.trae', '.copilot'],
   // editors and debuggers
   ...['.vscode', '.idea', '.zed', '.fleet', '.devcontainer', '.devcontainer.json', '.exrc', '.nvimrc', '.nvim.lua'],
-  ...['.lvimrc', '.gdbinit', '.gdbearlyinit', '.lldbinit'],
+  ...['.lvimrc', '.lazy.lua', '.helix', '.nova', '.vs', '.gdbinit', '.gdbearlyinit', '.lldbinit'],
   // interpreters that run a file of the working folder when they start
   ...['.rprofile', '.renviron', '.irbrc', '.pryrc', '.rdbgrc', '.byebugrc', '.ghci', '.iex.exs', '.ocamlinit'],
-  ...['.psqlrc', '.sqliterc', '.octaverc', '.perldb'],
+  ...['.psqlrc', '.sqliterc', '.octaverc', '.perldb', '.pdbrc', '.psysh.php'],
   // shells, package managers and settings of a home folder
   ...['.bashrc', '.bash_profile', '.bash_login', '.bash_logout', '.profile', '.zshrc', '.zshenv', '.zprofile'],
   ...['.zlogin', '.zlogout', '.kshrc', '.mkshrc', '.cshrc', '.tcshrc', '.xonshrc', '.inputrc', '.envrc', '.direnvrc'],

@@ -25,7 +25,7 @@ function copyOfCheckout(): string {
 /** Runs one line of a page with the programs of node_modules. */
 const run = (cwd: string, line: string): Promise<{ readonly failed: boolean; readonly out: string }> =>
   new Promise((done) => {
-    const { VITEST: _, VITEST_POOL_ID: __, VITEST_WORKER_ID: ___, ...rest } = process.env;
+    const { VITEST: _, VITEST_POOL_ID: __, VITEST_WORKER_ID: ___, HOPGATE_DEEP: ____, ...rest } = process.env;
     const PATH = `${resolve('node_modules/.bin')}:${dirname(process.execPath)}:${process.env['PATH']}`;
     const command = line
       .replace(/^npx /, '')
@@ -33,7 +33,7 @@ const run = (cwd: string, line: string): Promise<{ readonly failed: boolean; rea
       // More threads check many types more than once. The pages change few files of the same checkout.
       .replace(/^tsc /, 'tsc --singleThreaded --incremental --tsBuildInfoFile ../types.tsbuildinfo ');
     const env = { ...rest, PATH, NO_COLOR: '1', NODE_NO_WARNINGS: '1' };
-    execFile('bash', ['-c', command], { cwd, env, maxBuffer: 16 << 20 }, (error, out, err) =>
+    execFile('bash', ['--norc', '-c', command], { cwd, env, maxBuffer: 16 << 20 }, (error, out, err) =>
       done({ failed: error !== null, out: out + err }),
     );
   });

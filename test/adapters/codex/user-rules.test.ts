@@ -42,7 +42,9 @@ describe('the user’s rules for Codex', () => {
   ];
   it.each(sample(PLAIN, 4))('are applied to the words that a shell makes of %j', async (command) => {
     expect(await ruled(command)).toMatchObject({ decision: 'forbidden' });
-    const words = execFileSync('bash', ['-c', `set -- ${command}\nprintf '%s\\0' "$@"`], { encoding: 'utf8' });
+    const words = execFileSync('bash', ['--norc', '-c', `set -- ${command}\nprintf '%s\\0' "$@"`], {
+      encoding: 'utf8',
+    });
     expect(execFileSync('cat', [join(folder, 'words')], { encoding: 'utf8' })).toBe(words);
   });
 

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { type Browser, chromium } from 'playwright-core';
@@ -10,6 +9,7 @@ import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
 import { isDeep } from '../depth.ts';
 import { serveWorld, until } from '../server/serve-world.ts';
+import { builtPage } from './built-page.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
   existsSync(path),
@@ -53,18 +53,11 @@ async function waiting() {
 describe.skipIf(CHROMIUM === undefined)(
   'the inbox in Chromium (skipped without Chromium: apt-get install chromium)',
   () => {
-    const folder = mkdtempSync(join(tmpdir(), 'hopgate-inbox-'));
     let browser: Browser;
     beforeAll(async () => {
-      execFileSync(process.execPath, ['node_modules/tsdown/dist/run.mjs', '--filter', 'page', '--out-dir', folder], {
-        stdio: 'pipe',
-      });
       browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
     });
-    afterAll(async () => {
-      await browser?.close();
-      rmSync(folder, { recursive: true, force: true });
-    });
+    afterAll(() => browser?.close());
 
     async function open(
       { http, later }: Awaited<ReturnType<typeof waiting>>['served'],
@@ -78,7 +71,7 @@ describe.skipIf(CHROMIUM === undefined)(
       later(() => context.close());
       const page = await context.newPage();
       page.setDefaultTimeout(120_000);
-      await page.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
+      await page.route('**/page.js', (route) => route.fulfill({ path: builtPage() }));
       await page.goto(`${http.address}/#code=${http.issueCode()}`);
       await page.locator('.request').nth(1).waitFor();
       const picture = async (name: string) => {

@@ -178,7 +178,7 @@ describe('par-bell', () => {
     expect(err).not.toContain('x: contributed');
   });
 
-  it('adds nothing to a session of hopgate', async () => {
+  it.runIf(isDeep)('adds nothing to a session of hopgate', async () => {
     const served = await serveWorld();
     const { id } = await served.session();
     const args = ['par-bell', '--root', served.root, '--agents', 'x', '--par', id];

@@ -5,7 +5,7 @@ import { openSession } from '../../src/open-session.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { sample } from '../depth.ts';
+import { isDeep } from '../depth.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 import { serveRepositories } from '../tools/git/https-server.ts';
 import { formsOf, git, makeWorld } from './attacked-machine.ts';
@@ -37,7 +37,8 @@ const reach = (token: string, url: string): readonly Call[] => [
   ),
 ];
 
-it('a push succeeds without showing its credential to an agent or in the evidence', async () => {
+// test/tools/git/push-https.test.ts tries one push in `npm test`.
+it.runIf(isDeep)('a push succeeds without showing its credential to an agent or in the evidence', async () => {
   const world = await makeWorld();
   try {
     const [secret, fromEnv] = ['s3cr3tFileToken0123456789', 's3cr3tEnvToken0123456789'];
@@ -48,7 +49,7 @@ it('a push succeeds without showing its credential to an agent or in the evidenc
       { kind: 'file', path: token, username: 'bot' },
       { kind: 'env', name: 'PUSH_TOKEN', username: 'bot' },
     ] as const;
-    for (const credential of sample(kinds, 2)) {
+    for (const credential of kinds) {
       const password = credential.kind === 'file' ? secret : fromEnv;
       const server = await serveRepositories(world.folder, { password });
       const url = `${server.origin}/remote.git`;
@@ -69,8 +70,7 @@ it('a push succeeds without showing its credential to an agent or in the evidenc
       });
       let output = '';
       const attempt = async () => {
-        for (const [tool, args] of sample(reach(token, url), 5))
-          output += JSON.stringify(await session.step({ tool, args }));
+        for (const [tool, args] of reach(token, url)) output += JSON.stringify(await session.step({ tool, args }));
       };
       await must(session.start('explore'));
       await must(session.setMode({ to: 'diagnose' }));

@@ -429,7 +429,7 @@ describe('the proposed hopgate.yaml', () => {
           expect(read['git']).toEqual(found.git);
         },
       ),
-      { numRuns: depth(10, 100) },
+      { numRuns: depth(3, 100) },
     );
   });
 

@@ -33,7 +33,7 @@ describe('hopgate init', () => {
   });
 
   const MAKEFILE = { Makefile: 'test:\n\ttest -z "$$PLACE" && touch ran-$$PLACE\n', 'src/a.c': '' };
-  it('runs the tests outside and in the sandbox only after a yes, and names the difference', async () => {
+  it.runIf(isDeep)('runs the tests outside and in the sandbox only after a yes, and names the difference', async () => {
     const { type } = machine(MAKEFILE, { PLACE: 'here' });
     expect((await type('\r', 'init')).out).not.toContain('pass in the sandbox');
     const asked = await type('y', 'init');
@@ -187,32 +187,35 @@ describe('hopgate trust', () => {
     expect((await run('trust', '--revoke')).out).toContain('was not trusted');
   });
 
-  it('applies to the same content in all work trees of the repository, but not in a folder that only claims to be one', async () => {
-    const { root, run, env } = machine({ 'hopgate.yaml': WIDE, 'sub/hopgate.yaml': 'mask: [b]\n' });
-    commitAll(root);
-    await run('trust', '--yes');
-    await run('trust', '--yes', '--root', join(root, 'sub'));
-    const linked = join(folder(), 'linked');
-    execFileSync('git', ['-C', root, 'worktree', 'add', '--quiet', linked], { stdio: 'pipe' });
-    const trusted = async (at: string) => (await openProject(at, env)).trusted;
-    expect(await trusted(linked)).toBe(true);
-    expect(await trusted(join(linked, 'sub'))).toBe(true);
-    expect((await run('trust', '--root', linked)).out).toContain(`in ${root})`);
-    expect((await run('trust', '--revoke', '--root', linked)).out).toContain(`The same file is trusted in ${root};`);
-    writeFileSync(join(linked, 'hopgate.yaml'), `${WIDE}# more\n`);
-    expect(await trusted(linked)).toBe(false);
-    // Copies that name the repository, which does not name them.
-    const files = { 'hopgate.yaml': WIDE };
-    const claims = [
-      folder({ ...files, '.git': readFileSync(join(linked, '.git'), 'utf8') }),
-      folder({ ...files, '.git': `gitdir: ${root}/.git\n` }),
-      folder({ ...files, '.git/HEAD': 'ref: refs/heads/main\n', '.git/worktrees/x/gitdir': `${root}/.git\n` }),
-      folder({ ...files, '.git/HEAD': '', '.git/commondir': `${root}/.git\n` }),
-    ];
-    for (const claim of claims) expect([claim, await trusted(claim)]).toEqual([claim, false]);
-    await run('trust', '--revoke');
-    expect(await trusted(root)).toBe(false);
-  });
+  it.runIf(isDeep)(
+    'applies to the same content in all work trees of the repository, but not in a folder that only claims to be one',
+    async () => {
+      const { root, run, env } = machine({ 'hopgate.yaml': WIDE, 'sub/hopgate.yaml': 'mask: [b]\n' });
+      commitAll(root);
+      await run('trust', '--yes');
+      await run('trust', '--yes', '--root', join(root, 'sub'));
+      const linked = join(folder(), 'linked');
+      execFileSync('git', ['-C', root, 'worktree', 'add', '--quiet', linked], { stdio: 'pipe' });
+      const trusted = async (at: string) => (await openProject(at, env)).trusted;
+      expect(await trusted(linked)).toBe(true);
+      expect(await trusted(join(linked, 'sub'))).toBe(true);
+      expect((await run('trust', '--root', linked)).out).toContain(`in ${root})`);
+      expect((await run('trust', '--revoke', '--root', linked)).out).toContain(`The same file is trusted in ${root};`);
+      writeFileSync(join(linked, 'hopgate.yaml'), `${WIDE}# more\n`);
+      expect(await trusted(linked)).toBe(false);
+      // Copies that name the repository, which does not name them.
+      const files = { 'hopgate.yaml': WIDE };
+      const claims = [
+        folder({ ...files, '.git': readFileSync(join(linked, '.git'), 'utf8') }),
+        folder({ ...files, '.git': `gitdir: ${root}/.git\n` }),
+        folder({ ...files, '.git/HEAD': 'ref: refs/heads/main\n', '.git/worktrees/x/gitdir': `${root}/.git\n` }),
+        folder({ ...files, '.git/HEAD': '', '.git/commondir': `${root}/.git\n` }),
+      ];
+      for (const claim of claims) expect([claim, await trusted(claim)]).toEqual([claim, false]);
+      await run('trust', '--revoke');
+      expect(await trusted(root)).toBe(false);
+    },
+  );
 
   it('asks at a terminal, and accepts only yes', async () => {
     const { type, run } = machine({ 'hopgate.yaml': 'mask: [a]\n# \u202egnp.\u001b[2K\n' });
@@ -251,7 +254,7 @@ describe('hopgate trust', () => {
 });
 
 describe('the state folder', () => {
-  it('is closed to other users, and its name comes from the real root', async () => {
+  it.runIf(isDeep)('is closed to other users, and its name comes from the real root', async () => {
     const { root, run, env } = machine(PACKAGE);
     await run('init');
     const dir = stateDir(root, env);

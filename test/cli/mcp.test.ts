@@ -176,7 +176,7 @@ describe('a session of hopgate mcp', () => {
     expect(await here.run('mcp', '--peripheral', 'edti', '--json')).toMatchObject({ code: 2, out: '' });
   });
 
-  it('is not created under an unknown id', async () => {
+  it.runIf(isDeep)('is not created under an unknown id', async () => {
     const here = await repository();
     const { code, out, err } = await here.run('mcp', '--session', 's-none', '--json');
     expect({ code, out }).toEqual({ code: 1, out: '' });
@@ -185,17 +185,20 @@ describe('a session of hopgate mcp', () => {
 });
 
 describe('an approval over hopgate mcp', () => {
-  it('waits for the operator if the client cannot ask, and is found when the call is repeated', async () => {
-    const here = await repository();
-    const { client } = await serve(here);
-    await done(client, 'mode', { to: 'diagnose' });
-    const asked = await called(client, 'mode', { to: 'execute', reason: 'to mend' });
-    expect(asked.isError).toBe(true);
-    const [, id] = /"hopgate approve (\S+)"/.exec(asked.text) ?? [];
-    expect(id).toBeDefined();
-    expect((await here.run('approve', id!, '--yes')).code).toBe(0);
-    expect(await done(client, 'mode', { to: 'execute', reason: 'to mend' })).toContain('execute');
-  });
+  it.runIf(isDeep)(
+    'waits for the operator if the client cannot ask, and is found when the call is repeated',
+    async () => {
+      const here = await repository();
+      const { client } = await serve(here);
+      await done(client, 'mode', { to: 'diagnose' });
+      const asked = await called(client, 'mode', { to: 'execute', reason: 'to mend' });
+      expect(asked.isError).toBe(true);
+      const [, id] = /"hopgate approve (\S+)"/.exec(asked.text) ?? [];
+      expect(id).toBeDefined();
+      expect((await here.run('approve', id!, '--yes')).code).toBe(0);
+      expect(await done(client, 'mode', { to: 'execute', reason: 'to mend' })).toContain('execute');
+    },
+  );
 
   it.runIf(isDeep)('is waited for if the operator wants that', async () => {
     const here = await repository();

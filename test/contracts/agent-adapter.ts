@@ -87,7 +87,7 @@ const END: ScriptedTurn = { say: 'Done.' };
  * the real tools in a small git repository; the model's input, the effects and the evidence are judged. After each case
  * the evidence must verify clean.
  *
- * @param cases `most` leaves out those that run a test command, which take longer than all others. `few` are enough for
+ * @param cases `most` leaves out those that run a command, which take longer than all others. `few` are enough for
  * an adapter that shares its core with others: they show that it translates calls, refusals, hops and approvals.
  */
 export function describeAgentAdapter(
@@ -130,7 +130,7 @@ export function describeAgentAdapter(
   }
 
   const variation = it.runIf(cases !== 'few');
-  const withTestRun = it.runIf(cases === 'all');
+  const withCommand = it.runIf(cases === 'all');
 
   const tools = ({ offered }: SeenTurn) =>
     offered.filter((tool) => !(CONTROLS as readonly string[]).includes(tool)).sort();
@@ -282,7 +282,7 @@ export function describeAgentAdapter(
       expect(state.peripheral).toBe('edit');
     });
 
-    withTestRun(
+    withCommand(
       'asks a person about a call that another call of the same turn made possible, at the latest when it is repeated',
       async (context) => {
         const deploy = { name: 'hop', input: { to: 'deploy', exit: 'pass', reason: 'the check passes' } };
@@ -385,7 +385,7 @@ export function describeAgentAdapter(
       if (!lacks.malformedArguments) expect(at(1).results[0]).toMatch(/entry-not-met/);
     });
 
-    variation('lets another process continue the session', async (context) => {
+    withCommand('lets another process continue the session', async (context) => {
       const { world } = await scene('edit', [{ calls: [FIX] }, END]);
       const { at, state, lacks } = await playOn(world, [
         { calls: [{ name: 'hop', input: { to: 'test', exit: 'hop-test', reason: 'mended' } }] },
@@ -445,7 +445,7 @@ export function describeAgentAdapter(
       expect(seen[4]?.results[0]).toMatch(/out-of-scope|outside/);
     });
 
-    variation('returns a failed command as a result with its exit status', async () => {
+    withCommand('returns a failed command as a result with its exit status', async () => {
       const { at, state } = await scene('explore', [
         { calls: [{ name: 'bash-readonly', input: { command: 'echo out; echo err >&2; exit 3' } }] },
         END,
@@ -481,7 +481,7 @@ export function describeAgentAdapter(
       expect(state.mode).toBe('execute');
     });
 
-    withTestRun('lets a change go all the way: tested, approved, committed, pushed, reviewed', async (context) => {
+    withCommand('lets a change go all the way: tested, approved, committed, pushed, reviewed', async (context) => {
       const { at, asked, state, world, lacks } = await scene(
         'test',
         [

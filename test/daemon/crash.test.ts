@@ -140,26 +140,29 @@ describe('a command that hopgate runs instead of the agent', () => {
     (JSON.parse(stdout) as { hookSpecificOutput: { updatedInput: { command: string } } }).hookSpecificOutput
       .updatedInput.command;
 
-  it.each(sample(['a daemon', 'no daemon'], 2))('has the same streams, status and effects, with %s', async (which) => {
-    const world = await editing();
-    if (which === 'a daemon') {
-      await startDaemon(world);
-    } else Object.assign(world.env, { HOPGATE_DAEMON: 'off' });
-    const line = 'echo out; echo err >&2; echo new > src/new.ts; echo no > outside.txt; exit 3';
-    const allowed = await hook(world, preToolUse(world, 'Bash', { command: line }));
-    expect(allowed.stderr).toBe('');
-    const command = commandOf(allowed.stdout);
-    const ran = await runProgram('/bin/sh', ['-c', command], world.env);
-    expect(ran.exit).toBe(3);
-    expect(ran.stdout).toMatch(/^hopgate did not keep outside\.txt: .*\nout\n$/);
-    expect(ran.stderr).toContain('err\n');
-    expect(readFileSync(join(world.root, 'src/new.ts'), 'utf8')).toBe('new\n');
-    const again = await runProgram('/bin/sh', ['-c', command], world.env);
-    expect(again).toMatchObject({ exit: 125, stdout: '' });
-    expect(again.stderr).toMatch(/it has run already/);
-    const { events } = await evidenceOf(world);
-    expect(events.slice(-2)).toEqual(['intent', 'outcome']);
-  });
+  it.runIf(isDeep).each(sample(['a daemon', 'no daemon'], 2))(
+    'has the same streams, status and effects, with %s',
+    async (which) => {
+      const world = await editing();
+      if (which === 'a daemon') {
+        await startDaemon(world);
+      } else Object.assign(world.env, { HOPGATE_DAEMON: 'off' });
+      const line = 'echo out; echo err >&2; echo new > src/new.ts; echo no > outside.txt; exit 3';
+      const allowed = await hook(world, preToolUse(world, 'Bash', { command: line }));
+      expect(allowed.stderr).toBe('');
+      const command = commandOf(allowed.stdout);
+      const ran = await runProgram('/bin/sh', ['-c', command], world.env);
+      expect(ran.exit).toBe(3);
+      expect(ran.stdout).toMatch(/^hopgate did not keep outside\.txt: .*\nout\n$/);
+      expect(ran.stderr).toContain('err\n');
+      expect(readFileSync(join(world.root, 'src/new.ts'), 'utf8')).toBe('new\n');
+      const again = await runProgram('/bin/sh', ['-c', command], world.env);
+      expect(again).toMatchObject({ exit: 125, stdout: '' });
+      expect(again.stderr).toMatch(/it has run already/);
+      const { events } = await evidenceOf(world);
+      expect(events.slice(-2)).toEqual(['intent', 'outcome']);
+    },
+  );
 
   it.runIf(isDeep)('is killed with all its processes when the client is killed', async () => {
     const world = await editing();

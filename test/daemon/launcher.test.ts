@@ -90,7 +90,7 @@ describe.each(sample(KINDS, 2))('a hook of the %s client', (kind) => {
     }
   });
 
-  it('answers without a daemon', async () => {
+  it.runIf(isDeep)('answers without a daemon', async () => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     const answer = await hook(
       world,
@@ -296,7 +296,7 @@ describe('the compiled client', () => {
     expect(await removed()).toMatchObject({ exit: 2, stderr: 'no' });
   });
 
-  it('is compiled once, for the user only', () => {
+  it.runIf(isDeep)('is compiled once, for the user only', () => {
     const { env, ...rest } = worldWith('compiled');
     const world = { ...rest, env: { ...env, XDG_STATE_HOME: join(env['XDG_STATE_HOME'] ?? '', 'of-its-own') } };
     const { file, client } = installLauncher(world.env);

@@ -44,7 +44,7 @@ describe.each(sample(['compiled', 'node'] as const, 2))('a status line of the %s
         [[], JSON.stringify({ ...event, session_id: 'other' }), {}, 'no session\n'],
         [[], '{}', pinned, shown],
       ] as const;
-      for (const [args, input, env, line] of sample(asked, 2))
+      for (const [args, input, env, line] of sample(asked, 4))
         expect((await ask(world, args, input, env)).stdout, `${args} ${input}`).toBe(line);
       expect(await ask(world, [], '{broken')).toMatchObject({ exit: 1, stdout: '' });
     },

@@ -10,6 +10,7 @@ import type { MessageDraft } from '../../src/ports/message-store.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { describeMessageStore } from '../contracts/message-store.ts';
+import { isDeep } from '../depth.ts';
 
 describeMessageStore('memory', () => ({ store: memoryStore() }));
 
@@ -61,7 +62,7 @@ it('an inbox has news as soon as this or another program has sent a message to i
   await other.close();
 });
 
-it.skipIf(process.platform !== 'linux')(
+it.runIf(isDeep && process.platform === 'linux')(
   'the wait of a killed session has no effect, and a resume removes the wait',
   async () => {
     const root = mkdtempSync(join(tmpdir(), 'messages-'));

@@ -8,6 +8,7 @@ import { threadOptions } from '../../../src/adapters/codex/thread-options.ts';
 import { printTomlLiteral, type TomlValue } from '../../../src/adapters/codex/toml.ts';
 import { quoteShell } from '../../../src/base/text.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load/load-project-config.ts';
+import { depth } from '../../depth.ts';
 import { fixtureSpecs } from '../../session/sessions.ts';
 
 const { value } = fc.letrec<{ value: TomlValue }>((tie) => ({
@@ -193,7 +194,7 @@ describe('the shell command of a Codex hook', () => {
       fc.property(fc.stringMatching(/^[ -~]{0,30}$/), (word) => {
         expect(spawnSync('/bin/sh', ['-c', `printf %s ${quoteShell(word)}`], { encoding: 'utf8' }).stdout).toBe(word);
       }),
-      { numRuns: 30 },
+      { numRuns: depth(5, 30) },
     );
   });
 });

@@ -170,7 +170,7 @@ describe.each<[string, typeof sandbox, CallOptions]>([
   ['in the sandbox', sandbox, {}],
   ['without a sandbox', noSandbox, { unsafeNoSandbox: true }],
 ])('bash-git with a hostile repository: %s', (_, box, defaults) => {
-  test.each(sample(Object.entries(REFUSED), 4))('refuses %s and names the key', async (_name, keys) => {
+  test.each(sample(Object.entries(REFUSED), 8))('refuses %s and names the key', async (_name, keys) => {
     const { root, program, ran } = planted(keys);
     const run = runner(box, root, defaults);
     for (const args of [{ sub: 'status' }, { sub: 'add .' }, { sub: 'push' }]) {
@@ -182,7 +182,7 @@ describe.each<[string, typeof sandbox, CallOptions]>([
   });
 });
 
-test.each(sample(Object.entries(NEUTRALISED), 4))('git alone would have run %s', (_name, { keys, proof }) => {
+test.each(sample(Object.entries(NEUTRALISED), 12))('git alone would have run %s', (_name, { keys, proof }) => {
   const { root, ran } = planted(keys);
   // A pager and a credential prompt need a terminal; the argument test covers their keys.
   if (proof[0] === '--paginate' || proof[0] === 'credential') return;
@@ -205,7 +205,7 @@ test.runIf(isDeep)('bash-git also checks the files that the repository’s confi
   }
 });
 
-test('bash-git also checks the configuration of a single work tree', async () => {
+test.runIf(isDeep)('bash-git also checks the configuration of a single work tree', async () => {
   const { root, program } = planted(() => ({ 'extensions.worktreeConfig': 'true' }));
   git(root, '-c', 'core.fsmonitor=false', 'config', '--worktree', 'filter.evil.clean', program);
   expect((await runner(sandbox, root)({ sub: 'status' })).outcome).toMatchObject({

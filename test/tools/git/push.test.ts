@@ -48,7 +48,7 @@ describe('git push', () => {
     });
   });
 
-  test('is fast-forward only, even if the configuration asks for force', async () => {
+  test.runIf(isDeep)('is fast-forward only, even if the configuration asks for force', async () => {
     const { folder, root, remote, run } = ahead();
     const theirs = diverge(folder, remote);
     git(root, 'config', '--add', 'remote.origin.push', '+refs/heads/*:refs/heads/*');
@@ -161,7 +161,7 @@ describe('git push', () => {
     expect((await run({ sub: 'push' })).outcome).toMatchObject({ status: 'failed', code: 'no-such-remote' });
   });
 
-  test('runs the hook of a local remote, in the sandbox', async () => {
+  test.runIf(isDeep)('runs the hook of a local remote, in the sandbox', async () => {
     const { folder, remote, run } = ahead();
     const mark = join(folder, 'outside');
     mkdirSync(join(remote, 'hooks'), { recursive: true });

@@ -75,7 +75,7 @@ describe('a test command', () => {
         `.cache/pypoetry/virtualenvs/shop-${createHash('sha256').update(root).digest('base64url').slice(0, 8)}-py3.11`,
     ],
   ] as const;
-  test.each(sample(ENVIRONMENTS, 2))(
+  test.runIf(isDeep).each(sample(ENVIRONMENTS, 2))(
     'finds a program with the virtual environment that %s keeps in the home folder, as if it were active',
     async (_, files, place) => {
       const root = scratch(files);
@@ -98,7 +98,7 @@ describe('a test command', () => {
     },
   );
 
-  test('finds a program alone if it is among other files of the operator', async () => {
+  test.runIf(isDeep)('finds a program alone if it is among other files of the operator', async () => {
     const home = homeWith(
       {
         '.local/bin/uv': says('uv 0.9'),

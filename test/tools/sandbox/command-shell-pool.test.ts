@@ -149,7 +149,7 @@ test('arguments of a command arrive unchanged', async () => {
       const { stdout } = await sandbox.run(layout, ['printf', '%s\\0', 'first', ...given], options);
       expect(stdout.split('\0').slice(1, -1)).toEqual(given);
     }),
-    { numRuns: 8 },
+    { numRuns: depth(3, 8) },
   );
 });
 

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { isDeep } from '../../depth.ts';
 
 const SCRIPT = join(import.meta.dirname, 'watch-memory.ts');
 
-test.skipIf(process.getuid?.() !== 0)(
+test.runIf(isDeep && process.getuid?.() === 0)(
   'memory is limited also if hopgate may not read the namespaces of a command',
   () => {
     const [program, ...argv] = [

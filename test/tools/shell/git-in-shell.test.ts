@@ -233,7 +233,7 @@ for path in sys.argv[1:]:
     const root = tracking();
     change(root);
     const here = git(root, 'rev-parse', 'HEAD:src/open.txt');
-    for (const tool of ['bash-readonly', 'bash']) {
+    for (const tool of sample(['bash-readonly', 'bash'], 2)) {
       const { result } = await ok(root, tool, {
         command: `(git cat-file -p HEAD:src/open.txt && git log -p -- src) >/tmp/open 2>/tmp/said; echo "exit $?"; cat /tmp/said /tmp/open; echo; echo END
           git show HEAD:.env HEAD~1:deep/.env; git cat-file -p :.env; git stash show -p; ${ALL}; git fsck --lost-found; git log -p --all --reflog`,
@@ -334,18 +334,21 @@ for path in sys.argv[1:]:
     expect(result).toMatchObject({ exit: 0, stdout: 'KEY=\n' });
   });
 
-  it('stays hidden in an unreadable repository, whose objects are not shown, and the result says so', async () => {
-    const root = tracking();
-    const tree = git(root, 'rev-parse', 'HEAD^{tree}').trim();
-    const file = join(root, '.git/objects', tree.slice(0, 2), tree.slice(2));
-    chmodSync(file, 0o644);
-    writeFileSync(file, 'broken');
-    const { result } = await ok(root, 'bash-readonly', { command: 'git show HEAD~1:.env; cat src/open.txt' });
-    expect(`${result.stdout}${result.stderr}`).not.toContain('SECRET');
-    expect(result.stdout).toBe('-new\n');
-    expect(result.withoutObjects).toEqual(['.git']);
-    expect(result.objectProblems).toEqual([expect.stringContaining(tree)]);
-  });
+  it.runIf(isDeep)(
+    'stays hidden in an unreadable repository, whose objects are not shown, and the result says so',
+    async () => {
+      const root = tracking();
+      const tree = git(root, 'rev-parse', 'HEAD^{tree}').trim();
+      const file = join(root, '.git/objects', tree.slice(0, 2), tree.slice(2));
+      chmodSync(file, 0o644);
+      writeFileSync(file, 'broken');
+      const { result } = await ok(root, 'bash-readonly', { command: 'git show HEAD~1:.env; cat src/open.txt' });
+      expect(`${result.stdout}${result.stderr}`).not.toContain('SECRET');
+      expect(result.stdout).toBe('-new\n');
+      expect(result.withoutObjects).toEqual(['.git']);
+      expect(result.objectProblems).toEqual([expect.stringContaining(tree)]);
+    },
+  );
 
   it.runIf(isDeep).each(['bash-readonly', 'bash'])('is empty for a comparison by git: %s', async (tool) => {
     const root = tracking();

@@ -126,7 +126,7 @@ const WAYS_OUT: { readonly [how: string]: string } = {
   UDP: 'printf x > /dev/udp/127.0.0.1/$1; printf x > /dev/udp/10.0.0.1/53; cat < /dev/null',
 };
 
-test.each(sample(Object.keys(WAYS_OUT), 4))('a deploy command cannot bypass the proxy: %s', async (how) => {
+test.each(sample(Object.keys(WAYS_OUT), 8))('a deploy command cannot bypass the proxy: %s', async (how) => {
   let [seen, datagrams] = [0, 0];
   const other = await web(() => `reached ${++seen}`);
   const udp = createSocket('udp4').on('message', () => datagrams++);

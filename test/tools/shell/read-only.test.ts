@@ -146,7 +146,7 @@ describe('a change of the tree by bash-readonly', () => {
     ['nothing of the home folder', 'mkdir ~/.cache && touch ~/.cache/x /tmp/y', []],
   ] as const;
 
-  test.each(sample(CHANGES, 7))('is discarded and reported: %s', async (_name, command, dropped) => {
+  test.each(sample(CHANGES, 14))('is discarded and reported: %s', async (_name, command, dropped) => {
     const root = scratch({ 'src/a': 'a\nb\n', '.gitignore': 'dist\nout/\n' });
     git(root, 'init', '-q');
     git(root, 'add', '.');

@@ -120,14 +120,15 @@ describe('bash-test without a command', () => {
     expect(result.runs[0]).not.toHaveProperty('others');
   });
 
-  test.each([
+  const NOT_PASSED = [
     ['one fails', ['true', 'exit 3', 'no-such-program'], 'fail', 3],
     ['one cannot run', ['true', 'no-such-program'], 'error', 127],
-  ])('does not pass if %s', async (_, texts, expected, exit) => {
+  ] as const;
+  test.each(sample(NOT_PASSED, 2))('does not pass if %s', async (_, texts, expected, exit) => {
     expect(await verdict(scratch(), all(...texts))).toMatchObject({ verdict: expected, exit });
   });
 
-  test('names the commands that did not run, and says if only a part of the tests ran', async () => {
+  test.runIf(isDeep)('names the commands that did not run, and says if only a part of the tests ran', async () => {
     const tests: Tests = [
       { run: ['true', '{args}'], report: 'none' },
       { run: ['echo', 'two'], report: 'none' },
@@ -231,7 +232,7 @@ describe('the verdict of a test run', () => {
       expect(await verdict(root, [{ run, report: junit }])).toMatchObject({ exit: 0, command: run, verdict: 'fail' });
     });
 
-    test.each([
+    const WAYS: readonly (readonly [string, string[], object])[] = [
       ['a word', ['sh', '-c', `echo "$0" >&2; echo '${FAKE}' > "$0"`, 'out/all.xml'], {}],
       [
         'an environment variable',
@@ -243,14 +244,18 @@ describe('the verdict of a test run', () => {
         ['sh', '-c', `echo "$0" >&2; mkdir -p ".\${0%/*}"; echo '${FAKE}' > ".$0"`, 'out/all.xml'],
         {},
       ],
-    ])('is read from a new path outside the tree if the command gets the path as %s', async (_, run, more) => {
-      const result = await verdict(scratch(), [{ run, report: junit, ...more }]);
-      expect(result).toMatchObject({ verdict: 'pass', report: { total: 1 } });
-      expect(result.stderr).toMatch(/^\/var\/report-[-\w]{36}\/all\.xml$/m);
-    });
+    ];
+    test.each(sample(WAYS, 3))(
+      'is read from a new path outside the tree if the command gets the path as %s',
+      async (_, run, more) => {
+        const result = await verdict(scratch(), [{ run, report: junit, ...more }]);
+        expect(result).toMatchObject({ verdict: 'pass', report: { total: 1 } });
+        expect(result.stderr).toMatch(/^\/var\/report-[-\w]{36}\/all\.xml$/m);
+      },
+    );
   });
 
-  test('includes a message about fewer tests than before, in the session and after it', async () => {
+  test.runIf(isDeep)('includes a message about fewer tests than before, in the session and after it', async () => {
     vi.stubEnv('XDG_STATE_HOME', scratch());
     const root = scratch();
     const count = async (sessionId: string, tests: number, exit = 0) => {
@@ -270,7 +275,7 @@ describe('the verdict of a test run', () => {
     expect(await count('s3', 6)).toBeNull();
   });
 
-  test('is an error at the time limit', async () => {
+  test.runIf(isDeep)('is an error at the time limit', async () => {
     const { result } = await ok(
       scratch(),
       'bash-test',
@@ -280,7 +285,7 @@ describe('the verdict of a test run', () => {
     expect(result).toMatchObject({ timedOut: true, verdict: 'error', remedy: expect.stringContaining('minutes') });
   });
 
-  test('uses a report that is longer than the shown output', async () => {
+  test.runIf(isDeep)('uses a report that is longer than the shown output', async () => {
     const { result } = await ok(
       scratch(),
       'bash-test',
@@ -406,7 +411,7 @@ describe('a configured test command', () => {
     expect(result).toMatchObject({ verdict: 'pass' });
   });
 
-  test('has folders that only the runs of one session share', async () => {
+  test.runIf(isDeep)('has folders that only the runs of one session share', async () => {
     const home = scratch({ '.npmcache/module': 'of mine' });
     vi.stubEnv('HOME', home);
     vi.stubEnv('XDG_CACHE_HOME', join(home, 'caches'));

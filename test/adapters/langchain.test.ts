@@ -19,7 +19,7 @@ import {
   type SeenTurn,
 } from '../contracts/agent-adapter.ts';
 import { agentWorld } from '../contracts/agent-world.ts';
-import { depth } from '../depth.ts';
+import { depth, isDeep } from '../depth.ts';
 import { broken, end, execute, hop, playApart, read, readThatAborts } from './common-scenes.ts';
 
 /** Parses a provider's answer as LangChain does: text that is not JSON is not a call. */
@@ -228,7 +228,7 @@ describe('a LangChain agent', () => {
     expect(session.state.peripheral).toBe('edit');
   });
 
-  it('judges its tools also without the middleware’s wrapper', async () => {
+  it.runIf(isDeep)('judges its tools also without the middleware’s wrapper', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const { tools = [] } = await langChain(agentSession(session));

@@ -305,34 +305,37 @@ describe('an agent on another node', () => {
     expect(changes.slice(0, 3)).toEqual([true, false, true]);
   });
 
-  it('loses its connection when another program connects as the same node, and when the server ends', async () => {
-    const there = await served('x: { location: dial-in, node: laptop }');
-    const http = await openHttpServer(there.host(), { env: there.env, listen: { port: 0 } });
-    const ended = new AbortController();
-    onTestFinished(() => ended.abort());
-    const dial = () => {
-      const { promise: opened, resolve } = Promise.withResolvers<void>();
-      const lost = Promise.withResolvers<void>();
-      const end = dialIn({
-        url: http.address,
-        token: there.tokens.ofNode('laptop'),
-        run: async () => expect.unreachable(),
-        cancel: () => {},
-        signal: ended.signal,
-        onChange: (isConnected) => (isConnected ? resolve() : lost.resolve()),
-      });
-      return { end, opened, lost: lost.promise };
-    };
-    const first = dial();
-    await first.opened;
-    const second = dial();
-    expect(await first.end).toBe('replaced');
-    await second.opened;
-    await http.close();
-    await second.lost;
-    ended.abort();
-    expect(await second.end).toBe('ended');
-  });
+  it.runIf(isDeep)(
+    'loses its connection when another program connects as the same node, and when the server ends',
+    async () => {
+      const there = await served('x: { location: dial-in, node: laptop }');
+      const http = await openHttpServer(there.host(), { env: there.env, listen: { port: 0 } });
+      const ended = new AbortController();
+      onTestFinished(() => ended.abort());
+      const dial = () => {
+        const { promise: opened, resolve } = Promise.withResolvers<void>();
+        const lost = Promise.withResolvers<void>();
+        const end = dialIn({
+          url: http.address,
+          token: there.tokens.ofNode('laptop'),
+          run: async () => expect.unreachable(),
+          cancel: () => {},
+          signal: ended.signal,
+          onChange: (isConnected) => (isConnected ? resolve() : lost.resolve()),
+        });
+        return { end, opened, lost: lost.promise };
+      };
+      const first = dial();
+      await first.opened;
+      const second = dial();
+      expect(await first.end).toBe('replaced');
+      await second.opened;
+      await http.close();
+      await second.lost;
+      ended.abort();
+      expect(await second.end).toBe('ended');
+    },
+  );
 
   it('says once why it cannot connect, not at each attempt', async () => {
     const there = await served('{}');

@@ -8,6 +8,7 @@ import { openAgencyNode } from '../../src/agency/open-node.ts';
 import { openRunJournal, type RunJournal } from '../../src/agency/run-journal.ts';
 import { loadAgency } from '../../src/spec/agency/load-agency.ts';
 import { loadNodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
+import { isDeep } from '../depth.ts';
 import { until } from '../server/serve-world.ts';
 import { agencyWith, breakingWire, countingAgent, folder, nodeWith, run, served } from './agency-nodes.ts';
 
@@ -38,7 +39,7 @@ describe('a run on another node', () => {
     expect(agent.prompts).toHaveLength(1);
   });
 
-  it('ends on the other node when it is cancelled on this one', async () => {
+  it.runIf(isDeep)('ends on the other node when it is cancelled on this one', async () => {
     const { agent, there, agents } = await farAgent(60_000);
     const node = nodeWith(agents);
     const reply = node.run(run('x'), routeOf('k'));

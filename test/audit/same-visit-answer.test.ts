@@ -97,7 +97,7 @@ it('gate and audit give the same first answer to each request about visits and m
       }
       await session.detach();
     }),
-    { numRuns: depth(20, 200) },
+    { numRuns: depth(8, 200) },
   );
   expect([...seen]).toEqual(
     expect.arrayContaining(['allow', 'no-peripheral', 'hop-not-allowed', 'exit-not-met', 'invalid-fruit']),

@@ -183,7 +183,7 @@ describe('hopgate generate', () => {
     expect((await run('generate', '--check')).code).toBe(0);
   });
 
-  it('accepts the committed machines and schemas', async () => {
+  it.runIf(isDeep)('accepts the committed machines and schemas', async () => {
     const { code, err, out } = await spawnCli(['generate', '--check']);
     expect(err).toBe('');
     expect(code).toBe(0);

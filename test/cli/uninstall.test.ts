@@ -107,7 +107,7 @@ const skills = fc.constantFrom<Files>(
 );
 const times = fc.constantFrom(1, 2);
 /** An installation of Claude Code writes a dozen files, each to the disk. */
-const [CLAUDE_RUNS, CODEX_RUNS] = [depth(3, 25), depth(20, 200)];
+const [CLAUDE_RUNS, CODEX_RUNS] = [depth(1, 25), depth(5, 200)];
 
 test('after an uninstall, all files of Claude Code have the bytes that they had before the installation', async () => {
   await fc.assert(

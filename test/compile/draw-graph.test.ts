@@ -6,8 +6,8 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { compileMachineConfigs } from '../../src/compile/compile-specs.ts';
 import { DRAWN_FORMATS, drawGraph } from '../../src/compile/draw-graph.ts';
-import { CORE, GATE, specSet } from './specs.ts';
 import { isDeep } from '../depth.ts';
+import { CORE, GATE, specSet } from './specs.ts';
 
 const specs = specSet(CORE, GATE);
 

@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
+import { depth } from '../depth.ts';
 import { requestOf, say, stateFolder } from './support.ts';
 
-const ROUNDS = 30;
+const ROUNDS = depth(6, 30);
 
 async function consumer(stateDir: string): Promise<ChildProcess> {
   const child = fork(resolve('test/operator/consume.ts'), [stateDir]);

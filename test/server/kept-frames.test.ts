@@ -7,7 +7,7 @@ import { applyEntry } from '../../src/session/state/apply-entry.ts';
 import { initialSessionState } from '../../src/session/state/session-state.ts';
 import { SessionFrames } from '../../src/view/session-frames.ts';
 import type { ViewFrame } from '../../src/view/view-state.ts';
-import { depth } from '../depth.ts';
+import { depth, isDeep } from '../depth.ts';
 import { type Stage, stage } from '../session/sessions.ts';
 import { framesOf } from '../view/frames-of.ts';
 
@@ -66,7 +66,7 @@ async function long(steps: number): Promise<Stage & { work(): Promise<unknown> }
 }
 
 describe('the frames of a long session', () => {
-  it('show the last rows and new entries without reading the entries before them', async () => {
+  it.runIf(isDeep)('show the last rows and new entries without reading the entries before them', async () => {
     const staged = await long(1_200);
     const { kept, end, read } = await fromTail(staged);
     const { past, frames, before } = kept.newest(3);

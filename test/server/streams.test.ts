@@ -157,7 +157,7 @@ describe('the event stream of a session', () => {
         });
         expect([...all, ...seqs(rest)]).toEqual(upTo(written));
       }),
-      { numRuns: depth(2, 20) },
+      { numRuns: depth(1, 20) },
     );
   });
 

@@ -110,7 +110,7 @@ describe.each([
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
-  it.each([
+  it.runIf(isDeep).each([
     ['{"disableAllHooks":true}', { disableAllHooks: true, model: 'opus' }],
     ['{}', { model: 'opus' }],
     [null, { model: 'opus' }],

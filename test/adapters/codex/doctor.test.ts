@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { codexHooks } from '../../../src/adapters/codex/codex-hook-config.ts';
 import { diagnoseCodex } from '../../../src/cli/doctor/diagnose-codex.ts';
 import type { Io } from '../../../src/cli/io.ts';
+import { isDeep } from '../../depth.ts';
 import { temporaryTree } from '../../session/sessions.ts';
 
 const [mine] = codexHooks('hook').PreToolUse[0]?.hooks ?? [];
@@ -52,7 +53,7 @@ test('doctor names what Codex does not protect, and that hopgate codex brings th
   expect(hooks).toMatchObject({ status: 'ok', found: expect.stringContaining('not installed') });
 });
 
-test('doctor names installed hooks that Codex ignores, with a remedy', async () => {
+test.runIf(isDeep)('doctor names installed hooks that Codex ignores, with a remedy', async () => {
   for (const [more, why] of [
     [{ trustStatus: 'untrusted' }, 'untrusted'],
     [{ trustStatus: 'modified' }, 'modified'],

@@ -78,8 +78,7 @@ export const ALL_CASES: readonly Case[] = [
 ];
 
 /**
- * One of every `step` attacks, the first of each class, and one of every `step / 2` harmless cases. Above 100 only the
- * attacks of the steps.
+ * One of every `step` attacks, the first of each class, and one of every `step / 2` harmless cases.
  */
 export function oneOf(step: number): readonly Case[] {
   const every = Math.ceil(step / 2);
@@ -88,6 +87,6 @@ export function oneOf(step: number): readonly Case[] {
   const firsts = Map.groupBy(attacks, (one) => one.class)
     .values()
     .map(([first]) => first);
-  const played = new Set(step > 100 ? [] : [...firsts, ...benign.filter((_, at) => at % every === 0)]);
+  const played = new Set([...firsts, ...benign.filter((_, at) => at % every === 0)]);
   return ALL_CASES.filter((one, at) => played.has(one) || (one.kind === 'attack' && at % step === 0));
 }

@@ -2,6 +2,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findRepository } from '../../../src/tools/git/repository.ts';
+import { isDeep } from '../../depth.ts';
 import { git, repository, temporaryFolder } from './support.ts';
 
 const REFUSED = { stop: { status: 'failed', code: 'not-a-repository' } };
@@ -18,7 +19,7 @@ it('a linked work tree is accepted if its repository has an entry that names it'
   expect(findRepository(linked)).toMatchObject(REFUSED);
 });
 
-it('a submodule is accepted if the core.worktree of its repository names it', () => {
+it.runIf(isDeep)('a submodule is accepted if the core.worktree of its repository names it', () => {
   const { root, remote } = repository();
   git(root, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', remote, 'sub');
   const sub = join(root, 'sub');

@@ -26,7 +26,7 @@ test.runIf(isDeep)('the sandbox has its own host name, user and home folder', as
   );
 });
 
-test('services, protocols and the release file are those of the host', async () => {
+test.runIf(isDeep)('services, protocols and the release file are those of the host', async () => {
   const command =
     'getent services https; getent protocols tcp; cat /etc/os-release; ls -l /etc/localtime | wc -l; date +%Z';
   expect(await inside(command)).toBe(outside(command));
@@ -39,7 +39,7 @@ test('/var/tmp is writable, and nothing else of /var is shown', async () => {
   expect((await ok(scratch(), 'bash-readonly', { command: 'ls /var/log /var/lib/dpkg' })).result.stdout).toBe('');
 });
 
-test('commands have the operator’s language and timezone', async () => {
+test.runIf(isDeep)('commands have the operator’s language and timezone', async () => {
   vi.stubEnv('TZ', 'Asia/Tokyo');
   vi.stubEnv('LC_ALL', 'C');
   expect(await inside('date +%z; echo $LC_ALL')).toBe('+0900\nC\n');

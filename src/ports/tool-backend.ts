@@ -97,10 +97,12 @@ export interface ToolCall extends CallControls {
  * - `failed`: the tool could not do it (no such file, text to replace not found). `code` is a stable kebab-case word,
  *   `message` the remedy.
  * - `refused`: the call would leave the envelope (a link out of the root, no sandbox). It becomes a denial.
+ *
+ * A result is anything: the session converts it to JSON, as {@link ToolReport} says.
  */
-export type ToolOutcome =
-  | { readonly status: 'ok'; readonly result: Json }
-  | { readonly status: 'failed'; readonly code: string; readonly message: string; readonly result?: Json }
+export type ToolOutcome<Value = unknown> =
+  | { readonly status: 'ok'; readonly result: Value }
+  | { readonly status: 'failed'; readonly code: string; readonly message: string; readonly result?: Value }
   | ToolRefusal;
 
 export interface ToolRefusal {
@@ -112,21 +114,26 @@ export interface ToolRefusal {
   readonly remedy: string;
 }
 
-/** A backend's answer to a call. A refusal or a failure is an outcome, never an exception. */
-export interface ToolReport {
-  readonly outcome: ToolOutcome;
+/**
+ * A backend's answer to a call. A refusal or a failure is an outcome, never an exception. The session converts the
+ * values to JSON: a field that is undefined is left out, and a value that JSON cannot express becomes a text such as
+ * `[Map]`.
+ * @typeParam Value `Json` after the conversion
+ */
+export interface ToolReport<Value = unknown> {
+  readonly outcome: ToolOutcome<Value>;
   readonly effects: ObservedEffects;
   /**
    * Values of the fields that the tool declares under `observes`: the fruit of the visit takes them from here. A field
    * that is left out keeps its value; null means that nothing is known. Ignored if the outcome is a refusal. In a
    * failed call, `pass` becomes null.
    */
-  readonly observed?: Fields;
+  readonly observed?: { readonly [field: string]: Value } | undefined;
   /**
    * Values of the fields that the tool declares under `state`, each at most 32 KiB of JSON. They travel in the
    * backpack, and the next call of a tool that declares them gets them in {@link ToolCall.state}. null removes a field.
    */
-  readonly state?: Fields;
+  readonly state?: { readonly [field: string]: Value } | undefined;
 }
 
 /** Watches allowed calls that another program runs, such as an agent's own Edit: checks before, observes after. */

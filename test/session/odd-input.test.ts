@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { verifyChain } from '../../src/evidence/chain.ts';
+import type { ToolBackend } from '../../src/ports/tool-backend.ts';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
@@ -124,13 +125,23 @@ it('a call may have any arguments', async () => {
 });
 
 describe('a faulty backend', () => {
+  const noStatus = { code: 'backend-error', message: expect.stringContaining('no outcome with the status ok, failed') };
+  const noRemedy = {
+    code: 'backend-error',
+    message: expect.stringContaining('without a message, a remedy and a code'),
+  };
   const reports: readonly [string, unknown, { [key: string]: unknown }][] = [
-    ['answers nothing', undefined, { outcome: 'failed', error: { code: 'backend-error' } }],
-    ['answers without an outcome', { effects: [] }, { outcome: 'failed', error: { code: 'backend-error' } }],
+    ['answers nothing', undefined, { outcome: 'failed', error: noStatus }],
+    ['answers without an outcome', { effects: [] }, { outcome: 'failed', error: noStatus }],
     [
       'answers an unknown outcome',
       { outcome: { status: 'perhaps' }, effects: [] },
-      { outcome: 'failed', error: { code: 'backend-error' } },
+      { outcome: 'failed', error: noStatus },
+    ],
+    [
+      'refuses without a remedy',
+      { outcome: { status: 'refused', code: 'out-of-scope', message: 'no' }, effects: [] },
+      { outcome: 'failed', error: noRemedy },
     ],
     [
       'answers without effects',
@@ -171,6 +182,30 @@ describe('a faulty backend', () => {
     expect((await bodies(session)).slice(-2).map(({ event }) => event)).toEqual(['intent', 'outcome']);
     await sound(session, store);
   });
+});
+
+it('a backend in TypeScript may answer with interfaces, read-only lists and other fields in each case', async () => {
+  interface Match {
+    readonly path: string;
+    readonly lines: readonly number[];
+  }
+  const match: Match = { path: 'src/a.ts', lines: [1] };
+  const backend: ToolBackend = {
+    name: 'typed',
+    tools: ['read', 'grep', 'glob'],
+    async run({ tool, args }) {
+      if (tool.id === 'read') return { outcome: { status: 'ok', result: match }, effects: [] };
+      if (tool.id === 'grep')
+        return { outcome: { status: 'ok', result: { matches: [match], more: args['no'] } }, effects: [], observed: {} };
+      return { outcome: { status: 'failed', code: 'no-such-file', message: 'none' }, effects: [], state: {} };
+    },
+  };
+  const { session, store } = await stage({ backends: [backend] });
+  await lead(session, 'explore');
+  expect((await must(session.step({ tool: 'read', args: ['a'] }))).result).toEqual(match);
+  expect((await must(session.step({ tool: 'grep', args: ['a'] }))).result).toEqual({ matches: [match] });
+  expect(await must(session.step({ tool: 'glob', args: ['a'] }))).toMatchObject({ error: { code: 'no-such-file' } });
+  await sound(session, store);
 });
 
 it('large arguments and results are stored as blobs, and the caller gets the whole result', async () => {

@@ -34,7 +34,7 @@ export async function runToolBackend(
   plan: StepPlan,
   envelope: CallEnvelope,
   watch: CallControls & Pick<ToolCall, 'sessionId' | 'state' | 'assertLease'>,
-): Promise<ToolReport> {
+): Promise<ToolReport<Json>> {
   let { signal, state: sessionState } = watch;
   if (signal?.aborted)
     return {
@@ -57,9 +57,9 @@ export async function runToolBackend(
         return signal;
       },
     });
-    const { outcome, effects, observed, state } = fieldsOf(toPlainJson(report)) as unknown as ToolReport;
-    if (!isOutcome(outcome)) throw new Error('the report has no outcome');
+    const { outcome, effects, observed, state } = fieldsOf(toPlainJson(report)) as unknown as ToolReport<Json>;
     const problem =
+      outcomeProblem(outcome) ??
       effectsProblem(effects) ??
       reportProblem('observes', plan.tool.observes, observed) ??
       reportProblem('state', plan.tool.state, state);
@@ -86,13 +86,19 @@ export async function runToolBackend(
 /** An object with `fields` under `name`, as a report has them; an empty object if there are no fields. */
 const fieldIfFilled = (
   name: 'observed' | 'state',
-  fields: ToolReport['state'] = {},
-): Pick<ToolReport, 'observed' | 'state'> => (Object.keys(fields).length === 0 ? {} : { [name]: { ...fields } });
+  fields: ToolReport<Json>['state'] = {},
+): Pick<ToolReport<Json>, 'observed' | 'state'> => (Object.keys(fields).length === 0 ? {} : { [name]: { ...fields } });
 
-function isOutcome(outcome: unknown): boolean {
+/** The problem of an outcome that no entry can hold; null if none. */
+function outcomeProblem(outcome: unknown): string | null {
   const { status, code, message, remedy } = fieldsOf(outcome);
-  if (status === 'refused') return REFUSAL_CODES.includes(code) && isText(message) && isText(remedy);
-  return status === 'ok' || (status === 'failed' && isText(code) && isText(message));
+  if (status === 'ok') return null;
+  if (status === 'failed')
+    return isText(code) && isText(message) ? null : 'the report has an outcome "failed" without a code and a message';
+  if (status !== 'refused') return 'the report has no outcome with the status ok, failed or refused';
+  return REFUSAL_CODES.includes(code) && isText(message) && isText(remedy)
+    ? null
+    : `the report has an outcome "refused" without a message, a remedy and a code, one of ${REFUSAL_CODES.join(', ')}`;
 }
 
 const REFUSAL_CODES: readonly unknown[] = [
@@ -116,11 +122,15 @@ function effectsProblem(effects: unknown): string | null {
 const OPS: readonly unknown[] = OBSERVED_EFFECT_KINDS;
 
 /** No check passes in a call that failed: its result is unknown. */
-const withoutPass = (observed: ToolReport['observed'] = {}): ToolReport['observed'] =>
+const withoutPass = (observed: ToolReport<Json>['observed'] = {}): ToolReport<Json>['observed'] =>
   mapValues(observed, (value) => (value === CHECK_PASSED_VALUE ? null : value));
 
 /** The problem of the first field that the tool does not declare, or declares with another type; null if none. */
-function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = {}, fields: ToolReport['state'] = {}) {
+function reportProblem(
+  key: 'observes' | 'state',
+  declared: ToolSpec['state'] = {},
+  fields: ToolReport<Json>['state'] = {},
+) {
   for (const [field, value] of Object.entries(fields)) {
     const type = getOwn(declared, field);
     if (type === undefined) return `the backend reported "${field}", which the tool does not list under ${key}`;
@@ -179,7 +189,10 @@ export async function storeLargeFields(store: EvidenceStore, fields: Fields): Pr
 }
 
 /** Returns an outcome as evidence keeps it: a large result, or each large field of it, becomes a blob. */
-export async function storeLargeOutcome(store: EvidenceStore, outcome: ToolReport['outcome']): Promise<OutcomeRecord> {
+export async function storeLargeOutcome(
+  store: EvidenceStore,
+  outcome: ToolReport<Json>['outcome'],
+): Promise<OutcomeRecord> {
   if (outcome.status === 'refused') return { status: 'refused', code: outcome.code, message: outcome.message };
   if (outcome.result === undefined) return outcome as OutcomeRecord;
   const { result } = outcome;

@@ -89,7 +89,7 @@ export async function concludeNativeCall(
   if (hasIntentEntry ? state.facts.pending?.id !== ticket.intent : !canRecordStep(calls, ticket)) return late;
   const { tool } = ticket;
   const effects = await effectsOf(calls, calls.toolCall(plan), ticket.before);
-  const stored = await storeLargeOutcome(calls.parts.store, toPlainJson(outcome) as NativeCallOutcome);
+  const stored = await storeLargeOutcome(calls.parts.store, toPlainJson(outcome) as ToolOutcome<Json>);
   if (hasIntentEntry) {
     const bodies: Body[] = [{ event: 'outcome', tool, outcome: stored, effects }, ...calls.deferredSteps];
     calls.deferredSteps = [];

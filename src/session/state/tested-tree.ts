@@ -16,14 +16,14 @@ const NO_VERDICT = 'error';
  */
 export async function addTestedTree(
   before: ObservedTree,
-  report: ToolReport,
+  report: ToolReport<Json>,
   observe: () => Promise<ObservedTree>,
-): Promise<ToolReport> {
+): Promise<ToolReport<Json>> {
   const { outcome } = report;
   if (outcome.status !== 'ok') return report;
   const result = fieldsOf(outcome.result);
   const now = result['verdict'] === 'pass' ? await observe() : before;
-  const withFields = (more: Fields): ToolReport => ({
+  const withFields = (more: Fields): ToolReport<Json> => ({
     ...report,
     outcome: { status: 'ok', result: { ...result, ...more } },
   });

@@ -1,4 +1,5 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
+import type { Json } from '../../base/json.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 
 /** One move of a generated test: a request and, for a step, the backend's answer. */
@@ -6,7 +7,7 @@ export interface Move {
   /** The name of the move: `start.explore`, `pass.deploy`, `run.pass`, `to.execute`, … */
   readonly name: string;
   readonly asked: AuditRequest;
-  readonly report?: ToolReport;
+  readonly report?: ToolReport<Json>;
   /** True if the move is meant to be refused, because rules count refusals. */
   readonly refused?: boolean;
   /** True if the tool's backend throws instead of answering. */
@@ -17,4 +18,4 @@ export interface Move {
   readonly approvalMinutes?: number;
 }
 
-export const DEFAULT_TOOL_REPORT: ToolReport = { outcome: { status: 'ok', result: { seen: true } }, effects: [] };
+export const DEFAULT_TOOL_REPORT: ToolReport<Json> = { outcome: { status: 'ok', result: { seen: true } }, effects: [] };

@@ -2,7 +2,7 @@ import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { recordsIntent } from '../../spec/policy/tool-effects.ts';
-import type { PeripheralSpec } from '../../spec/types.ts';
+import type { Json, PeripheralSpec } from '../../spec/types.ts';
 import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
 import { envelopeKey } from './envelope-key.ts';
 import type { Move } from './move.ts';
@@ -89,7 +89,7 @@ function identityCases({ moves }: ModelRoute<AuditState, Move>): VisitCase[] {
   ];
 }
 
-const outcome = (status: ToolReport['outcome'], effects: ToolReport['effects'] = []): ToolReport => ({
+const outcome = (status: ToolReport<Json>['outcome'], effects: ToolReport['effects'] = []): ToolReport<Json> => ({
   outcome: status,
   effects,
 });

@@ -10,7 +10,7 @@ import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { recordsIntent } from '../../spec/policy/tool-effects.ts';
-import type { SpecSet } from '../../spec/types.ts';
+import type { Json, SpecSet } from '../../spec/types.ts';
 import { joinCelRules } from '../model/cel-rules-text.ts';
 import { DEFAULT_TOOL_REPORT, type Move } from './move.ts';
 
@@ -52,7 +52,7 @@ function applyBody(state: AuditState, body: Body): void {
   applyToAuditState(state, head, body, state.lastAt);
 }
 
-function takeMove(pinned: AuditedPin, state: AuditState, request: AuditRequest, report: ToolReport): void {
+function takeMove(pinned: AuditedPin, state: AuditState, request: AuditRequest, report: ToolReport<Json>): void {
   const enter = (peripheral: string, fields: Fields = {}): void => {
     const { context } = computeEntryContext(
       pinned.specs.peripherals[peripheral]!,

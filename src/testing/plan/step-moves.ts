@@ -23,7 +23,7 @@ import { isReadIn, sampleValuesForRules } from '../samples/rule-values.ts';
 import { chooseWritableFile, makeSampleArguments } from '../samples/sample-arguments.ts';
 import { DEFAULT_TOOL_REPORT, type Move } from './move.ts';
 
-const okReport = (result: Json, effects: ToolReport['effects'] = []): ToolReport => ({
+const okReport = (result: Json, effects: ToolReport['effects'] = []): ToolReport<Json> => ({
   outcome: { status: 'ok', result },
   effects,
 });
@@ -74,7 +74,7 @@ function valuesOfSchema(rules: string, name: string, { enum: values, type }: Fie
   return sampleValuesForRules(rules, name, SCHEMA_TYPES[String(type)] ?? 'string');
 }
 
-type NamedReports = readonly (readonly [name: string, report: ToolReport])[];
+type NamedReports = readonly (readonly [name: string, report: ToolReport<Json>])[];
 
 /** Simulated reports of a tool: one for each value that rules distinguish, of observed fields and of its state. */
 const reportsOf = ({ specs }: AuditedPin, tool: ToolSpec): NamedReports =>
@@ -88,7 +88,7 @@ const reports = new WeakMap<SpecSet, Map<string, NamedReports>>();
 function makeReports(rules: string, { observes = {}, state = {} }: ToolSpec): NamedReports {
   const valuesOf = (field: string, type: FruitType) => sampleValuesForRules(rules, field, type).slice(0, MAX_REPORTS);
   const held = Object.fromEntries(Object.entries(state).map(([field, type]) => [field, valuesOf(field, type)[0]!]));
-  const report = (name: string, fields: Pick<ToolReport, 'observed' | 'state'>) =>
+  const report = (name: string, fields: Pick<ToolReport<Json>, 'observed' | 'state'>) =>
     [name, { ...DEFAULT_TOOL_REPORT, ...(Object.keys(state).length > 0 ? { state: held } : {}), ...fields }] as const;
   return [
     ...Object.entries(observes).flatMap(([field, type]) =>
@@ -114,11 +114,11 @@ export function stepMoves(pinned: AuditedPin, state: AuditState, from: Periphera
   const toolNamed = (name: string) => tools.find(({ id }) => id === name);
   const moves: (Move | null)[] = [];
   const calls = new Map<ToolSpec, RequestOfKind<'step'> | 'none'>();
-  const moveOf = (name: string, tool: ToolSpec, report: ToolReport): Move | null => {
+  const moveOf = (name: string, tool: ToolSpec, report: ToolReport<Json>): Move | null => {
     const asked = getOrInsert(calls, tool, () => sampleCall(pinned, state, tool) ?? 'none');
     return asked === 'none' ? null : { name, asked, report };
   };
-  const take = (name: string, tool: ToolSpec | undefined, report: ToolReport) => {
+  const take = (name: string, tool: ToolSpec | undefined, report: ToolReport<Json>) => {
     if (tool) moves.push(moveOf(name, tool, report));
   };
   const runs = tools.find(takesCommandArgument);
@@ -134,7 +134,7 @@ export function stepMoves(pinned: AuditedPin, state: AuditState, from: Periphera
     }
   }
   /** Takes these tools in order, up to and including the first whose call the rules allow. */
-  const takeFirst = (name: string, of: readonly ToolSpec[], reportOf: (tool: ToolSpec) => ToolReport) => {
+  const takeFirst = (name: string, of: readonly ToolSpec[], reportOf: (tool: ToolSpec) => ToolReport<Json>) => {
     for (const tool of of) {
       const isFirst = tool === of[0];
       const move = moveOf(isFirst ? name : `${name} by ${tool.id}`, tool, reportOf(tool));

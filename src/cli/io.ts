@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
@@ -64,9 +64,13 @@ export const usageError = (message: string, remedy: string, code = 'usage', caus
   new CliError(code, message, remedy, { exitCode: 2, ...(cause === undefined ? {} : { cause }) });
 
 /** The text of a file that the command line names, in UTF-8. @throws CliError `unreadable` (usage) */
-export function readNamedFile({ cwd }: Io, file: string): string {
+export function readNamedFile(io: Io, file: string): string {
+  const path = resolve(io.cwd, file);
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(resolve(cwd, file)));
+    // The shell has already opened a pipe below /dev/fd for its other end.
+    if (!/^\/(?:dev\/fd|proc)\//.test(path) && statSync(path).isFIFO())
+      printRemark(io, `${file} is a pipe; waiting for a program that writes to it`);
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
   } catch (cause) {
     const message = explainSystemError(cause)?.message ?? `cannot read ${file} as UTF-8 text`;
     throw usageError(message, 'Name an existing text file.', 'unreadable', cause);

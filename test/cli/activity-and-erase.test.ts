@@ -1,3 +1,4 @@
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -71,6 +72,15 @@ describe('hopgate activity', () => {
       code: 1,
       err: expect.stringMatching(/no session "s-2".*s-1/s),
     });
+  });
+
+  it('says that it waits if the file of --import is a named pipe', async () => {
+    const here = machine();
+    const pipe = join(here.root, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    spawn('sh', ['-c', `echo '{}' > '${pipe}'`]);
+    const { err } = await here.run('activity', 's-1', '--import', 'pipe');
+    expect(err).toMatch(/^hopgate: pipe is a pipe; waiting for a program that writes to it\n/);
   });
 
   it.each([[], ['--entries'], ['--edn'], ['--entries', '--edn']])(

@@ -1,4 +1,4 @@
-import { fieldsOf, type Json } from '../base/json.ts';
+import { fieldsOf, isObject, type Json } from '../base/json.ts';
 import { escapeInvisible, excerpt } from '../base/text.ts';
 
 export type OptionalJsonFields = { readonly [key: string]: Json | undefined };
@@ -12,6 +12,7 @@ export function summariseValue(value: Json | undefined): string {
     const all = escapeInvisible(value.map(nameOf).join(', '));
     return value.length === 0 ? 'none' : [...all].length <= LENGTH ? all : `${value.length}: ${excerpt(all, LENGTH)}`;
   }
+  if (isObject(value) && value['event/type'] === 'session/par') return 'review';
   if (typeof value === 'object' && value !== null) return excerpt(Object.keys(value).join(', '), LENGTH) || 'nothing';
   return excerpt(JSON.stringify(value) ?? '', LENGTH);
 }

@@ -36,7 +36,12 @@ describe('a line typed into the shell', () => {
     await here.run('trust', '--yes');
     const { out } = await here.feed('start desk\nstop\nstop --fruit.a "x" --fruit.b-c "y"\n', 'shell');
     expect(out).toContain('Call again with --fruit.a "…" --fruit.b-c "…".');
-    expect(out).toContain('ok fruit {"a":"x","b-c":"y"}');
+    expect(out).toContain('ok fruit a: x · b-c: y\n');
+  });
+
+  it('that ends reflect shows the review as text', async () => {
+    const { out } = await typed('mode diagnose', 'start explore', 'grep x', 'write a b', 'hop reflect', 'stop');
+    expect(out).toContain('ok fruit par: review\n  what could improve: 1 × denied: tool-not-allowed (write)\n');
   });
 
   it('prints the matches of grep with their tabs, and other control characters escaped', async () => {

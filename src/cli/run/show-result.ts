@@ -2,8 +2,9 @@ import { escapeInvisible, excerpt } from '../../base/text.ts';
 import type { Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
 import type { ScenarioAction } from '../../spec/schema/scenario-file.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields, Json } from '../../spec/types.ts';
 import { describeValue, shortenValue } from '../../view/describe-value.ts';
+import { summariseValue } from '../../view/summarise-value.ts';
 import { type Io, paint } from '../io.ts';
 
 /** An action on one line: `read src/a.js`, `hop edit --exit ready-to-edit`. */
@@ -57,13 +58,18 @@ export const formatWouldBeDenial = (
 export const formatResultStatus = (io: Io, result: object): string =>
   'outcome' in result && result.outcome === 'failed' ? paint(io, 'yellow', 'failed') : paint(io, 'green', 'ok');
 
+const describeFruit = (fruit: Fields): string =>
+  Object.entries(fruit)
+    .map(([field, value]) => `${field}: ${summariseValue(value)}`)
+    .join(' · ');
+
 /** Summarises a tool's result in one line for a person. */
 export function summariseToolResult(result: object): string {
   if ('error' in result && result.error) {
     const { code, message } = result.error as { code: string; message: string };
     return `${code}: ${excerpt(message, 160)}`;
   }
-  if ('fruit' in result) return `fruit ${shortenValue(result.fruit as Json, 160)}`;
+  if ('fruit' in result) return `fruit ${describeFruit(result.fruit as Fields)}`;
   if ('mode' in result) return `mode is ${result.mode as string}`;
   if (!('result' in result)) return '';
   return describeValue(result.result as Json);

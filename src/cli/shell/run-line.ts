@@ -1,12 +1,13 @@
 import { modeChangesBeforeHop, readCallArguments } from '../../adapters/core/calls/control-calls.ts';
 import { describeShippingStep, readSituation } from '../../adapters/core/situation.ts';
 import { escapeInvisible, escapeTerminalLine, excerpt, plural, shorten } from '../../base/text.ts';
+import { toBody } from '../../evidence/bodies.ts';
 import { describeWayLeg } from '../../gate/describe-denial.ts';
 import { renderMessages } from '../../messages/render-messages.ts';
 import type { Session } from '../../session/session.ts';
 import { findSimilarName } from '../../spec/names.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
-import { summariseEntryInOneLine } from '../../view/entry-summary.ts';
+import { summariseEntry, summariseEntryInOneLine } from '../../view/entry-summary.ts';
 import { type Io, paint, print, printJsonLine } from '../io.ts';
 import { formatDenial, formatResultStatus, formatWouldBeDenial, summariseToolResult } from '../run/show-result.ts';
 import { type CallWithProgress, showCallProgress } from '../run/watch-call.ts';
@@ -167,6 +168,13 @@ function printOutcome(io: Io, result: Result, wasShown: boolean): void {
   }
   if (Array.isArray(files) && !Array.isArray(matches))
     print(io, files.map((file) => escapeInvisible(String(file))).join('\n'));
+  for (const entry of result.evidence.filter(({ body }) => toBody(body)?.event === 'par'))
+    print(
+      io,
+      summariseEntry(entry)
+        .notes.map((note) => `  ${escapeInvisible(note)}`)
+        .join('\n'),
+    );
   if (leftOut !== undefined) print(io, `  left out: ${excerpt(JSON.stringify(leftOut), 400)}`);
 }
 

@@ -1,4 +1,4 @@
-import { upgradeWebSocket } from '@hono/node-server';
+import { type HttpBindings, upgradeWebSocket } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { getCookie } from 'hono/cookie';
@@ -45,6 +45,9 @@ export function createHttpApp(options: AppOptions): Hono {
   app.use(async (c, next) => {
     await next();
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) c.res.headers.set(name, value);
+    // Node closes the connection if the rest of the body does not arrive soon, so no other request may use it.
+    if ((c.env as Partial<HttpBindings> | undefined)?.incoming?.complete === false)
+      c.res.headers.set('Connection', 'close');
     const key = `${c.req.method} ${c.res.status}`;
     services.counters.requests.set(key, (services.counters.requests.get(key) ?? 0) + 1);
   });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync, renameSync, statSync } from 'node:fs';
+import { Agent, request } from 'node:http';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -256,6 +257,25 @@ describe('the limits', () => {
     });
     expect(text).toMatch(/413|^$/);
     expect((await served.ask('GET /v1/health')).status).toBe(200);
+  });
+
+  it('of the HTTP server close the connection of a refused body, which no other request then uses', async () => {
+    const served = await serveWorld();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    served.later(() => agent.destroy());
+    const status = (method: string, bytes: number) =>
+      new Promise((resolve, reject) => {
+        const asked = request({ agent, port: served.port, method, path: '/v1/health' }, (answer) => {
+          answer.resume().on('end', () => resolve([answer.statusCode, answer.headers.connection]));
+        });
+        asked.on('error', reject).end(Buffer.alloc(bytes));
+      });
+    const healthy = [200, 'keep-alive'];
+    expect(await status('GET', 0)).toEqual(healthy);
+    for (const bytes of [1 << 20, MAX_REQUEST_BODY + 1]) {
+      expect(await status('POST', bytes)).toEqual([bytes > MAX_REQUEST_BODY ? 413 : 404, 'close']);
+      for (let i = 0; i < 3; i++) expect(await status('GET', 0)).toEqual(healthy);
+    }
   });
 
   it.skipIf(!isDeep)('of the HTTP server end requests that arrive too slowly', async () => {

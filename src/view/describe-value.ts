@@ -85,7 +85,7 @@ function describeTests(result: OptionalJsonFields): string | null {
   const { verdict, runs, report, reportProblem, timedOut, flooded } = result;
   if (typeof verdict !== 'string') return null;
   const hint = hintOf(result);
-  const why = verdict !== 'pass' && hint !== undefined ? `; ${shortenValue(hint, 240)}` : '';
+  const why = verdict !== 'pass' && hint !== undefined ? `; ${shortenValue(hint, 400)}` : '';
   if (Array.isArray(runs)) return `verdict ${verdict}: ${shortenValue(runs.map(describeRun).join('; '), 140)}${why}`;
   const end = endOf(result);
   const counts = report
@@ -99,7 +99,7 @@ function describeTests(result: OptionalJsonFields): string | null {
 function describeCommand(result: OptionalJsonFields): string | null {
   const { dropped, exit, stdout, stderr } = result;
   const hint = hintOf(result);
-  const end = `${endOf(result)}${hint === undefined ? '' : `: ${shortenValue(hint, 240)}`}`;
+  const end = `${endOf(result)}${hint === undefined ? '' : `: ${shortenValue(hint, 400)}`}`;
   if (Array.isArray(dropped) && dropped.length > 0)
     return `dropped: ${shortenValue(dropped.map(describeDropped).join('; '), 140)}; ${end}`;
   if (hint !== undefined) return end;

@@ -1,12 +1,14 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { listFolderEntries } from '../../base/files.ts';
+import { listFolderEntries, lstatIfAny } from '../../base/files.ts';
 import { isPathWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import { printFirstPaths } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffects, ToolReport } from '../../ports/tool-backend.ts';
 import type { Fields, Json } from '../../spec/types.ts';
+import { findRepository } from '../git/repository.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
+import { isStop } from '../workspace/tool-stop.ts';
 import { toolCacheFolderOf } from './changed-code.ts';
 import { DELETED_REASON_PREFIX, type DroppedChange } from './judge-change.ts';
 import { describeMissingImport, describeMissingPackages } from './missing-packages.ts';
@@ -59,6 +61,7 @@ export function makeCommandReport(
     ...hiddenProgramRemedy(context, result),
     ...hiddenStoreRemedy(context, result),
     ...linkedPackageRemedy(context, result),
+    ...repositoryRemedy(context, result),
     ...watchRemedy(result),
     ...(missing === null ? fields : { ...withoutRemedy, notShown: missing }),
     ...(context.contained ? {} : { unsandboxed: true }),
@@ -165,6 +168,14 @@ function linkedPackageRemedy({ call, contained }: ShellContext, result: CommandR
   return {
     linkedOutside: `node_modules/${found.name} leads to ${found.to}, and commands see only the repository. Ask the operator to install a copy (npm install --install-links ${found.to}), or to list that folder under toolchains: in hopgate.yaml.`,
   };
+}
+
+/** The remedy for git in a repository that the sandbox does not show, such as one with a separate git folder. */
+function repositoryRemedy({ call }: ShellContext, { exit, stderr }: CommandResult): { [key: string]: Json } {
+  const { root } = call.envelope;
+  if (exit === 0 || !/^fatal: not a git repository/m.test(stderr) || !lstatIfAny(join(root, '.git'))) return {};
+  const repository = findRepository(root);
+  return isStop(repository) ? { notShown: `The operator can make git work here: ${repository.stop.message}` } : {};
 }
 
 /** The packages of a node_modules folder that are links, and their targets. */

@@ -60,6 +60,17 @@ describe('bash-readonly', () => {
     expect((await shell(root, 'nobodys-program')).result).not.toHaveProperty('notShown');
   });
 
+  test('says how git works in a repository with a separate git folder, which commands do not see', async () => {
+    const [root, outside] = [scratch(), scratch()];
+    execFileSync('git', ['init', '-q', '--separate-git-dir', join(outside, 'git'), root]);
+    expect((await shell(root, 'git status')).result).toMatchObject({
+      exit: 128,
+      notShown: expect.stringContaining(`run "git config core.worktree ${root}" in ${outside}/git`),
+    });
+    execFileSync('git', ['config', 'core.worktree', root], { cwd: join(outside, 'git') });
+    expect((await shell(root, 'git status')).result).toMatchObject({ exit: 0 });
+  });
+
   test.runIf(isDeep)('explains how to install if pnpm lacks its store', async () => {
     const command = 'echo "ERR_PNPM_UNEXPECTED_STORE  Unexpected store location"; exit 1';
     expect((await shell(scratch(), command)).result).toMatchObject({

@@ -121,7 +121,9 @@ const hintOf = (result: OptionalJsonFields): Json | undefined =>
   result['notShown'] ??
   result['linkedOutside'] ??
   result['masked'] ??
-  (result['refusedHosts'] || (result['exit'] !== undefined && result['exit'] !== 0) ? result['remedy'] : undefined);
+  (result['refusedHosts'] || result['verdict'] === 'error' || (result['exit'] !== undefined && result['exit'] !== 0)
+    ? result['remedy']
+    : undefined);
 
 /** Describes the wait for the answer to a whistle, or for the response of an agency run. */
 function describeWait({ waitedMs, status, answer, response, note }: OptionalJsonFields): string | null {

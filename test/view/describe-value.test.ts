@@ -21,6 +21,10 @@ it.each([
     { verdict: 'fail', exit: 1, runs: [{ command: ['make', 'test'], verdict: 'fail' }], masked: 'Empty here: .env.' },
     'verdict fail: make test fail; Empty here: .env.',
   ],
+  [
+    { verdict: 'error', exit: 0, reportProblem: 'the run changed a.lock', remedy: 'commit it' },
+    'verdict error, exit 0, no report: the run changed a.lock; commit it',
+  ],
   [{ verdict: 'pass', exit: 0, noNetwork: 'There is no network here.' }, 'verdict pass, exit 0, no report'],
   [
     { exit: 4, dropped: [{ path: '.benchmarks', why: 'x' }], notShown: 'The module yaml is not installed here.' },

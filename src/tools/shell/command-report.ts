@@ -11,7 +11,7 @@ import type { CommandResult } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/tool-stop.ts';
 import { toolCacheFolderOf } from './changed-code.ts';
 import { DELETED_REASON_PREFIX, type DroppedChange } from './judge-change.ts';
-import { describeMissingImport, describeMissingPackages } from './missing-packages.ts';
+import { describeMissingCargoLock, describeMissingImport, describeMissingPackages } from './missing-packages.ts';
 import type { ShellContext } from './shell-context.ts';
 
 /** Maximum number of listed changes. A longer list usually comes from a build and would not help. */
@@ -79,7 +79,8 @@ const NO_NETWORK = /name resolution|could not resolve host|network is unreachabl
 function networkRemedy({ call }: ShellContext, result: CommandResult): { [key: string]: Json } {
   const { exit, networkTries = 0, stdout, stderr } = result;
   if (networkTries === 0 || (exit === 0 && !NO_NETWORK.test(`${stdout}\n${stderr}`))) return {};
-  return { noNetwork: `There is no network here, and the command tried to reach one. ${installAdvice(call)}` };
+  const advice = describeMissingCargoLock(call.envelope.root, stderr) ?? installAdvice(call);
+  return { noNetwork: `There is no network here, and the command tried to reach one. ${advice}` };
 }
 
 const installAdvice = (

@@ -31,6 +31,15 @@ export function describeMissingPackages(root: string): string | null {
   return `${found.installed[0]} is missing: the packages of ${found.manifest} are not installed.`;
 }
 
+/** Matches messages of cargo that looks for the versions of packages. */
+const CARGO_RESOLVES = /failed to get `[^`\n]{1,200}` as a dependency/;
+
+/** A sentence about a missing Cargo.lock, without which cargo needs a network; null if it is not missing. */
+export function describeMissingCargoLock(root: string, output: string): string | null {
+  if (!CARGO_RESOLVES.test(output) || existsSync(join(root, 'Cargo.lock'))) return null;
+  return 'Cargo.lock is missing, so cargo looks up the versions of packages: the operator can write it with "cargo fetch".';
+}
+
 /** The name of a package in the messages of Python, Node, Ruby, Go and Perl if an import found nothing. */
 const IMPORT_NOT_FOUND =
   /no module named ["']?([\w.]{1,200})|cannot find (?:module|package) '(@?\w[^'\n]{0,200})'|cannot load such file -- ([\w/-]{1,200})|no required module provides package ([\w./-]{1,200})|can't locate ([\w/]{1,200})\.pm/gi;

@@ -23,6 +23,9 @@ const NOT_RUN: { readonly [exit: number]: string } = {
 /** The exit status with which a shell reports a SIGKILL: 128 + 9. */
 const KILLED = 137;
 
+/** Files with the versions of packages: a package manager rewrites one that does not fit its manifest. */
+const LOCK_FILE = /[.-]lock(?:b|file|\.json|\.yaml)?$|(?:^|\/)go\.sum$/;
+
 const COMPARE_PROGRAMS =
   'ask the operator to run "hopgate doctor", which compares the programs in the sandbox with those outside, and to add what is missing to toolchains: in hopgate.yaml';
 
@@ -78,7 +81,9 @@ export function judgeTestRun(
   const names = changed.slice(0, 3).join(', ');
   return error(
     `the run changed what it tests (${names}${changed.length > 3 ? ' and more' : ''}), so the pass does not apply to the repository's files`,
-    'make the tests write elsewhere, or let git ignore their outputs',
+    changed.every((path) => LOCK_FILE.test(path))
+      ? `ask the operator to run the tests once outside of hopgate, which brings ${names} up to date, and to commit it`
+      : 'make the tests write elsewhere, or let git ignore their outputs',
   );
 }
 

@@ -109,6 +109,11 @@ describe('bash-readonly', () => {
       exit: 0,
       noNetwork: expect.stringContaining('no network'),
     });
+    const cargo =
+      'curl -sS http://example.com/ || echo "error: failed to get \\`itoa\\` as a dependency of x" >&2; exit 101';
+    const without = expect.stringContaining('the operator can write it with "cargo fetch"');
+    expect((await shell(scratch(), cargo)).result).toMatchObject({ noNetwork: without });
+    expect((await shell(scratch({ 'Cargo.lock': '' }), cargo)).result).not.toMatchObject({ noNetwork: without });
     expect((await shell(scratch(), 'curl -sS http://example.com/ 2> /dev/null || true')).result).not.toHaveProperty(
       'noNetwork',
     );

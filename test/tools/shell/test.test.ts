@@ -338,6 +338,17 @@ describe('a test command that changes files', () => {
     expect(await verdict(repository(), script(`${command}; exit 1`))).toMatchObject({ verdict: 'fail' });
   });
 
+  test('that rewrote only a lock file has the remedy to commit that file', async () => {
+    const root = repository();
+    put(root, { 'Cargo.lock': 'old' });
+    execFileSync('git', ['add', 'Cargo.lock'], { cwd: root });
+    const remedyOf = async (command: string) => (await verdict(root, script(command))).remedy;
+    expect(await remedyOf('echo new > Cargo.lock')).toMatch(
+      /^ask the operator to run .* brings Cargo\.lock up to date/,
+    );
+    expect(await remedyOf('echo new > Cargo.lock; echo b > src/a')).toMatch(/^make the tests write elsewhere/);
+  });
+
   test.runIf(isDeep)('may write its report', async () => {
     const root = repository();
     writeFileSync(join(root, 'r.xml'), 'old');

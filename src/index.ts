@@ -1,6 +1,7 @@
 export type { AuditResult } from './audit/verify/audit-result.ts';
 export { verifyConstraints } from './audit/verify/verify-constraints.ts';
 export { compileSpecs, type EnvelopeMeta, facts, guards, type Machine, type MachineEvent } from './compile/index.ts';
+export { type Body, toBody } from './evidence/bodies.ts';
 export type { Entry, StoredEntry } from './evidence/entry.ts';
 export { decide, validateHop } from './gate/decide.ts';
 export {

@@ -20,6 +20,7 @@ it('the library exports exactly the listed names', () => {
     'runAndVerify',
     'runChain',
     'sqliteStore',
+    'toBody',
     'transferContext',
     'validateHop',
     'verifyConstraints',

@@ -21,12 +21,13 @@ export type StartResult = (Done & { readonly peripheral: string; readonly contex
 export type StepResult =
   | (Done & {
       readonly result: Json;
-      /** `failed` if the tool ran but could not do the task; `error` gives the reason. */
-      readonly outcome: 'ok' | 'failed';
-      readonly error?: { readonly code: string; readonly message: string };
       /** The refusal under enforcement, if the session only observes. */
       readonly wouldRefuse?: Denial;
-    })
+    } & (
+        | { readonly outcome: 'ok'; readonly error?: undefined }
+        // The tool ran but could not do the task; `error` gives the reason.
+        | { readonly outcome: 'failed'; readonly error: { readonly code: string; readonly message: string } }
+      ))
   | RefusedCall;
 /** The fruit of the ended visit, and the context that the session carries on; or the refusal. */
 export type StopResult = (Done & { readonly fruit: Fields; readonly context: Fields }) | RefusedCall;

@@ -59,15 +59,8 @@ describe.skipIf(CHROMIUM === undefined)(
     });
     afterAll(() => browser?.close());
 
-    async function open(
-      { http, later }: Awaited<ReturnType<typeof waiting>>['served'],
-      { theme = 'light' as 'light' | 'dark', width = 1280 } = {},
-    ) {
-      const context = await browser.newContext({
-        viewport: { width, height: 900 },
-        colorScheme: theme,
-        reducedMotion: 'reduce',
-      });
+    async function open({ http, later }: Awaited<ReturnType<typeof waiting>>['served']) {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' });
       later(() => context.close());
       const page = await context.newPage();
       page.setDefaultTimeout(120_000);
@@ -211,44 +204,47 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await page.title()).toMatch(/^\(\d\) hopgate$/);
     });
 
-    const looks = [
-      ['light', 1280],
-      ['dark', 1280],
-      ['dark', 390],
-      ['light', 390],
-    ] as const;
-    it.runIf(isDeep).each(looks)(
-      'has no fault of accessibility in %s at %i pixels, with requests and a grant',
-      async (theme, width) => {
-        const { served, execute } = await waiting();
-        const [{ id, hash }] = (await served.ask('GET /v1/approvals')).json.approvals;
-        const grant = { times: 9 };
-        await served.ask(`POST /v1/approvals/${id}`, { body: { verdict: 'yes', hash, by: 'mary', grant } });
-        await execute();
-        const more = await served.session();
-        await served.ask(`POST /v1/sessions/${more.id}/mode`, { token: more.token, body: { to: 'diagnose' } });
-        await served.ask(`POST /v1/sessions/${more.id}/mode`, { token: more.token, body: { to: 'execute' } });
-        await served.ask(`POST /v1/sessions/${more.id}/bell`, {
-          token: more.token,
-          body: { to: 'person:operator', text: 'The cart adds both prices now. Shall the old sum stay for the mail?' },
-        });
-        const { page, picture } = await open(served, { theme, width });
+    it.runIf(isDeep)('has no fault of accessibility in any look, with requests and a grant', async () => {
+      const { served, execute } = await waiting();
+      const [{ id, hash }] = (await served.ask('GET /v1/approvals')).json.approvals;
+      const grant = { times: 9 };
+      await served.ask(`POST /v1/approvals/${id}`, { body: { verdict: 'yes', hash, by: 'mary', grant } });
+      await execute();
+      const more = await served.session();
+      await served.ask(`POST /v1/sessions/${more.id}/mode`, { token: more.token, body: { to: 'diagnose' } });
+      await served.ask(`POST /v1/sessions/${more.id}/mode`, { token: more.token, body: { to: 'execute' } });
+      await served.ask(`POST /v1/sessions/${more.id}/bell`, {
+        token: more.token,
+        body: { to: 'person:operator', text: 'The cart adds both prices now. Shall the old sum stay for the mail?' },
+      });
+      const { page, picture } = await open(served);
+      for (const [theme, width] of [
+        ['light', 1280],
+        ['dark', 1280],
+        ['dark', 390],
+        ['light', 390],
+      ] as const) {
+        const look = `${theme}-${width}`;
+        await page.emulateMedia({ colorScheme: theme });
+        await page.setViewportSize({ width, height: 900 });
+        await page.reload();
         await page.getByRole('article', { name: 'bell from agent:builder' }).waitFor();
         await page.getByRole('region', { name: 'Grants' }).waitFor();
         for (const summary of await page.locator('.grant summary').all()) await summary.click();
-        await picture(`inbox-${theme}-${width}`);
+        await picture(`inbox-${look}`);
         await page
           .locator('.inbox')
           .first()
           .evaluate((inbox) => inbox.scrollTo(0, 0));
-        await picture(`inbox-top-${theme}-${width}`);
+        await picture(`inbox-top-${look}`);
         await page.evaluate(axe.source);
         const { violations } = (await page.evaluate('axe.run()')) as {
           violations: { id: string; nodes: { html: string }[] }[];
         };
-        expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join('\n')}`)).toEqual([]);
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-      },
-    );
+        const faults = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join('\n')}`);
+        expect(faults, look).toEqual([]);
+        expect(await page.evaluate('document.documentElement.scrollWidth'), look).toBeLessThanOrEqual(width);
+      }
+    });
   },
 );

@@ -30,6 +30,7 @@ export async function serveSsh(folder: string): Promise<SshServer> {
   newKey(at('key'));
   writeFileSync(at('authorized'), readFileSync(at('key.pub')));
   const port = await freePort();
+  // Without SHLVL, a bash that sshd starts reads ~/.bashrc of the user, which may take seconds.
   writeFileSync(
     at('sshd.conf'),
     `Port ${port}
@@ -43,6 +44,7 @@ Subsystem sftp internal-sftp
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password
+SetEnv SHLVL=1
 `,
   );
   // sshd requires this folder when root starts it.

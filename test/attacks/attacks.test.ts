@@ -99,7 +99,7 @@ describe('the attack suite', () => {
     ],
     ['an answer that should have been a refusal', broken(() => ''), 'it was not refused'],
   ];
-  it.each(sample(holes, 3))('notices %s', async (_, backend, why) => {
+  it.each(sample(holes, 6))('notices %s', async (_, backend, why) => {
     const { flaws } = await play([read.attack('R3', 'a hole', { path: 'src/a.txt' }, 'refused')], backend);
     expect(flaws.map((flaw) => flaw.why)).toContainEqual(expect.stringContaining(why));
   });

@@ -245,7 +245,7 @@ describe('hopgate mcp ends', () => {
 });
 
 describe('hopgate mcp --http', () => {
-  it('answers requests with the token that it prints', async () => {
+  it.runIf(isDeep)('answers requests with the token that it prints', async () => {
     const here = await repository();
     const { opened } = await serveHttp(here);
     expect(opened.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);

@@ -6,12 +6,13 @@ import type { Session } from '../session/session.ts';
 import { assertSpecSet } from '../spec/assert-spec-set.ts';
 import { assertStatedConfig } from '../spec/load/load-project-config.ts';
 import { loadSpecs } from '../spec/load/load-specs.ts';
+import { getOwn } from '../spec/names.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 import { makeModelConfig } from './model/model-config.ts';
 import { type RunCaseOptions, runCaseWithAgent, runCaseWithCrashes, runPlannedCase } from './model/run-case.ts';
 import { type CoverageRow, SpecCoverage } from './plan/coverage.ts';
 import { itemsCoveredByMoves, type PlannedCase } from './plan/planned-case.ts';
-import { makeCoverageExclusions } from './plan/test-exclusions.ts';
+import { assertExclusions } from './plan/test-exclusions.ts';
 import { planCases } from './plan-cases.ts';
 
 export interface TestSpecsOptions {
@@ -30,8 +31,8 @@ export interface TestSpecsOptions {
   readonly crashes?: boolean;
   /**
    * Reasons by item: an edge, start or mode transition (`edge deploy deployed reflect`) that cannot be provoked with
-   * your backends, or the name of a test. A test whose path needs such an item is not run. An item that excludes no
-   * test is an error.
+   * your backends, or the name of a test. No test's path contains such an item, and a skipped test shows the reason.
+   * An unknown item is an error.
    *
    * @example { 'edge deploy deployed reflect': 'needs a host that nobody has here' }
    */
@@ -40,7 +41,7 @@ export interface TestSpecsOptions {
 
 /** One generated test. A failed one throws an error whose message has the moves so far. */
 export interface GeneratedTest {
-  readonly group: PlannedCase['group'] | 'crashes' | 'agent';
+  readonly group: PlannedCase['group'] | 'crashes' | 'agent' | 'excluded';
   readonly name: string;
   /** The moves of the test's path as data, and the requests at its end. */
   readonly planned: PlannedCase;
@@ -74,11 +75,11 @@ export interface GeneratedTests {
 export async function generateTests(specs: SpecSet | string, options: TestSpecsOptions = {}): Promise<GeneratedTests> {
   const { pinned, run, coverage } = await prepareTestCaseRuns(specs, options);
   const { specs: loaded } = pinned;
-  const plan = planCases(pinned, run.agent);
-  const exclusions = makeCoverageExclusions(loaded, options.exclude ?? {});
+  const exclude = options.exclude ?? {};
+  const plan = planCases(pinned, run.agent, new Set(Object.keys(exclude)));
   const test = (planned: PlannedCase, more: Omit<GeneratedTest, 'planned' | 'excluded'>): GeneratedTest => ({
     planned,
-    excluded: exclusions.reasonFor(planned, more.name),
+    excluded: getOwn(exclude, more.name) ?? null,
     ...more,
   });
   const tests = plan.cases.map((planned) =>
@@ -105,8 +106,15 @@ export async function generateTests(specs: SpecSet | string, options: TestSpecsO
         }),
       )
     : [];
-  exclusions.failIfUnused();
-  const all = [...tests, ...crashes, ...played];
+  const generated = [...tests, ...crashes, ...played];
+  const names = new Set(generated.map(({ name }) => name));
+  assertExclusions(loaded, Object.keys(exclude), [...names]);
+  const skipped = Object.entries(exclude).flatMap(([name, excluded]): GeneratedTest[] =>
+    names.has(name)
+      ? []
+      : [{ group: 'excluded', name, planned: { group: 'hops', name, moves: [] }, excluded, run: async () => {} }],
+  );
+  const all = [...generated, ...skipped];
   const left = new Set(
     all.flatMap(({ excluded, planned }) => (excluded === null ? itemsCoveredByMoves(loaded, planned.moves) : [])),
   );

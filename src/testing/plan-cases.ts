@@ -1,7 +1,7 @@
 import { type AuditedPin, type AuditState, initialAuditState } from '../audit/rules/audit-state.ts';
 import type { Mode } from '../spec/types.ts';
 import { joinCelRules } from './model/cel-rules-text.ts';
-import { makeHopModel, makeModeModel } from './model/session-model.ts';
+import { excludeItems, makeHopModel, makeModeModel } from './model/session-model.ts';
 import { type FiniteModel, type ModelRoute, shortestRoutes } from './model/shortest-routes.ts';
 import type { Move } from './plan/move.ts';
 import { movesToTryIn } from './plan/moves.ts';
@@ -23,19 +23,23 @@ interface TestPlan {
 /** A spec set with more edges or more states gets long walks instead of a shortest route to each transition. */
 const LARGE_EDGES = 150;
 const LARGE_STATES = 250;
-/** Plans the cases that test sessions of a spec set against it. Pure. */
-export function planCases(pinned: AuditedPin, agent: string): TestPlan {
+/**
+ * Plans the cases that test sessions of a spec set against it. Pure.
+ * @param excluded items that no case may cover: `edge edit hop-test test`
+ */
+export function planCases(pinned: AuditedPin, agent: string, excluded: ReadonlySet<string> = new Set()): TestPlan {
   const opening: AuditState = initialAuditState(pinned, { agent, sessionId: 'planned' });
-  const toWidest = routeToWidestMode(pinned, opening);
+  const modeModel = excludeItems(makeModeModel(pinned, opening), excluded);
+  const toWidest = routeToWidestMode(pinned, opening, modeModel);
   const widest = toWidest.states.at(-1)!;
   const { specs } = pinned;
   const restricted =
     specs.modeGate !== null &&
     (Object.values(specs.modeGate.peripherals).some((allowed) => allowed !== null) ||
       /\bsession\.mode\b/.test(joinCelRules(specs)));
-  const model = makeHopModel(pinned, restricted ? opening : widest, restricted);
+  const model = excludeItems(makeHopModel(pinned, restricted ? opening : widest, restricted), excluded);
   const prefix = restricted ? [] : toWidest.moves;
-  const modes = modeCases(pinned, opening);
+  const modes = modeCases(pinned, modeModel);
   const states = specs.edges.length > LARGE_EDGES ? null : routesToAllStates(model, LARGE_STATES);
   const rest = states
     ? smallPlan(pinned, model, prefix, states)
@@ -49,16 +53,23 @@ export function planCases(pinned: AuditedPin, agent: string): TestPlan {
 }
 
 /** The route to the mode that allows the most, with the fewest transitions. */
-function routeToWidestMode(pinned: AuditedPin, opening: AuditState): ModelRoute<AuditState, Move> {
+function routeToWidestMode(
+  pinned: AuditedPin,
+  opening: AuditState,
+  modeModel: FiniteModel<AuditState, Move>,
+): ModelRoute<AuditState, Move> {
   const nothing: ModelRoute<AuditState, Move> = { moves: [], states: [opening] };
   const { modeGate } = pinned.specs;
   if (!modeGate) return nothing;
   const power = (mode: Mode | null) => (mode ? (modeGate.effects[mode]?.length ?? 0) : 0);
-  const routes = routesToAllStates(makeModeModel(pinned, opening), 10) ?? [nothing];
+  const routes = routesToAllStates(modeModel, 10) ?? [nothing];
   return routes.toSorted((a, b) => power(b.states.at(-1)!.mode) - power(a.states.at(-1)!.mode))[0] ?? nothing;
 }
 
-function modeCases(pinned: AuditedPin, opening: AuditState): { cases: PlannedCase[]; reachable: Set<string> } {
+function modeCases(
+  pinned: AuditedPin,
+  modeModel: FiniteModel<AuditState, Move>,
+): { cases: PlannedCase[]; reachable: Set<string> } {
   const { modeGate } = pinned.specs;
   const provoked: PlannedCase = {
     group: 'refusals',
@@ -67,7 +78,7 @@ function modeCases(pinned: AuditedPin, opening: AuditState): { cases: PlannedCas
     provoke: 'end',
   };
   if (!modeGate) return { cases: [provoked], reachable: new Set() };
-  const routes = shortestRoutes(makeModeModel(pinned, opening));
+  const routes = shortestRoutes(modeModel);
   const reachable = new Set(
     routes.flatMap(({ moves, states }) => moves.flatMap((move, i) => itemsCoveredByMove(states[i]!, move))),
   );

@@ -14,7 +14,7 @@ import { countingIds } from '../doubles/counting-ids.ts';
 import { envelopeKey } from '../plan/envelope-key.ts';
 import type { Move } from '../plan/move.ts';
 import { requestsLikelyRefused, type Thoroughness } from '../plan/negative-cases.ts';
-import { type PlannedCase, peripheralNameOf } from '../plan/planned-case.ts';
+import { itemsCoveredByMove, type PlannedCase, peripheralNameOf } from '../plan/planned-case.ts';
 import { doRulesReadDenials } from './cel-rules-text.ts';
 import { SettableTestClock } from './model-clock.ts';
 import { type JudgedMove, ModelRun, ModelRunFailure } from './model-run.ts';
@@ -48,7 +48,7 @@ export async function runPlannedCase(pinned: AuditedPin, planned: PlannedCase, o
       const how = planned.provoke === 'all' ? howToProvoke(run, options.provoked) : null;
       if (how !== null && isApart) later.push(() => provokeApart(made, how));
       else if (how !== null) await tryNegativeCases(pinned, run, how);
-      await makePlanned(run, move, planned);
+      await makePlanned(run, move, planned, options);
     }
     const how = planned.provoke === 'all' ? howToProvoke(run, options.provoked) : (planned.provoke ?? null);
     if (how !== null) await tryNegativeCases(pinned, run, how === 'end' ? 'whole' : how);
@@ -64,7 +64,7 @@ export async function runPlannedCase(pinned: AuditedPin, planned: PlannedCase, o
   /** Makes the first moves in a session of their own, and tries the negative cases there. */
   function provokeApart(count: number, how: Thoroughness): Promise<void> {
     return withRun(pinned, options, async (run) => {
-      for (const move of planned.moves.slice(0, count)) await makePlanned(run, move, planned);
+      for (const move of planned.moves.slice(0, count)) await makePlanned(run, move, planned, options);
       await tryNegativeCases(pinned, run, how);
     });
   }
@@ -99,7 +99,7 @@ export function runCaseWithAgent(
   options: RunCaseOptions,
 ): Promise<void> {
   return withRun(pinned, options, async (run) => {
-    for (const move of planned.moves) await makePlanned(run, move, planned);
+    for (const move of planned.moves) await makePlanned(run, move, planned, options);
     await run.withSession('the agent plays', play);
   });
 }
@@ -128,11 +128,21 @@ function newCaseStore(): CaseStore {
   return { store: memoryStore({ clock }), clock, ids: countingIds() };
 }
 
-async function makePlanned(run: ModelRun, move: Move, { group }: PlannedCase): Promise<void> {
+async function makePlanned(
+  run: ModelRun,
+  move: Move,
+  { group }: PlannedCase,
+  { backends }: RunCaseOptions,
+): Promise<void> {
   const { refusal } = await run.make(move);
   if ((refusal !== null) === (move.refused ?? false) || group === 'visits') return;
+  const [item] = itemsCoveredByMove(run.state, move);
+  const remedy =
+    backends && refusal && item !== undefined
+      ? `\n  If your backends cannot bring this about, exclude it: exclude: { '${item}': 'the reason' }`
+      : '';
   throw new ModelRunFailure(
-    `${run.trace}\n  ${move.name} was planned as ${move.refused ? 'refused' : 'allowed'}, but: ${refusal ? `${refusal.code} (${refusal.constraint})` : 'allowed'}`,
+    `${run.trace}\n  ${move.name} was planned as ${move.refused ? 'refused' : 'allowed'}, but: ${refusal ? `${refusal.code} (${refusal.constraint})` : 'allowed'}${remedy}`,
   );
 }
 

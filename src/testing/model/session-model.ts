@@ -2,6 +2,7 @@ import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { Move } from '../plan/move.ts';
 import { movesToTryIn } from '../plan/moves.ts';
+import { itemsCoveredByMove } from '../plan/planned-case.ts';
 import { isMoveAllowed, predictStateAfterMove } from '../plan/predict-state.ts';
 import type { FiniteModel } from './shortest-routes.ts';
 import { makeStateKeyFunction } from './state-key.ts';
@@ -37,3 +38,15 @@ export function makeModeModel(pinned: AuditedPin, initial: AuditState): FiniteMo
       movesToTryIn(pinned, state).filter((move) => move.asked.kind === 'mode' && isMoveAllowed(state, move)),
   };
 }
+
+/** A model without the moves that cover an excluded item. */
+export const excludeItems = <Model extends FiniteModel<AuditState, Move>>(
+  model: Model,
+  excluded: ReadonlySet<string>,
+): Model => ({
+  ...model,
+  moves: (state) =>
+    model
+      .moves(state)
+      .filter((move) => move.refused || !itemsCoveredByMove(state, move).some((item) => excluded.has(item))),
+});

@@ -1,27 +1,25 @@
 import { findSimilarName } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { itemsCoveredByMoves, type PlannedCase } from './planned-case.ts';
 
-/** Items of the coverage table that no test can reach, with reasons. Each must exclude at least one test. */
-export function makeCoverageExclusions(specs: SpecSet, reasons: { readonly [item: string]: string }) {
-  const used = new Set<string>();
-  const known = new Set<string>();
-  return {
-    /** The reason why a test is excluded; null if it is not. */
-    reasonFor(planned: PlannedCase, name: string): string | null {
-      const items = [name, ...itemsCoveredByMoves(specs, planned.moves)];
-      for (const item of items) known.add(item);
-      const item = items.find((each) => Object.hasOwn(reasons, each));
-      if (item === undefined) return null;
-      used.add(item);
-      return `${item}: ${reasons[item]}`;
-    },
-    /** Throws if an item excludes no test: it is misspelled, or the specs have changed. */
-    failIfUnused(): void {
-      const unused = Object.keys(reasons).find((item) => !used.has(item));
-      if (unused === undefined) return;
-      const near = findSimilarName(unused, [...known]);
-      throw new Error(`exclude: "${unused}" excludes no test${near ? `; did you mean "${near}"?` : '; remove it'}`);
-    },
-  };
+/**
+ * Checks the items that a caller excludes: each must be an item of the spec set or the name of a test.
+ * @throws Error with the most similar item, for an item that is misspelled or that the specs no longer have
+ */
+export function assertExclusions(specs: SpecSet, items: readonly string[], testNames: readonly string[]): void {
+  const known = new Set([...itemsOfSpecs(specs), ...testNames]);
+  const unknown = items.find((item) => !known.has(item));
+  if (unknown === undefined) return;
+  const near = findSimilarName(unknown, [...known]);
+  throw new Error(`exclude: "${unknown}" excludes no test${near ? `; did you mean "${near}"?` : '; remove it'}`);
+}
+
+/** All items of the coverage table, also those that no session can reach. */
+function itemsOfSpecs({ peripherals, edges, modeGate }: SpecSet): readonly string[] {
+  const transitions = modeGate?.transitions ?? [];
+  return [
+    ...Object.keys(peripherals).flatMap((id) => [`state ${id}`, `start ${id}`]),
+    ...edges.map(({ from, exit, to }) => `edge ${from} ${exit} ${to}`),
+    ...transitions.map(({ from, to }) => `mode ${from} ${to}`),
+    ...Object.keys(modeGate?.effects ?? {}).map((mode) => `mode ${mode} reset`),
+  ];
 }

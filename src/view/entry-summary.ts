@@ -171,8 +171,7 @@ function refusalNotes({ wouldRefuse }: OptionalJsonFields): readonly string[] {
 
 /** Describes a hop back because of a failed expectation. */
 function reframe(value: Json | undefined): readonly string[] {
-  const { expected, actual } = fieldsOf(value);
-  return expected === undefined ? [] : [`reframe: expected ${text(expected)}, got ${text(actual)}`];
+  return fieldsOf(value)['expected'] === undefined ? [] : [`reframe: ${describeReviewItem(value ?? null)}`];
 }
 
 function outcome(body: OptionalJsonFields): SummaryParts {
@@ -240,9 +239,15 @@ const review = (par: OptionalJsonFields): readonly string[] =>
   REVIEW.flatMap((name) => {
     const value = par[name];
     const words = Array.isArray(value) ? value : value === null || value === undefined ? [] : [value];
-    const shown = words.slice(0, REVIEW_ITEMS).map((one) => excerpt(text(one), 160));
+    const shown = words.slice(0, REVIEW_ITEMS).map((one) => excerpt(describeReviewItem(one), 160));
     const more = words.length > REVIEW_ITEMS ? [`and ${words.length - REVIEW_ITEMS} more`] : [];
     return words.length === 0 ? [] : [`${name.replaceAll('_', ' ')}: ${[...shown, ...more].join(' · ')}`];
   });
 
 const REVIEW_ITEMS = 5;
+
+/** Describes an item of a review: a text, or an expectation that failed. */
+function describeReviewItem(item: Json): string {
+  const { expected, actual } = fieldsOf(item);
+  return expected === undefined ? text(item) : `expected ${text(expected)}, got ${text(actual)}`;
+}

@@ -39,6 +39,12 @@ describe('a line typed into the shell', () => {
     expect(out).toContain('ok fruit a: x · b-c: y\n');
   });
 
+  it('shows the whole message of a failed call', async () => {
+    const path = `src/${'long-'.repeat(40)}.js`;
+    const { out } = await typed('mode diagnose', 'start explore', `read ${path}`);
+    expect(out).toMatch(new RegExp(`failed not-found: .*${path}`));
+  });
+
   it('that ends reflect shows the review as text', async () => {
     const { out } = await typed('mode diagnose', 'start explore', 'grep x', 'write a b', 'hop reflect', 'stop');
     expect(out).toContain('ok fruit par: review\n  what could improve: 1 × denied: tool-not-allowed (write)\n');

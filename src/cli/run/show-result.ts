@@ -67,7 +67,7 @@ const describeFruit = (fruit: Fields): string =>
 export function summariseToolResult(result: object): string {
   if ('error' in result && result.error) {
     const { code, message } = result.error as { code: string; message: string };
-    return `${code}: ${excerpt(message, 160)}`;
+    return `${code}: ${excerpt(message, 600)}`;
   }
   if ('fruit' in result) return `fruit ${describeFruit(result.fruit as Fields)}`;
   if ('mode' in result) return `mode is ${result.mode as string}`;

@@ -261,6 +261,12 @@ describe('a thread in a terminal', () => {
     );
   });
 
+  it('shows the failed expectations of a review as text', () => {
+    const par = { prediction_errors: [{ expected: 'pass', actual: 'error', magnitude: 1 }, 'it was slow'] };
+    const shown = text([entryDraft('a', 0, 'step', { event: 'par', par })]);
+    expect(shown).toContain('prediction errors: expected pass, got error · it was slow');
+  });
+
   it('names the first of many changed files, and counts the rest', () => {
     const effects = Array.from({ length: 50 }, (_, at) => ({ op: 'create', path: `src/${at}.txt` }));
     const outcome = {

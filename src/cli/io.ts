@@ -67,8 +67,8 @@ export const usageError = (message: string, remedy: string, code = 'usage', caus
 export function readNamedFile(io: Io, file: string): string {
   const path = resolve(io.cwd, file);
   try {
-    // The shell has already opened a pipe below /dev/fd for its other end.
-    if (!/^\/(?:dev\/fd|proc)\//.test(path) && statSync(path).isFIFO())
+    // A pipe below /dev/fd, or the standard input, already has a writer.
+    if (!/^\/(?:dev\/(?:fd|stdin)|proc)(?:\/|$)/.test(path) && statSync(path).isFIFO())
       printRemark(io, `${file} is a pipe; waiting for a program that writes to it`);
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
   } catch (cause) {

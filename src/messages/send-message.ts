@@ -20,7 +20,8 @@ export interface MessageProblem {
   readonly remedy: string;
 }
 
-export function checkText(text: string): MessageProblem | null {
+/** Returns the problem of a message's text; null if it can be sent. */
+export function checkMessageText(text: string): MessageProblem | null {
   if (text.trim() === '') return refuseArgument('text', 'the text is empty', 'Write the message.');
   if (text.length > MAX_MESSAGE_CHARS)
     return refuseArgument(
@@ -42,7 +43,7 @@ export async function checkMessage(
   const act = post.act ?? (kind === 'whistle' ? 'query' : 'assert');
   if (!isSpeechAct(act))
     return refuseArgument('act', `"${act}" is not a speech act`, `Use one of ${Object.keys(SPEECH_ACTS).join(', ')}.`);
-  const unfit = checkText(text);
+  const unfit = checkMessageText(text);
   if (unfit) return unfit;
   const sessions = (await store.sessions()).map(({ sessionId, agent, closed }) => ({ id: sessionId, agent, closed }));
   const directory = { sessions, people: await messages.people(), nodes: await messages.nodes() };

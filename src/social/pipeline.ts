@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { asJson, isObject } from '../base/json.ts';
 import { refuseMessage } from '../gate/requirements/refuse-message.ts';
-import { checkMessage, checkText, type MessageProblem, sendBell } from '../messages/send-message.ts';
+import { checkMessage, checkMessageText, type MessageProblem, sendBell } from '../messages/send-message.ts';
 import { StoreError, type StoreErrorCode } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft } from '../ports/message-store.ts';
 import { classifyMessage } from './classify-message.ts';
@@ -230,7 +230,7 @@ async function refuseForNewSession(
 ): Promise<void> {
   const modeGate = (await opener?.readModeGate()) ?? null;
   const asked = { asks: classified!.asks, by: connection.principal, to: null, isAway: false };
-  const problem = checkText(text);
+  const problem = checkMessageText(text);
   if (problem) throw failureOf(problem);
   const refused = refuseMessage(modeGate, modeGate?.initial ?? null, asked);
   if (refused) throw new StageFailure(refused.code, refused.message, refused.remedy);

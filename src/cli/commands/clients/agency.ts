@@ -215,14 +215,14 @@ async function connect(io: Io, url: string, options: ConnectOptions): Promise<vo
   onTerminationSignal(() => ended.abort());
   const token = readNamedFile(io, options.tokenFile).trim();
   const allEvidence = new EvidenceOfAllRepositories(io.env);
-  const desk = options.node ?? nodeNameOf(url);
+  const farName = options.node ?? nodeNameOf(url);
   const exchanged = exchangeMailWithNode({
-    node: desk,
+    node: farName,
     url,
     token: () => token,
     mail: new NodeMailExchange(allEvidence),
     signal: ended.signal,
-    onChange: (problem) => printRemark(io, escapeInvisible(describeExchange(desk, problem))),
+    onChange: (problem) => printRemark(io, escapeInvisible(describeExchange(farName, problem))),
   });
   const end = await dialIn({
     url,

@@ -39,6 +39,11 @@ describe('a line typed into the shell', () => {
     expect(out).toContain('ok fruit a: x · b-c: y\n');
   });
 
+  it('that fits no parameter is refused with the parameters as they are typed', async () => {
+    const { out } = await typed('mode diagnose', 'start explore', 'grep a src --max 3');
+    expect(out).toMatch(/invalid-action: grep: .*\n +→ Usage: grep pattern \[path\] \[glob\] \[ignore-case\]\.\n/);
+  });
+
   it('shows the whole message of a failed call', async () => {
     const path = `src/${'long-'.repeat(40)}.js`;
     const { out } = await typed('mode diagnose', 'start explore', `read ${path}`);

@@ -189,6 +189,9 @@ const asShellCommands = (text: string): string =>
       /with fruit: \{([^{}]+)\}/g,
       (_, fields: string) => `with ${fields.replaceAll(/"([\w-]+)": "…",?/g, '--fruit.$1 "…"')}`,
     )
+    .replaceAll(/Usage: ([\w-]+) \{ ([^{}]+) \}/g, (_, tool: string, parameters: string) => {
+      return `Usage: ${tool} ${parameters.replaceAll(/([\w-]+)\?/g, '[$1]').replaceAll(',', '')}`;
+    })
     .replaceAll(/hop to ([\w-]+) with exit ([\w-]+)/g, 'hop $1 --exit $2')
     .replaceAll(/Ask the operator to reset the mode to ([\w-]+)/g, 'Type mode $1 --reset')
     .replaceAll(/ask the operator to reset the mode to ([\w-]+)/g, 'type mode $1 --reset')

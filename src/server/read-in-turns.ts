@@ -4,7 +4,7 @@ import type { StoredEntry } from '../evidence/entry.ts';
 /** Number of entries after which other requests may run. */
 const TURN_ENTRIES = 100;
 
-/** The same entries. Other requests run in between: a store makes nobody wait for the system. */
+/** Passes entries on, and lets other requests run in between: a store that answers at once would block them. */
 export async function* readInTurns(entries: AsyncIterable<StoredEntry>): AsyncGenerator<StoredEntry> {
   let count = 0;
   for await (const stored of entries) {

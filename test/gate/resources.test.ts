@@ -45,7 +45,7 @@ it.each([
 it('a name that is none is quoted', () => {
   const why = '"db/../x" is not the name of a resource: it contains an empty name, "." or ".."';
   expect(resourceProblem(['queue:mail', 'db/../x'], PATTERNS)?.why).toBe(why);
-  expect(resourceProblem('db:\u202ex', PATTERNS)?.why).toMatch('an invisible character');
+  expect(resourceProblem('db:\u202ex', PATTERNS)?.why).toMatch('it contains "\\u{202e}"');
 });
 
 it('the gate and the audit agree on names and patterns of resources', () => {
@@ -175,6 +175,7 @@ it('the check of a spec names mistakes in patterns of resources and in rules of 
   expect(problems('', '')).toEqual([]);
   expect(problems('[db:staging/*]', '["!db:staging/x"]').join()).toContain('only excludes');
   expect(problems('[db:staging/*]', '["db:../x"]').join()).toContain('is not a pattern of resources');
+  expect(problems('[db:staging/*]', '["db:{a,b}/*"]').join()).toContain('it contains "{", which is not allowed');
   expect(problems('[db:staging/*]', '["db:**"]').join()).toContain('** has to be a whole name');
   expect(problems('calls: { query:', 'calls: { qery:').join()).toContain('"qery" is not among the tools');
   expect(problems('args.limit <= 500', 'args.limt <= 500').join()).toContain('unknown fact "args.limt"');

@@ -30,7 +30,7 @@ import { SPECS, world } from './audited-session.ts';
 /** Calls in one session. */
 const CALLS = 40;
 /** Sessions; `HOPGATE_CALLS=100000` judges as many calls, which takes minutes. */
-const SESSIONS = Number(process.env['HOPGATE_CALLS'] ?? depth(6, 400) * CALLS) / CALLS;
+const SESSIONS = Number(process.env['HOPGATE_CALLS'] ?? depth(16, 400) * CALLS) / CALLS;
 
 const P = SPECS.peripherals['explore']!;
 const pick = <T>(...values: readonly T[]) => fc.constantFrom(...values);

@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { isDeep } from '../depth.ts';
+import { depth } from '../depth.ts';
 import { type Block, blocksOf, isProgram, pages } from './blocks.ts';
 import { type Machine, machine, type Ran } from './machine.ts';
 
 // Pages with tests of their own: test/cli/docs.test.ts, test/spec/spec-reference.test.ts, test/docs/extend.test.ts.
 const ELSEWHERE = ['docs/cli.md', 'docs/spec-reference.md', 'docs/extend/'];
 const shown = pages().filter((page) => !ELSEWHERE.some((path) => page.startsWith(path)) && blocksOf(page).some(runs));
+/** `npm test` executes what a newcomer reads first, `npm run test:deep` every page. */
+const FIRST = ['README.md'];
 
 function runs(block: Block): boolean {
   return block.lang === 'sh' || block.lang === 'console' || isProgram(block);
@@ -48,7 +50,12 @@ async function typed(block: Block, on: Machine): Promise<string> {
 
 const problem = ({ page, line }: Block, { code, all }: Ran): string => `${page}:${line} ended with ${code}\n${all}`;
 
-describe.runIf(isDeep).each(shown)('%s', (page) => {
+describe.each(
+  depth(
+    shown.filter((page) => FIRST.includes(page)),
+    shown,
+  ),
+)('%s', (page) => {
   it(`works as shown (rewrite what is printed with: HOPGATE_DEEP=1 npx vitest run test/docs -u)`, async () => {
     const on = machine();
     let printed: string | null = null;

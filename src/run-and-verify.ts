@@ -3,7 +3,7 @@ import { findFirstRuleProblem } from './audit/rules/find-rule-problems.ts';
 import type { AuditResult } from './audit/verify/audit-result.ts';
 import { SessionAudit } from './audit/verify/session-audit.ts';
 import { assertArgument, hasMethods } from './base/assert-argument.ts';
-import { type Fields, isObject, textOf } from './base/json.ts';
+import { type AnyFields, type Fields, isObject, textOf } from './base/json.ts';
 import type { Entry } from './evidence/entry.ts';
 import type { Denial } from './gate/denial.ts';
 import { assertOptions, BACKEND_FORM, isToolBackend, OPEN_OPTION_FORMS } from './open-options.ts';
@@ -11,6 +11,7 @@ import { type ApproveFunction, toApprover } from './operator/approve-function.ts
 import type { Approver } from './ports/approver.ts';
 import type { ToolBackend, ToolCall, ToolReport } from './ports/tool-backend.ts';
 import type { SessionParts } from './session/calls/session-parts.ts';
+import { toPlainJson } from './session/convert-input.ts';
 import { createSession } from './session/create-session.ts';
 import { assertSpecSet } from './spec/assert-spec-set.ts';
 import { assertStatedConfig } from './spec/load/load-project-config.ts';
@@ -37,8 +38,8 @@ export interface RunAndVerifyOptions extends Partial<Pick<SessionParts, 'store' 
   readonly mode?: Mode;
   /** The author of the start; the operator may start if the entry names `user-request`. */
   readonly by?: Principal;
-  readonly context?: Fields;
-  readonly fruit?: Fields;
+  readonly context?: AnyFields;
+  readonly fruit?: AnyFields;
   readonly reason?: string;
 }
 
@@ -124,7 +125,12 @@ export async function runAndVerify(
 
   const start: Move = {
     name: `start ${peripheral}`,
-    asked: { kind: 'start', peripheral, by, ...(options.context ? { context: options.context } : {}) },
+    asked: {
+      kind: 'start',
+      peripheral,
+      by,
+      ...(options.context ? { context: toPlainJson(options.context) as Fields } : {}),
+    },
   };
   for (const { asked, report } of movesTo(
     initialAuditState({ specs, config }, { agent, sessionId: session.id }),

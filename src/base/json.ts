@@ -3,6 +3,9 @@ export type Json = string | number | boolean | null | Json[] | { [key: string]: 
 
 export type Fields = { readonly [field: string]: Json };
 
+/** Fields with values of any kind, which a session converts to JSON. */
+export type AnyFields = { readonly [field: string]: unknown };
+
 /** The type `T`, with `never` in place of each part that is not JSON. */
 type JsonPart<T> = T extends Json | undefined
   ? T

@@ -1,5 +1,5 @@
 import { assertArgument, hasMethods } from '../base/assert-argument.ts';
-import { type Fields, isObject } from '../base/json.ts';
+import { type AnyFields, type Fields, isObject } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { Denial } from '../gate/denial.ts';
 import type { Session } from './session.ts';
@@ -10,7 +10,7 @@ export interface ChainLink {
   readonly actions: readonly { readonly tool: string; readonly args?: unknown }[];
   readonly exit?: string;
   readonly reason: string;
-  readonly fruit?: Fields;
+  readonly fruit?: AnyFields;
 }
 
 /** The result of a chain: its evidence, fruits and final context, and the denial that stopped it. */

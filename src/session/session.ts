@@ -1,4 +1,4 @@
-import type { Fields } from '../base/json.ts';
+import type { AnyFields } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { GrantView } from '../gate/approvals/grant.ts';
 import { availableActions } from '../gate/available-actions.ts';
@@ -216,7 +216,7 @@ export class Session {
    * Enters a peripheral while the session is in none.
    * @example const started = await session.start('explore');
    */
-  start(peripheral: string, options?: { readonly context?: Fields; readonly by?: Principal }): Promise<StartResult> {
+  start(peripheral: string, options?: { readonly context?: AnyFields; readonly by?: Principal }): Promise<StartResult> {
     return this.#calls.settleAndRun(() => startVisit(this.#calls, peripheral, options ?? {}));
   }
 
@@ -276,7 +276,7 @@ export class Session {
    * Ends the visit; the session is then outside of every peripheral.
    * @example const stopped = await session.stop('nothing to fix');
    */
-  stop(reason: string, options?: { readonly fruit?: Fields; readonly by?: Principal }): Promise<StopResult> {
+  stop(reason: string, options?: { readonly fruit?: AnyFields; readonly by?: Principal }): Promise<StopResult> {
     return this.#calls.settleAndRun(() => stopVisit(this.#calls, reason, options ?? {}));
   }
 

@@ -1,9 +1,10 @@
-import { fieldsOf } from '../base/json.ts';
+import { type AnyFields, fieldsOf } from '../base/json.ts';
 import type { HopRequest } from '../gate/request.ts';
 import type { Principal } from '../spec/types.ts';
 
 /** A hop as a caller requests it. */
-export interface HopOptions extends Omit<HopRequest, 'kind' | 'by' | 'approval'> {
+export interface HopOptions extends Omit<HopRequest, 'kind' | 'by' | 'approval' | 'fruit'> {
+  readonly fruit?: AnyFields;
   readonly by?: Principal;
 }
 

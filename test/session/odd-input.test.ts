@@ -209,6 +209,19 @@ it('a backend in TypeScript may answer with interfaces, read-only lists and othe
   await sound(session, store);
 });
 
+it('a hop in TypeScript may state interfaces, read-only lists and fields that are undefined', async () => {
+  interface Note {
+    readonly lines: readonly number[];
+  }
+  const note: Note = { lines: [1] };
+  const { session } = await stage();
+  await must(session.start('explore', { context: { note, more: undefined } }));
+  expect(session.state.backpack).toMatchObject({ note: { lines: [1] } });
+  const fruit = { summary: 'on', more: undefined };
+  await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'on', fruit }));
+  expect(session.state.backpack['summary']).toBe('on');
+});
+
 it('large arguments and results are stored as blobs, and the caller gets the whole result', async () => {
   const text = 'x'.repeat(100_000);
   const { session, store } = await stage({ results: { write: { path: 'src/b.ts', text, note: 'short' } } });

@@ -1,4 +1,4 @@
-import type { Fields } from '../../base/json.ts';
+import type { AnyFields, Fields } from '../../base/json.ts';
 import { decide } from '../../gate/decide.ts';
 import type { HopRequest, StartRequest, StopRequest } from '../../gate/request.ts';
 import type { Principal } from '../../spec/types.ts';
@@ -15,7 +15,7 @@ import { observeTreeIfNeeded } from './working-tree.ts';
 export async function startVisit(
   calls: SessionCalls,
   peripheral: string,
-  options: { readonly context?: Fields; readonly by?: Principal },
+  options: { readonly context?: AnyFields; readonly by?: Principal },
 ): Promise<StartResult> {
   const request: StartRequest = {
     kind: 'start',
@@ -36,7 +36,7 @@ export async function startVisit(
 export async function stopVisit(
   calls: SessionCalls,
   reason: string,
-  options: { readonly fruit?: Fields; readonly by?: Principal },
+  options: { readonly fruit?: AnyFields; readonly by?: Principal },
 ): Promise<StopResult> {
   const request: StopRequest = {
     kind: 'stop',

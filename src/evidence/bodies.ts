@@ -273,7 +273,9 @@ interface SessionClosedBody {
 /**
  * Returns the body of an entry that hopgate wrote; null if it was erased or has no `event`. It does not check the
  * fields: an imported entry may have an event that {@link Body} does not list.
- * @example const denials = entries.map(({ body }) => toBody(body)).filter((body) => body?.event === 'denial');
+ * @example
+ * const bodies = (await session.evidence()).map((entry) => toBody(entry.body));
+ * console.log(bodies.filter((body) => body?.event === 'denial').length);
  */
 export const toBody = (json: Json): Body | null =>
   isObject(json) && typeof json['event'] === 'string' ? (json as unknown as Body) : null;

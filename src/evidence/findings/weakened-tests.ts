@@ -2,28 +2,48 @@ import { fieldsOf, type Json, parseJson } from '../../base/json.ts';
 import { plural, shorten } from '../../base/text.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 
+/** Patterns that match the tests of a language, and what skips or singles them out. */
+interface TestPatterns {
+  readonly tests: RegExp;
+  readonly skipped: RegExp;
+}
+
 const either = (...patterns: readonly RegExp[]): RegExp =>
   new RegExp(patterns.map(({ source }) => source).join('|'), 'gm');
 
-const TESTS = either(
-  /\b(?:it|test|scenario)(?:\.\w+)*\s*\(/, // JavaScript, Dart, Scala
-  /^[ \t]*(?:it|specify|scenario|test)\s+["']/, // Ruby, Elixir, Haskell, Zig
-  /^[ \t]*Scenario(?: Outline)?:/, // Cucumber
-  /\bdef test_\w*|\bfunc(?:tion)? [Tt]est\w*/, // Python, Ruby; Go, Swift, PHP
-  /#\[(?:\w+::)*test\b|@(?:Parameterized)?[Tt]est\b/, // Rust; Java, Kotlin, Bats
-  /\[(?:Fact|Theory|Test|TestCase|TestMethod)\b|\bTEST(?:_[FP])?\s*\(/, // C#; C++
-  /^[ \t]*(?:subtest|ok|is|isnt|like|unlike|is_deeply|cmp_ok)\b\s*[('"$]/, // Perl, where each assertion is a test
-);
-const SKIPPED = either(
-  /\.(?:skip|only|todo|skipIf|fails)\b|\b(?:skip\s*:\s*true|GTEST_SKIP)\b|\bDISABLED_/, // JavaScript, Dart; C++
-  /\b[xf](?:it|describe|test|context|specify)\b\s*[('"]/, // JavaScript, Ruby
-  /@(?:pytest\.mark\.|unittest\.)(?:skip|xfail|expectedFailure)|\bt\.Skip|#\[ignore|@(?:Disabled|Ignore|tag :skip)\b/, // Python, Go, Rust, Java, Elixir
-  /\bSkip\s*=|\[Ignore\b|\bmarkTest(?:Skipped|Incomplete)\b|\bXCTSkip/, // C#, PHP, Swift
-  /^[ \t]*(?:(?:skip|pending)(?:$|[ \t]*["'(])|(?:SKIP|TODO):[ \t]*\{)/, // Ruby, Bats; Perl
-);
+/** Languages whose ordinary code would match the patterns of the others: `.skip(1)` in Rust. */
+const BY_EXTENSION: readonly (TestPatterns & { readonly files: RegExp })[] = [
+  // Rust and Zig have tests in the file of the code.
+  {
+    files: /\.(?:rs|zig)$/,
+    tests: /#\[(?:\w+::)*test\b|^[ \t]*test\s+"/gm,
+    skipped: /#\[ignore\b|\bSkipZigTest\b/g,
+  },
+  // In Perl, each assertion is a test.
+  {
+    files: /\.t$/,
+    tests: /^[ \t]*(?:subtest|ok|is|isnt|like|unlike|is_deeply|cmp_ok)\b\s*[('"$]/gm,
+    skipped: /^[ \t]*(?:SKIP|TODO):[ \t]*\{|\bskip_all\b/gm,
+  },
+];
 
-/** Languages whose tests are in the file of the code that they test. */
-const HAS_INNER_TESTS = /\.(?:rs|zig)$/;
+const IN_TEST_FILES: TestPatterns = {
+  tests: either(
+    /\b(?:it|test|scenario)(?:\.\w+)*\s*\(/, // JavaScript, Dart, Scala
+    /^[ \t]*(?:it|specify|scenario|test)\s+["']/, // Ruby, Elixir, Haskell
+    /^[ \t]*Scenario(?: Outline)?:/, // Cucumber
+    /\bdef test_\w*|\bfunc(?:tion)? [Tt]est\w*/, // Python, Ruby; Go, Swift, PHP
+    /@(?:Parameterized)?[Tt]est\b/, // Java, Kotlin, Bats
+    /\[(?:Fact|Theory|Test|TestCase|TestMethod)\b|\bTEST(?:_[FP])?\s*\(/, // C#; C++
+  ),
+  skipped: either(
+    /\.(?:skip|only|todo|skipIf|fails)\b|\b(?:skip\s*:\s*true|GTEST_SKIP)\b|\bDISABLED_/, // JavaScript, Dart; C++
+    /\b[xf](?:it|describe|test|context|specify)\b\s*[('"]/, // JavaScript, Ruby
+    /@(?:pytest\.mark\.|unittest\.)(?:skip|xfail|expectedFailure)|\bt\.Skip|@(?:Disabled|Ignore|tag :skip)\b/, // Python, Go, Java, Elixir
+    /\bSkip\s*=|\[Ignore\b|\bmarkTest(?:Skipped|Incomplete)\b|\bXCTSkip/, // C#, PHP, Swift
+    /^[ \t]*(?:skip|pending)(?:$|[ \t]*["'(])/, // Ruby, Bats
+  ),
+};
 
 /** The maximum length of a scanned text, in characters. */
 const MAX_TEXT = 8 << 20;
@@ -35,12 +55,14 @@ export interface TestFileScan {
   readonly scripts: { readonly [name: string]: string };
 }
 
-/** Scans a test file or a `package.json`. null for any other file, a missing text and a text that is too long. */
+/** Scans a test file, a file of Rust or Zig, or a `package.json`. null for any other file, a missing text and a text that is too long. */
 export function scanTestFile(path: string, text: string | null): TestFileScan | null {
   if (text === null || text.length > MAX_TEXT) return null;
   if (/(?:^|\/)package\.json$/i.test(path)) return { tests: 0, skipped: 0, scripts: testScripts(text) };
-  if (!isTestFile(path) && !HAS_INNER_TESTS.test(path)) return null;
-  return { tests: text.match(TESTS)?.length ?? 0, skipped: text.match(SKIPPED)?.length ?? 0, scripts: {} };
+  const own = BY_EXTENSION.find(({ files }) => files.test(path));
+  if (!own && !isTestFile(path)) return null;
+  const { tests, skipped } = own ?? IN_TEST_FILES;
+  return { tests: text.match(tests)?.length ?? 0, skipped: text.match(skipped)?.length ?? 0, scripts: {} };
 }
 
 function testScripts(text: string): TestFileScan['scripts'] {

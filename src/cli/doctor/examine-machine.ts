@@ -1,20 +1,16 @@
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
-import { runJournalFile } from '../../agency/open-node.ts';
 import { lstatIfAny, readTextOrEmpty } from '../../base/files.ts';
 import { installHint } from '../../base/install-hint.ts';
 import { findProgram } from '../../base/process.ts';
-import { explainSystemError } from '../../base/system-error.ts';
 import { plural, toShellWord } from '../../base/text.ts';
 import { openProject } from '../../project/open-project.ts';
 import { CONFIG_FILE } from '../../project/repository-root.ts';
-import { ensureStateDir, findEvidenceIn, stateDir } from '../../project/state-dir.ts';
+import { ensureStateDir } from '../../project/state-dir.ts';
 import { SpecError } from '../../spec/check/spec-problem.ts';
 import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
-import { type Database, loadNodeSqlite } from '../../stores/sqlite/node-sqlite.ts';
-import { openReadOnly } from '../../stores/sqlite/sqlite-schema.ts';
 import { commitPersonsOf } from '../../tools/git/git-persons.ts';
 import { findRepository } from '../../tools/git/repository.ts';
 import { sandboxOfProcess } from '../../tools/sandbox/detect-sandbox.ts';
@@ -27,6 +23,7 @@ import { askGit, type RunProgram, runProgram } from '../run-program.ts';
 import { diagnoseCaches } from './diagnose-caches.ts';
 import { diagnoseClaude } from './diagnose-claude.ts';
 import { diagnoseCodex } from './diagnose-codex.ts';
+import { diagnoseEvidence, diagnoseRunJournal } from './diagnose-databases.ts';
 import { diagnosePrograms } from './diagnose-programs.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
@@ -147,56 +144,6 @@ function diagnoseStateFolder(root: string, io: Io, free: DoctorEnvironment['free
       without: 'No session can start, because its evidence cannot be stored.',
       fix: remedyOf(error) ?? 'Set XDG_STATE_HOME to a folder that you can write.',
     };
-  }
-}
-
-/** Checks the evidence of this repository; empty if no session has been opened yet. */
-export const diagnoseEvidence = (root: string, io: Io): readonly Diagnosis[] =>
-  diagnoseDatabase(
-    () => findEvidenceIn(stateDir(root, io.env)),
-    (file) => openReadOnly(file, BUSY_MS),
-    {
-      name: 'evidence',
-      status: 'broken',
-      without: 'No session can start or be resumed here.',
-      fix: 'Restore the file from a backup, or move it away to begin with empty evidence.',
-    },
-  );
-
-/** Checks the journal of agency runs; empty if no run has begun yet. */
-const diagnoseRunJournal = ({ env }: Io): readonly Diagnosis[] =>
-  diagnoseDatabase(() => (lstatIfAny(runJournalFile(env)) ? runJournalFile(env) : null), openPlainly, {
-    name: 'agency runs',
-    status: 'missing',
-    without: 'The agency runs no agent; sessions work.',
-    fix: 'Move the file away. Then a request with the key of an earlier run starts its agent again.',
-  });
-
-const BUSY_MS = 5000;
-
-function openPlainly(file: string): { readonly db: Database; readonly close: () => void } {
-  const db = new (loadNodeSqlite().DatabaseSync)(file, { readOnly: true, timeout: BUSY_MS });
-  return { db, close: () => db.close() };
-}
-
-/** Runs SQLite's quick check on a file. */
-function diagnoseDatabase(
-  find: () => string | null,
-  open: typeof openPlainly,
-  { name, status, without, fix }: Omit<Required<Diagnosis>, 'found' | 'details'>,
-): readonly Diagnosis[] {
-  try {
-    const file = find();
-    if (file === null) return [];
-    const { db, close } = open(file);
-    const found = String(db.prepare('PRAGMA quick_check(1)').get()?.['quick_check']);
-    close();
-    if (found !== 'ok') throw new Error(found);
-    return [{ name, status: 'ok', found: file }];
-  } catch (error) {
-    const system = explainSystemError(error);
-    const found = system?.message ?? `damaged: ${(error as Error).message.replace(/^\*\*\*.*\n/, '')}`;
-    return [{ name, status, found, without, fix: system?.remedy ?? fix }];
   }
 }
 

@@ -39,7 +39,8 @@ const IN_TEST_FILES: TestPatterns = {
   skipped: either(
     /\.(?:skip|only|todo|skipIf|fails)\b|\b(?:skip\s*:\s*true|GTEST_SKIP)\b|\bDISABLED_/, // JavaScript, Dart; C++
     /\b[xf](?:it|describe|test|context|specify)\b\s*[('"]/, // JavaScript, Ruby
-    /@(?:pytest\.mark\.|unittest\.)(?:skip|xfail|expectedFailure)|\bt\.Skip|@(?:Disabled|Ignore|tag :skip)\b/, // Python, Go, Java, Elixir
+    /@(?:pytest\.mark\.|unittest\.)(?:skip|xfail|expectedFailure)/, // Python
+    /\bt\.Skip|@(?:Disabled|Ignore|tag :skip)\b/, // Go; Java, Elixir
     /\bSkip\s*=|\[Ignore\b|\bmarkTest(?:Skipped|Incomplete)\b|\bXCTSkip/, // C#, PHP, Swift
     /^[ \t]*(?:skip|pending)(?:$|[ \t]*["'(])/, // Ruby, Bats
   ),
@@ -55,7 +56,10 @@ export interface TestFileScan {
   readonly scripts: { readonly [name: string]: string };
 }
 
-/** Scans a test file, a file of Rust or Zig, or a `package.json`. null for any other file, a missing text and a text that is too long. */
+/**
+ * Scans a test file, a file of Rust or Zig, or a `package.json`. null for any other file, a missing text and a text
+ * that is too long.
+ */
 export function scanTestFile(path: string, text: string | null): TestFileScan | null {
   if (text === null || text.length > MAX_TEXT) return null;
   if (/(?:^|\/)package\.json$/i.test(path)) return { tests: 0, skipped: 0, scripts: testScripts(text) };

@@ -23,9 +23,10 @@ import { warnOfUnservedTools, warnOfUnusableTools } from '../../../tools/lint-to
 import { resolveSpecsOption } from '../../choose-specs.ts';
 import type { CliCommand } from '../../cli-command.ts';
 import { unmaskPatternOf } from '../../detect/files-to-unmask.ts';
+import { diagnoseEvidence } from '../../doctor/diagnose-databases.ts';
 import { diagnoseMissingPrograms } from '../../doctor/diagnose-programs.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
-import { diagnoseEvidence, diagnoseGit, diagnoseRemote } from '../../doctor/examine-machine.ts';
+import { diagnoseGit, diagnoseRemote } from '../../doctor/examine-machine.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
 import { askGit, runProgram } from '../../run-program.ts';
 import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';

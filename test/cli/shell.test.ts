@@ -40,8 +40,16 @@ describe('a line typed into the shell', () => {
   });
 
   it('that fits no parameter is refused with the parameters as they are typed', async () => {
-    const { out } = await typed('mode diagnose', 'start explore', 'grep a src --max 3');
+    const { out } = await typed('mode diagnose', 'start explore', 'grep a src x true more');
     expect(out).toMatch(/invalid-action: grep: .*\n +→ Usage: grep pattern \[path\] \[glob\] \[ignore-case\]\.\n/);
+  });
+
+  it('that names no parameter of the tool is not run, unless the name is quoted', async () => {
+    const { out } = await typed('mode diagnose', 'start explore', 'grep a --max 3', 'grep "--max" src/', 'log');
+    expect(out).toContain(
+      'not understood: grep has no parameter --max; it has pattern, path, glob, ignore-case. In quotes, "--max" is text\n',
+    );
+    expect(out.match(/step .*grep/g)).toHaveLength(1);
   });
 
   it('shows the whole message of a failed call', async () => {

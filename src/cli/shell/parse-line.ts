@@ -133,6 +133,26 @@ export function parseArguments(
   return named;
 }
 
+/**
+ * Returns the first `--name` outside of quotes that is no parameter of the tool; null if there is none, or if the tool
+ * takes a command or a list, to which the option may belong.
+ *
+ * @example findUnknownParameter(grep, ['TODO', '--max', '5'], [4, 5, 1]) // '--max'
+ */
+export function findUnknownParameter(
+  { parameters }: ToolSpec,
+  words: readonly string[],
+  unquoted: readonly number[],
+): string | null {
+  if (parameters.some(({ name, schema }) => name === 'command' || isList(schema))) return null;
+  for (const [index, word] of words.entries()) {
+    const option = /^--[a-z][a-z0-9-]*(?==|$)/.exec(word)?.[0];
+    if (option === undefined || option.length > (unquoted[index] ?? 0)) continue;
+    if (!parameters.some(({ name }) => `--${name}` === option)) return option;
+  }
+  return null;
+}
+
 const typesOf = (schema: ToolSpec['parameters'][number]['schema']): string[] => {
   const options = Array.isArray(schema['anyOf']) ? (schema['anyOf'] as { [key: string]: Json }[]) : [schema];
   return options.flatMap((option) => [option['type'] ?? []].flat()).map(String);

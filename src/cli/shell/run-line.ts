@@ -12,7 +12,7 @@ import { type Io, paint, print, printJsonLine } from '../io.ts';
 import { formatDenial, formatResultStatus, formatWouldBeDenial, summariseToolResult } from '../run/show-result.ts';
 import { type CallWithProgress, showCallProgress } from '../run/watch-call.ts';
 import { SHELL_VERBS } from './complete-line.ts';
-import { parseArguments, parseLine, type ShellLine } from './parse-line.ts';
+import { findUnknownParameter, parseArguments, parseLine, type ShellLine } from './parse-line.ts';
 
 type Result = Awaited<
   ReturnType<
@@ -70,9 +70,13 @@ const optionsOf = (verb: string): readonly string[] => [
 ];
 
 /** Reports a misspelt verb or option; null if there is none. The gate decides if the action is allowed. */
-function mistakeIn(session: Session, { verb, words, options, problem }: ShellLine): string | null {
+function mistakeIn(session: Session, { verb, words, unquoted, options, problem }: ShellLine): string | null {
   if (problem !== null) return problem;
   const allowed = OPTIONS[verb];
+  const tool = session.tool(verb);
+  const foreign = tool && findUnknownParameter(tool, words, unquoted);
+  if (foreign)
+    return `${verb} has no parameter ${escapeInvisible(foreign)}; it has ${tool.parameters.map(({ name }) => name).join(', ')}. In quotes, "${escapeInvisible(foreign)}" is text`;
   if (allowed !== undefined && words.some((word) => word.startsWith('{')))
     return `${verb} takes options, not JSON: ${optionsOf(verb)
       .map((name) => `${name} "…"`)
@@ -81,7 +85,7 @@ function mistakeIn(session: Session, { verb, words, options, problem }: ShellLin
   if (allowed !== undefined && named !== undefined)
     return `${verb} takes options, not name=value: ${allowed.includes(named) || !takesFruit(verb) ? `--${named}` : `--fruit.${named}`} "…"`;
   if (allowed === undefined) {
-    const isKnown = (SHELL_VERBS as readonly string[]).includes(verb) || session.tool(verb) !== undefined;
+    const isKnown = (SHELL_VERBS as readonly string[]).includes(verb) || tool !== undefined;
     const near = isKnown ? null : findSimilarName(verb, [...session.available().tools, ...SHELL_VERBS]);
     return near === null || session.tool(near) !== undefined
       ? null

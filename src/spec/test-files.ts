@@ -12,8 +12,8 @@ const TEST_NAME = new RegExp(
   `(?:^|[._-])(?:test|tests|spec|specs)(?:[._-]|$)|^conftest\\.py$|\\.(?:${EXTENSIONS.join('|')})$|(?:Tests?|TestCase|Spec|IT)\\.(?:${CAMEL_CASE.join('|')})$`,
 );
 
-/** Files that are never tests: documents, and RPM package descriptions. */
-const NO_TEST = /\.(?:mdx?|markdown|rst|rdoc|adoc|spec)$/i;
+/** Files that are never tests: documents, lists of dependencies, and RPM package descriptions. */
+const NO_TEST = /\.(?:mdx?|markdown|rst|rdoc|adoc|txt|spec)$/i;
 
 /**
  * Patterns of test files, for masks or for exclusions of a scope. They match in any letter case, and so more than

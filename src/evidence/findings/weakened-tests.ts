@@ -8,14 +8,20 @@ interface TestPatterns {
   readonly skipped: RegExp;
 }
 
+interface LanguagePatterns extends TestPatterns {
+  readonly files: RegExp;
+  /** Set if the language has tests in the files of the code. */
+  readonly inCode?: true;
+}
+
 const either = (...patterns: readonly RegExp[]): RegExp =>
   new RegExp(patterns.map(({ source }) => source).join('|'), 'gm');
 
-/** Languages whose ordinary code would match the patterns of the others: `.skip(1)` in Rust. */
-const BY_EXTENSION: readonly (TestPatterns & { readonly files: RegExp })[] = [
-  // Rust and Zig have tests in the file of the code.
+/** Languages whose ordinary code would match the patterns of the others: `.skip(1)` in Rust, `.only('id')` in Django. */
+const BY_EXTENSION: readonly LanguagePatterns[] = [
   {
     files: /\.(?:rs|zig)$/,
+    inCode: true,
     tests: /#\[(?:\w+::)*test\b|^[ \t]*test\s+"/gm,
     skipped: /#\[ignore\b|\bSkipZigTest\b/g,
   },
@@ -25,6 +31,16 @@ const BY_EXTENSION: readonly (TestPatterns & { readonly files: RegExp })[] = [
     tests: /^[ \t]*(?:subtest|ok|is|isnt|like|unlike|is_deeply|cmp_ok)\b\s*[('"$]/gm,
     skipped: /^[ \t]*(?:SKIP|TODO):[ \t]*\{|\bskip_all\b/gm,
   },
+  {
+    files: /\.java$/,
+    tests: /@(?:Test|ParameterizedTest|RepeatedTest|TestFactory)\b/g,
+    skipped: /@(?:Disabled|Ignore)|\bassume(?:True\(false|False\(true)\b/g,
+  },
+  {
+    files: /\.py$/,
+    tests: /\bdef test/g,
+    skipped: /\b(?:pytest|mark)\.(?:skip|xfail)|@(?:\w+\.)?(?:skip|expectedFailure)|\bskipTest\b|\bSkipTest\b/g,
+  },
 ];
 
 const IN_TEST_FILES: TestPatterns = {
@@ -32,15 +48,14 @@ const IN_TEST_FILES: TestPatterns = {
     /\b(?:it|test|scenario)(?:\.\w+)*\s*\(/, // JavaScript, Dart, Scala
     /^[ \t]*(?:it|specify|scenario|test)\s+["']/, // Ruby, Elixir, Haskell
     /^[ \t]*Scenario(?: Outline)?:/, // Cucumber
-    /\bdef test_\w*|\bfunc(?:tion)? [Tt]est\w*/, // Python, Ruby; Go, Swift, PHP
-    /@(?:Parameterized)?[Tt]est\b/, // Java, Kotlin, Bats
+    /\bdef test_\w*|\bfunc(?:tion)? [Tt]est\w*/, // Ruby; Go, Swift, PHP
+    /@(?:Parameterized)?[Tt]est\b/, // Kotlin, Bats
     /\[(?:Fact|Theory|Test|TestCase|TestMethod)\b|\bTEST(?:_[FP])?\s*\(/, // C#; C++
   ),
   skipped: either(
     /\.(?:skip|only|todo|skipIf|fails)\b|\b(?:skip\s*:\s*true|GTEST_SKIP)\b|\bDISABLED_/, // JavaScript, Dart; C++
     /\b[xf](?:it|describe|test|context|specify)\b\s*[('"]/, // JavaScript, Ruby
-    /@(?:pytest\.mark\.|unittest\.)(?:skip|xfail|expectedFailure)/, // Python
-    /\bt\.Skip|@(?:Disabled|Ignore|tag :skip)\b/, // Go; Java, Elixir
+    /\bt\.Skip|@(?:Disabled|Ignore|tag :skip)\b/, // Go; Kotlin, Elixir
     /\bSkip\s*=|\[Ignore\b|\bmarkTest(?:Skipped|Incomplete)\b|\bXCTSkip/, // C#, PHP, Swift
     /^[ \t]*(?:skip|pending)(?:$|[ \t]*["'(])/, // Ruby, Bats
   ),
@@ -64,7 +79,7 @@ export function scanTestFile(path: string, text: string | null): TestFileScan | 
   if (text === null || text.length > MAX_TEXT) return null;
   if (/(?:^|\/)package\.json$/i.test(path)) return { tests: 0, skipped: 0, scripts: testScripts(text) };
   const own = BY_EXTENSION.find(({ files }) => files.test(path));
-  if (!own && !isTestFile(path)) return null;
+  if (!own?.inCode && !isTestFile(path)) return null;
   const { tests, skipped } = own ?? IN_TEST_FILES;
   return { tests: text.match(tests)?.length ?? 0, skipped: text.match(skipped)?.length ?? 0, scripts: {} };
 }

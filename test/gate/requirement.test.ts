@@ -115,7 +115,7 @@ describe('describeRequirement', () => {
     [source('from-test', 'user-request'), 'from test or user-request'],
     [source('from-any'), 'from any'],
     [source(), 'nobody'],
-    [{ kind: 'natural-close' }, 'a natural close'],
+    [{ kind: 'natural-close' }, 'a successful step since the last review'],
     [{ kind: 'fruit', field: 'result', value: 'pass' }, 'result is pass'],
     [{ kind: 'condition', name: 'tests-passed' }, 'tests-passed'],
     [{ kind: 'when', cel: 'fruit.test_count > 0' }, 'when fruit.test_count > 0'],

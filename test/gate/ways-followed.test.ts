@@ -113,7 +113,7 @@ function follow(specs: SpecSet, state: ModelRun['state'], way: readonly WayLeg[]
     const isMet = (state: ModelRun['state']) =>
       isMoveAllowed(state, goal) &&
       (!needs.includes('pattern p held') || state.patterns['p'] === 'held') &&
-      (!needs.includes('a natural close') || isAtNaturalClose(toJudgedState(state, 'agent'))) &&
+      (!needs.includes('a successful step since the last review') || isAtNaturalClose(toJudgedState(state, 'agent'))) &&
       (!needs.some((need) => /tests[-.]passed/.test(need)) || testFactsOf(state).passed);
     const routes = new Map([[key(now), { state: now, steps: 0 }]]);
     let found: typeof now | null = null;

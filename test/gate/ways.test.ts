@@ -154,8 +154,8 @@ describe('shortestWay', () => {
     expect(legs('d', 'a')).toEqual(['diagnose test', 'a tests-passed', 'b', 'd']);
     expect(legs('d', 'b', { tests: { passed: true, count: 1, failed: 0 } })).toEqual(['d tests-passed']);
     expect(legs('f', 'a')).toEqual(['test', 'a when visits.test > 0', 'b pick', 'f']);
-    expect(legs('e', 'a')).toEqual(['diagnose test', 'a a natural close', 'e']);
-    expect(legs('e', 'a', { naturalClose: true })).toEqual(['e a natural close']);
+    expect(legs('e', 'a')).toEqual(['diagnose test', 'a a successful step since the last review', 'e']);
+    expect(legs('e', 'a', { naturalClose: true })).toEqual(['e a successful step since the last review']);
   });
 
   it('leads past the code that failed, to where it can be changed', () => {

@@ -69,7 +69,9 @@ export function summariseToolResult(result: object): string {
     const { code, message } = result.error as { code: string; message: string };
     return `${code}: ${excerpt(message, 600)}`;
   }
-  if ('fruit' in result) return `fruit ${describeFruit(result.fruit as Fields)}`;
+  const where = 'to' in result ? `in ${result.to as string}; ` : '';
+  if ('fruit' in result) return `${where}fruit ${describeFruit(result.fruit as Fields)}`;
+  if ('peripheral' in result) return `in ${result.peripheral as string}`;
   if ('mode' in result) return `mode is ${result.mode as string}`;
   if (!('result' in result)) return '';
   return describeValue(result.result as Json);

@@ -98,7 +98,7 @@ export const describeRequirement = (requirement: Requirement): string => applyBy
 
 const IN_WORDS: ByKind<[], string> = {
   source: ({ any }) => joinWithOr(any.map((source) => source.replace(/^from-/, 'from '))),
-  'natural-close': () => 'a natural close',
+  'natural-close': () => 'a successful step since the last review',
   fruit: ({ field, value }) => `${field} is ${value}`,
   condition: ({ name }) => name,
   when: ({ cel }) => `when ${cel}`,

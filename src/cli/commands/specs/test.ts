@@ -126,7 +126,7 @@ function printCoverage(io: Io, rows: readonly CoverageRow[]): void {
     rows.flatMap(({ what, missing }) => (what === 'gates' ? missing : [])),
   );
   list(
-    'No path found ("hopgate check" tells what can never be reached):',
+    'No path found ("hopgate check" names what can never be reached; other paths need context that only the caller of start has):',
     rows.flatMap(({ unreachable }) => unreachable),
   );
   print(io);

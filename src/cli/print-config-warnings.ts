@@ -14,7 +14,7 @@ export function printConfigWarnings(io: Io, project: OpenedProject): void {
   if (config.enforce === false)
     printRemark(
       io,
-      'hopgate.yaml says "enforce: false": no call is refused; "hopgate report" sums up the calls that would have been refused.',
+      'hopgate.yaml says "enforce: false": masks, protected names and the sandbox still refuse calls; "hopgate report" sums up the other calls that would have been refused.',
     );
   if (configFile === null)
     printRemark(io, 'there is no hopgate.yaml here: no test, deploy or push is configured. "hopgate init" writes one.');

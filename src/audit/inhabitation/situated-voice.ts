@@ -37,7 +37,7 @@ export function judgeSituatedVoice({ specs, transcript, calls, acts }: SessionTi
   const reason =
     words.length === 0
       ? 'the agent wrote no words'
-      : `${plural(words.length, 'utterance')}: ${percent(voice)} in the first person, ${percent(situated)} with names of the spec; ${moved ? 'it moved by its exits' : 'it never moved'}`;
+      : `${plural(words.length, 'utterance')}: ${percent(voice)} in the first person, ${percent(situated)} with names of the spec; ${moved ? 'the agent hopped or changed its mode' : 'no hop or change of mode by the agent succeeded'}`;
   return {
     id: 'P-5',
     title: INHABITATION_DEMANDS['P-5'],

@@ -258,6 +258,7 @@ describe('P-5 (evidence of inhabitation)', () => {
     const bland = scoreOf(spoken(() => 'The task has been completed successfully.'));
     const lost = scoreOf(spoken(() => 'I will help you with that.'));
     expect(bland).toMatchObject({ verdict: 'fails' });
+    expect(bland?.findings[0]?.reason).toContain('the agent hopped or changed its mode');
     expect(lost).toMatchObject({ verdict: 'holds' }); // the agent speaks in the first person, and moves by the exits
     expect(own).toBeGreaterThan(lost?.score ?? 1);
     expect(lost?.score).toBeGreaterThan(bland?.score ?? 1);

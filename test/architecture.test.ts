@@ -137,21 +137,21 @@ describe('the folders of src', () => {
 });
 
 /** A chain of imports that leads from a file back to itself, types included; null if there is none. */
-function circleIn(imports: ReadonlyMap<string, readonly string[]>): readonly string[] | null {
+function cycleIn(imports: ReadonlyMap<string, readonly string[]>): readonly string[] | null {
   const done = new Set<string>();
   const visit = (file: string, path: readonly string[]): readonly string[] | null => {
     if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
     if (done.has(file)) return null;
     for (const next of imports.get(file) ?? []) {
-      const circle = visit(next, [...path, file]);
-      if (circle) return circle;
+      const cycle = visit(next, [...path, file]);
+      if (cycle) return cycle;
     }
     done.add(file);
     return null;
   };
   for (const file of imports.keys()) {
-    const circle = visit(file, []);
-    if (circle) return circle;
+    const cycle = visit(file, []);
+    if (cycle) return cycle;
   }
   return null;
 }
@@ -160,20 +160,20 @@ describe('the imports between the files of src', () => {
   const targets = (file: string) =>
     importsOf(source(file)).map(({ specifier }) => posix.join(posix.dirname(file), specifier));
 
-  it('form no circle, including type imports', () => {
-    expect(circleIn(new Map(files.map((file) => [file, targets(file)])))).toBeNull();
+  it('form no cycle, including type imports', () => {
+    expect(cycleIn(new Map(files.map((file) => [file, targets(file)])))).toBeNull();
   });
 
-  it('are searched for circles of any length', () => {
+  it('are searched for cycles of any length', () => {
     const chain: [string, string[]][] = [
       ['a', ['b', 'c']],
       ['b', ['d']],
       ['c', ['d']],
       ['d', []],
     ];
-    expect(circleIn(new Map(chain))).toBeNull();
-    expect(circleIn(new Map([...chain, ['d', ['c']]]))).toEqual(['d', 'c', 'd']);
-    expect(circleIn(new Map([['a', ['a']]]))).toEqual(['a', 'a']);
+    expect(cycleIn(new Map(chain))).toBeNull();
+    expect(cycleIn(new Map([...chain, ['d', ['c']]]))).toEqual(['d', 'c', 'd']);
+    expect(cycleIn(new Map([['a', ['a']]]))).toEqual(['a', 'a']);
   });
 });
 

@@ -89,7 +89,7 @@ type WhistleResult =
 
 /**
  * Blocks the sender, sends a checked whistle and waits for its answer. The deadline ends the wait; the recipient may
- * still answer later. The caller marks the answer as read once it is recorded or shown. A circle of waits is refused
+ * still answer later. The caller marks the answer as read once it is recorded or shown. A wait cycle is refused
  * before anybody waits, and nothing is sent.
  */
 export async function sendWhistle(
@@ -99,8 +99,8 @@ export async function sendWhistle(
 ): Promise<WhistleResult> {
   const began = Date.now();
   const until = began + seconds * 1000;
-  const circle = await messages.wait({ id: draft.id, waiter: draft.from, target: draft.to, until });
-  if (circle) return refuseArgument('to', describeWaitCircle(circle.join(' → ')), 'Send a bell, which does not wait.');
+  const cycle = await messages.wait({ id: draft.id, waiter: draft.from, target: draft.to, until });
+  if (cycle) return refuseArgument('to', describeWaitCycle(cycle.join(' → ')), 'Send a bell, which does not wait.');
   try {
     const message = await messages.send(draft);
     const answer = await waitForAnswer(messages, message.id, until, signal);
@@ -110,8 +110,8 @@ export async function sendWhistle(
   }
 }
 
-/** The reason for the refusal of a whistle that closes a circle of waits. */
-export const describeWaitCircle = (circle: string): string => `the whistle would wait for itself: ${circle}`;
+/** The reason for the refusal of a whistle that closes a wait cycle. */
+export const describeWaitCycle = (cycle: string): string => `the whistle would wait for itself: ${cycle}`;
 
 const refuseArgument = (argument: MessageProblem['argument'], message: string, remedy: string): MessageProblem => ({
   ok: false,

@@ -93,7 +93,7 @@ export interface MessageStore {
   receipts(sender: string, after: number, message?: string): Promise<readonly Receipt[]>;
   /** True if `inbox` or `receipts` would return anything after these positions. Fast: each step calls it. */
   hasNews(address: string, after: { readonly seq: number; readonly receipt: number }): Promise<boolean>;
-  /** Blocks a waiter, unless that would close a circle of waits: then returns the circle and blocks nobody. Atomic. */
+  /** Blocks a waiter, unless that would close a wait cycle: then returns the cycle and blocks nobody. Atomic. */
   wait(wait: BlockedSender): Promise<readonly string[] | null>;
   endWait(id: string): Promise<void>;
   /** The waits that end after `now` (epoch milliseconds), except the waits of processes that have ended. */

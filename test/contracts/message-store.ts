@@ -79,7 +79,7 @@ export function describeMessageStore(
       expect(await messages.answerTo('m-1')).toMatchObject({ id: 'm-3' });
     });
 
-    it('refuses a wait that would close a circle of any length, and forgets waits that ended', async () => {
+    it('refuses a wait that would close a cycle of any length, and forgets waits that ended', async () => {
       const wait = (id: string, waiter: string, target: string, until = Date.now() + 60_000) =>
         messages.wait({ id, waiter, target, until });
       expect(await wait('0', 'a', 'a')).toEqual(['a', 'a']);

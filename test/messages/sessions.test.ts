@@ -23,9 +23,9 @@ let root: string;
 
 beforeEach(async () => {
   store = sqliteStore(':memory:', { onCommit: () => commits++ });
-  const shipped = await loadSpecs('specs');
-  const { chat } = shipped.peripherals;
-  specs = { ...shipped, peripherals: { ...shipped.peripherals, chat: { ...chat!, tools: ['bell', 'whistle'] } } };
+  const builtIn = await loadSpecs('specs');
+  const { chat } = builtIn.peripherals;
+  specs = { ...builtIn, peripherals: { ...builtIn.peripherals, chat: { ...chat!, tools: ['bell', 'whistle'] } } };
   root = mkdtempSync(join(tmpdir(), 'messages-'));
   const open = async (agent: string) => {
     const session = await openSession({ root, agent, store, specs });
@@ -190,7 +190,7 @@ describe('a whistle', () => {
     await expectClean(b);
   });
 
-  it('that would wait for itself is refused with the circle', async () => {
+  it('that would wait for itself is refused with the cycle', async () => {
     const self = await a.step({ tool: 'whistle', args: { to: 'ann', text: 'me?' } });
     expect(self).toMatchObject({
       ok: false,

@@ -81,8 +81,8 @@ class Machines {
     const checked = await checkMessage(this.#evidence[from.machine]!, store, post);
     if (!checked.ok) throw new Error(checked.message);
     const until = Date.now() + 48 * 3_600_000;
-    const circle = await store.wait({ id: asked.id, waiter: from.address, target: checked.draft.to, until });
-    if (circle) this.refused.set(asked.id, circle.join(' → '));
+    const cycle = await store.wait({ id: asked.id, waiter: from.address, target: checked.draft.to, until });
+    if (cycle) this.refused.set(asked.id, cycle.join(' → '));
     else {
       await store.send(checked.draft);
       this.open.set(asked.id, asked);
@@ -182,7 +182,7 @@ const RUNS = { numRuns: depth(2, 40) };
 const ringOf = ({ parties }: Machines, count: number): readonly Party[] => parties.slice(0, count);
 
 describe('waits over any number of machines', () => {
-  it('are refused if they close a circle, and only then', async () => {
+  it('are refused if they close a cycle, and only then', async () => {
     await fc.assert(
       fc.asyncProperty(
         WORLD,
@@ -207,7 +207,7 @@ describe('waits over any number of machines', () => {
     );
   });
 
-  it('never stay in a circle, whatever was sent at the same moment, and are refused only if there was one', async () => {
+  it('never stay in a cycle, whatever was sent at the same moment, and are refused only if there was one', async () => {
     await fc.assert(
       fc.asyncProperty(WORLD, moves(['whistle', 'post', 'arrive'], 60), async ({ count, parties }, list) => {
         const machines = new Machines(count);
@@ -248,7 +248,7 @@ describe('waits over any number of machines', () => {
     },
   );
 
-  it.each([4, 5, 8])('end if two whistles close a circle of %i machines at the same moment', async (count) => {
+  it.each([4, 5, 8])('end if two whistles close a cycle of %i machines at the same moment', async (count) => {
     const machines = new Machines(count);
     const ring = ringOf(machines, count);
     const whistle = (index: number) => machines.whistle(ring[index]!, ring[(index + 1) % count]!);
@@ -266,7 +266,7 @@ describe('waits over any number of machines', () => {
     expect(open.some((each) => closes(open, each))).toBe(false);
   });
 
-  it.each([4, 5, 8])('name a circle of %i machines without the addresses of other machines', async (count) => {
+  it.each([4, 5, 8])('name a cycle of %i machines without the addresses of other machines', async (count) => {
     const machines = new Machines(count);
     const ring = ringOf(machines, count);
     for (const [index, from] of ring.slice(0, -1).entries()) {

@@ -3,7 +3,7 @@ import { MAX_MESSAGE_CHARS, SPEECH_ACTS } from '../../messages/speech-acts.ts';
 import type { SpeechAct } from '../../ports/message-store.ts';
 
 export const MAX_MESSAGES_PER_MAIL = 32;
-export const MAX_NAMES_IN_CIRCLE = 100;
+export const MAX_NAMES_IN_CYCLE = 100;
 export const MAX_WAITS_PER_MAIL = 1_000;
 /** Maximum duration of a wait in mail, in milliseconds. */
 export const MAX_MAIL_WAIT_MS = 86_400_000;
@@ -45,11 +45,11 @@ export const NodeMailSchema = z.strictObject({
       z.strictObject({
         message: AnyId,
         text: z.string().min(1).max(4_000),
-        circle: optional(
+        cycle: optional(
           z
             .array(z.string().regex(/^(?:[^@\s]{1,300}@?)?$/, 'is not a name of one of the two nodes'))
-            .max(MAX_NAMES_IN_CIRCLE),
-        ).describe('The circle of waits that the message would close; an empty name means other machines.'),
+            .max(MAX_NAMES_IN_CYCLE),
+        ).describe('The wait cycle that the message would close; an empty name means other machines.'),
       }),
     )
     .max(MAX_MESSAGES_PER_MAIL)

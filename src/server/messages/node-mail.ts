@@ -1,33 +1,33 @@
 import { hash } from 'node:crypto';
-import { findCircleOfWaits } from '../../messages/circle-of-waits.ts';
-import { checkMessage, describeWaitCircle, sendBell } from '../../messages/send-message.ts';
+import { findWaitCycle } from '../../messages/wait-cycle.ts';
+import { checkMessage, describeWaitCycle, sendBell } from '../../messages/send-message.ts';
 import type { BlockedSender, MailPosition, Message, MessageDraft, MessageStore } from '../../ports/message-store.ts';
 import type { EvidenceOfAllRepositories, RepositoryEvidence } from '../all-evidence.ts';
 import {
   MAX_MAIL_WAIT_MS,
   MAX_MESSAGES_PER_MAIL,
-  MAX_NAMES_IN_CIRCLE,
+  MAX_NAMES_IN_CYCLE,
   type NodeMailBody,
   type UndeliveredMessage,
 } from './mail-schema.ts';
 import {
-  describeWaitCircleOfNode,
+  describeWaitCycleOfNode,
   hashOfWaits,
   readNameFromNode,
   spellNameForNode,
-  spellWaitCircleForNode,
+  spellWaitCycleForNode,
   waitRowsFromMail,
   waitsForNode,
 } from './node-waits.ts';
 
 /** The mail that a node already has: a position in each repository, and the hash of the waits that it got. */
 export interface MailPositions {
-  readonly places: { readonly [repository: string]: MailPosition };
+  readonly positions: { readonly [repository: string]: MailPosition };
   readonly waits: string;
 }
 
 const START: MailPosition = { message: 0, receipt: 0 };
-export const NO_MAIL_POSITIONS: MailPositions = { places: {}, waits: '' };
+export const NO_MAIL_POSITIONS: MailPositions = { positions: {}, waits: '' };
 
 type MailMessage = NodeMailBody['messages'][number];
 interface NodeInbox {
@@ -56,7 +56,7 @@ export class NodeMailExchange {
     const boxes = await this.#boxes(node);
     const outgoing: Message[] = [];
     const mail: NodeMailBody = { messages: [], receipts: [], refusals: [] };
-    const positions = { ...after.places };
+    const positions = { ...after.positions };
     for (const { messages, repository } of boxes) {
       const room = MAX_MESSAGES_PER_MAIL - Math.max(outgoing.length, mail.receipts.length);
       if (room === 0) break;
@@ -75,7 +75,7 @@ export class NodeMailExchange {
     const known = hashOfWaits(waits, now);
     const isNews = mail.messages.length + mail.receipts.length > 0;
     if (!isNews && known === after.waits) return null;
-    return { mail: known === after.waits ? mail : { ...mail, ...waits }, after: { places: positions, waits: known } };
+    return { mail: known === after.waits ? mail : { ...mail, ...waits }, after: { positions, waits: known } };
   }
 
   /** Stores the mail of a node. Returns the messages that cannot be delivered; they are not stored. */
@@ -85,7 +85,7 @@ export class NodeMailExchange {
   ): Promise<readonly UndeliveredMessage[]> {
     const boxes = await this.#boxes(node);
     const refused: UndeliveredMessage[] = [];
-    // The waits are stored first, because they decide whether a whistle closes a circle.
+    // The waits are stored first, because they decide whether a whistle closes a cycle.
     if (waits) await putWaits(boxes, node, { waits, behind });
     for (const message of messages) {
       const id = readNameFromNode(message.id, node);
@@ -97,13 +97,13 @@ export class NodeMailExchange {
       const sent = await sentTo(boxes, node, id);
       await sent?.messages.mark(id, state);
     }
-    for (const { message: id, text, circle } of refusals) {
+    for (const { message: id, text, cycle } of refusals) {
       const sent = await sentTo(boxes, node, id);
-      const why = circle ? describeWaitCircle(describeWaitCircleOfNode(circle, node)) : text;
+      const why = cycle ? describeWaitCycle(describeWaitCycleOfNode(cycle, node)) : text;
       if (sent?.message.state === 'sent')
         await sent.messages.send(refusalOf(sent.message, node, `Not delivered: ${why}.`));
     }
-    if (waits || messages.length > 0) await endCircles(boxes, node);
+    if (waits || messages.length > 0) await endCycles(boxes, node);
     return refused;
   }
 
@@ -154,10 +154,10 @@ export class NodeMailExchange {
     if (!newest) return { text: problem };
     const { messages, draft } = newest;
     if (kind === 'whistle' && leftMs !== null) {
-      const circle = await messages.wait({ id, waiter: from, target: draft.to, until: Date.now() + leftMs });
-      if (circle) {
-        const shown = spellWaitCircleForNode(circle, node).slice(0, MAX_NAMES_IN_CIRCLE);
-        return { text: describeWaitCircle(shown.map((name) => name || 'another machine').join(' → ')), circle: shown };
+      const cycle = await messages.wait({ id, waiter: from, target: draft.to, until: Date.now() + leftMs });
+      if (cycle) {
+        const shown = spellWaitCycleForNode(cycle, node).slice(0, MAX_NAMES_IN_CYCLE);
+        return { text: describeWaitCycle(shown.map((name) => name || 'another machine').join(' → ')), cycle: shown };
       }
     }
     await sendBell(messages, draft);
@@ -236,18 +236,18 @@ async function putWaits(
   for (const { messages } of boxes) await messages.putWaits(node, rows);
 }
 
-/** Ends this machine's waits in a circle. Only circles that two machines closed at the same moment reach this point. */
-async function endCircles(boxes: readonly NodeInbox[], node: string): Promise<void> {
+/** Ends this machine's waits in a cycle. Only cycles that two machines closed at the same moment reach this point. */
+async function endCycles(boxes: readonly NodeInbox[], node: string): Promise<void> {
   const now = Date.now();
   let rows = await waitsOf(boxes, now);
   for (const wait of rows) {
     if (wait.id.includes('@') || !wait.target.includes('@')) continue;
     const others = rows.filter(({ id }) => id !== wait.id);
-    const circle = findCircleOfWaits(others, wait, now);
-    const sent = circle && (await findDelivered(boxes, wait.id));
+    const cycle = findWaitCycle(others, wait, now);
+    const sent = cycle && (await findDelivered(boxes, wait.id));
     if (!sent) continue;
     rows = others;
-    await sent.messages.send(refusalOf(sent.message, node, `Ended: ${describeWaitCircle(circle.join(' → '))}.`));
+    await sent.messages.send(refusalOf(sent.message, node, `Ended: ${describeWaitCycle(cycle.join(' → '))}.`));
     await sent.messages.endWait(wait.id);
   }
 }

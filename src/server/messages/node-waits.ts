@@ -3,10 +3,10 @@ import type { BlockedSender } from '../../ports/message-store.ts';
 import { MAX_MAIL_WAIT_MS, MAX_WAITS_PER_MAIL, type NodeMailBody } from './mail-schema.ts';
 
 /*
- * A circle of waits may include any number of machines, and each machine knows only its own waits. So a machine sends
+ * A wait cycle may include any number of machines, and each machine knows only its own waits. So a machine sends
  * to another node, with each wait for somebody there, also the tokens of all waits for its waiter, directly or over
  * further machines. A token is a hash of a wait, without names. A machine that receives the token of its own wait knows
- * how that wait continues, and finds the circle in its own rows.
+ * how that wait continues, and finds the cycle in its own rows.
  */
 
 /** A name as the mail to `node` spells it. Inverse: {@link readNameFromNode}. */
@@ -116,13 +116,13 @@ export const hashOfWaits = ({ waits, behind }: WireWaits, now: number): string =
 };
 
 /**
- * The names of a circle of waits as the mail to `node` spells them. The names of third machines are replaced by an
+ * The names of a wait cycle as the mail to `node` spells them. The names of third machines are replaced by an
  * empty name.
  */
-export const spellWaitCircleForNode = (circle: readonly string[], node: string): string[] =>
-  circle
+export const spellWaitCycleForNode = (cycle: readonly string[], node: string): string[] =>
+  cycle
     .map((name) => (name.includes('@') && !name.endsWith(`@${node}`) ? '' : spellNameForNode(name, node)))
     .filter((name, index, all) => name !== '' || all[index - 1] !== '');
 
-export const describeWaitCircleOfNode = (circle: readonly string[], node: string): string =>
-  circle.map((name) => (name === '' ? 'another machine' : readNameFromNode(name, node))).join(' → ');
+export const describeWaitCycleOfNode = (cycle: readonly string[], node: string): string =>
+  cycle.map((name) => (name === '' ? 'another machine' : readNameFromNode(name, node))).join(' → ');

@@ -124,7 +124,7 @@ function nodeOf(who: Requester): string {
 }
 
 const Position = z.object({ message: z.int().min(0), receipt: z.int().min(0) });
-const After = z.object({ places: z.record(z.string(), Position), waits: z.string() });
+const After = z.object({ positions: z.record(z.string(), Position), waits: z.string() });
 
 function positionsIn(text: string): MailPositions {
   if (text === '') return NO_MAIL_POSITIONS;

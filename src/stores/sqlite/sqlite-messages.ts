@@ -1,5 +1,5 @@
 import { isLeaseHolderGone, nameLeaseHolder } from '../../base/process-holder.ts';
-import { findCircleOfWaits } from '../../messages/circle-of-waits.ts';
+import { findWaitCycle } from '../../messages/wait-cycle.ts';
 import type { BlockedSender, MailPosition, Message, MessageStore, Receipt } from '../../ports/message-store.ts';
 import { RECEIPT_STATES } from '../../spec/policy/closed-lists.ts';
 import type { Database } from './node-sqlite.ts';
@@ -116,9 +116,9 @@ export function sqliteMessages(
       read(() => sql.news.get(address, after.seq, address, after.receipt)?.['news'] === 1),
     wait: (wait) =>
       write((now) => {
-        const circle = findCircleOfWaits(openWaits(now), wait, now);
-        if (circle === null) sql.addWait.run(wait.id, wait.waiter, wait.target, wait.until, nameLeaseHolder(''));
-        return circle;
+        const cycle = findWaitCycle(openWaits(now), wait, now);
+        if (cycle === null) sql.addWait.run(wait.id, wait.waiter, wait.target, wait.until, nameLeaseHolder(''));
+        return cycle;
       }),
     endWait: (id) => write((now) => void sql.dropWait.run(id, now)),
     waits: async (now) => read(() => openWaits(now)),

@@ -42,31 +42,28 @@ const areLinked = async (served: Served, { id, token }: Party): Promise<boolean>
   return text.includes('agent:<id>@next') && text.includes('agent:<id>@last');
 };
 
-it.runIf(isDeep).each([4, 5, 8])(
-  'a circle of waits over %i machines and through a person is refused',
-  async (count) => {
-    const machines = await ringOf(count);
-    for (const { served, party } of machines) await until(() => areLinked(served, party));
-    /** Whistles that nobody answers; they end with their servers. */
-    const ask = (served: Served, what: string, options: object) => void served.ask(what, options).catch(() => {});
-    const [first, second] = [machines[0]!, machines[1]!];
-    ask(first.served, `POST /v1/sessions/${first.party.id}/whistle`, {
-      ...{ token: first.party.token, body: { to: 'person:operator@next', text: '?', seconds: 120 } },
-    });
-    await until(async () => (await second.served.ask('GET /v1/inbox')).json.messages.length > 0);
-    const body = { to: 'agent:builder@next', text: '?', seconds: 120 };
-    ask(second.served, 'POST /v1/whistle', { body });
-    for (const { served, party } of machines.slice(2, -1)) {
-      await until(async () => (await inboxOf(served, party)).length > 0);
-      ask(served, `POST /v1/sessions/${party.id}/whistle`, { token: party.token, body });
-    }
-    const { served, party } = machines.at(-1)!;
+it.runIf(isDeep).each([4, 5, 8])('a wait cycle over %i machines and through a person is refused', async (count) => {
+  const machines = await ringOf(count);
+  for (const { served, party } of machines) await until(() => areLinked(served, party));
+  /** Whistles that nobody answers; they end with their servers. */
+  const ask = (served: Served, what: string, options: object) => void served.ask(what, options).catch(() => {});
+  const [first, second] = [machines[0]!, machines[1]!];
+  ask(first.served, `POST /v1/sessions/${first.party.id}/whistle`, {
+    ...{ token: first.party.token, body: { to: 'person:operator@next', text: '?', seconds: 120 } },
+  });
+  await until(async () => (await second.served.ask('GET /v1/inbox')).json.messages.length > 0);
+  const body = { to: 'agent:builder@next', text: '?', seconds: 120 };
+  ask(second.served, 'POST /v1/whistle', { body });
+  for (const { served, party } of machines.slice(2, -1)) {
     await until(async () => (await inboxOf(served, party)).length > 0);
-    const closing = await served.ask(`POST /v1/sessions/${party.id}/whistle`, { token: party.token, body });
-    expect(closing.json.answer).toMatchObject({ from: 'node:next', act: 'answer' });
-    const own = `session:${party.id}`;
-    expect(closing.json.answer.text).toBe(
-      `Not delivered: the whistle would wait for itself: ${own} → session:${first.party.id}@next → another machine → ${own}.`,
-    );
-  },
-);
+    ask(served, `POST /v1/sessions/${party.id}/whistle`, { token: party.token, body });
+  }
+  const { served, party } = machines.at(-1)!;
+  await until(async () => (await inboxOf(served, party)).length > 0);
+  const closing = await served.ask(`POST /v1/sessions/${party.id}/whistle`, { token: party.token, body });
+  expect(closing.json.answer).toMatchObject({ from: 'node:next', act: 'answer' });
+  const own = `session:${party.id}`;
+  expect(closing.json.answer.text).toBe(
+    `Not delivered: the whistle would wait for itself: ${own} → session:${first.party.id}@next → another machine → ${own}.`,
+  );
+});

@@ -1,14 +1,14 @@
 import type { BlockedSender } from '../ports/message-store.ts';
 
 /**
- * The circle that a new wait would close, from the waiter back to itself; null if there is none. Waits that ended are
+ * The cycle that a new wait would close, from the waiter back to itself; null if there is none. Waits that ended are
  * ignored. Pure.
  *
  * @example
  * const waits = [{ id: '1', waiter: 'b', target: 'a', until: 9 }];
- * findCircleOfWaits(waits, { waiter: 'a', target: 'b' }, 0) // ['a', 'b', 'a']
+ * findWaitCycle(waits, { waiter: 'a', target: 'b' }, 0) // ['a', 'b', 'a']
  */
-export function findCircleOfWaits(
+export function findWaitCycle(
   waits: readonly BlockedSender[],
   { waiter, target }: Pick<BlockedSender, 'waiter' | 'target'>,
   now: number,

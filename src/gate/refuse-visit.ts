@@ -124,7 +124,7 @@ function exitRemedy(
   return exits.length === 0 ? first : `${first}, or leave by an exit that holds (${exits.join('; ')})`;
 }
 
-/** The remedy if no path was found to a place where the request could be granted. */
+/** The remedy if no path was found to a state in which the request is allowed. */
 const noWayRemedy = ({ specs, view }: GateContext, isStuck: boolean): string =>
   `${isVisitSpent(specs, view) ? 'no tool can be called in this visit any more' : 'nothing that can be done from here was found to make it hold'}${isStuck ? '; stop the visit, or ask the operator' : ''}`;
 

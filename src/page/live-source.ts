@@ -217,8 +217,8 @@ class LiveSource implements PageData {
     const store = new SessionStore();
     store.partial.value = newest.past;
     store.add(newest.frames, newest.before);
-    const place = excerpt(state.root?.split('/').at(-1) || (state.root ?? ''), 80);
-    this.sessions.value = [...this.sessions.value, { id, place, graph, store }];
+    const folder = excerpt(state.root?.split('/').at(-1) || (state.root ?? ''), 80);
+    this.sessions.value = [...this.sessions.value, { id, folder, graph, store }];
   }
 
   async #readHistory(id: string): Promise<void> {

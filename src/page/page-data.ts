@@ -61,7 +61,7 @@ export interface InboxMessage extends Pick<MessageBody, 'id' | 'act' | 'from' | 
 export interface SessionOnPage {
   readonly id: string;
   /** The name of the repository's folder. */
-  readonly place: string;
+  readonly folder: string;
   readonly graph: ViewGraph;
   readonly store: SessionStore;
 }

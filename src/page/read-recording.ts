@@ -15,10 +15,10 @@ function sourceOf({ graphs, sessions }: Recording): PageData {
   const details = new Map(sessions.map(({ id, details: of }) => [id, of]));
   return {
     sessions: signal(
-      sessions.map(({ id, place, graph, frames }): SessionOnPage => {
+      sessions.map(({ id, folder, graph, frames }): SessionOnPage => {
         const store = new SessionStore();
         store.add(frames);
-        return { id, place, graph: graphs[graph]!, store };
+        return { id, folder, graph: graphs[graph]!, store };
       }),
     ),
     waiting: signal<readonly WaitingRequest[]>([]),

@@ -75,7 +75,7 @@ export const DenialSchema = z.object({
 
 export const EntrySchema = z.looseObject({
   id: z.string(),
-  seq: z.int().optional().describe('The place in its session, from 0; ephemeral entries have none.'),
+  seq: z.int().optional().describe('The position in its session, from 0; ephemeral entries have none.'),
   at: InstantSchema,
   type: z.enum(EVIDENCE_TYPES),
   claim: z.enum(CLAIM_TYPES),

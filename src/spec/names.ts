@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein';
 import type { EntrySource } from './types.ts';
 
-/** Ids that no peripheral may have: two mean a place outside of every peripheral; `from-any` is an entry source. */
+/** Ids that no peripheral may have: two mean outside of every peripheral; `from-any` is an entry source. */
 export const RESERVED_PERIPHERALS: readonly string[] = ['outside', 'closed', 'any'];
 
 export function findSimilarName(name: string, candidates: Iterable<string>): string | null {

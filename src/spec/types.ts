@@ -246,9 +246,9 @@ export type PeripheralOrMode =
   | { readonly kind: 'mode'; readonly mode: Mode };
 
 /**
- * A requirement that must hold when a place is entered. `result` requires that the last result of the peripheral is
- * this value and that nothing was changed after it, `visited` that the session has visited it, `approval` that this
- * very move is approved.
+ * A requirement that must hold when a peripheral or mode is entered. `result` requires that the last result of the
+ * peripheral is this value and that nothing was changed after it, `visited` that the session has visited it, `approval`
+ * that this very move is approved.
  */
 export type PropertyCondition =
   | { readonly kind: 'approval' }

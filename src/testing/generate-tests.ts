@@ -65,7 +65,7 @@ export interface GeneratedTests {
  * and reframe, every rule that can refuse, every visit's limits (peripherals that differ only in their edges share the
  * tests of their visits); for a large spec set, long walks over every edge. Each test runs a real session with canned
  * tools, and compares every answer with a second judgement of the spec that does not use the gate.
- * @param specs a spec set, or the path of one; `default` for the shipped one
+ * @param specs a spec set, or the path of one; `default` for the built-in one
  * @throws {@link SpecError} if the specs have problems; TypeError for a wrong argument
  * @example
  * const { tests, coverage } = await generateTests('specs');
@@ -159,7 +159,7 @@ export async function prepareTestCaseRuns(
 
 const OUTSIDE = 'outside';
 
-/** The shortest moves to each place, taken from the beginnings of hop cases and walks. */
+/** The shortest moves to each peripheral, taken from the beginnings of hop cases and walks. */
 function placesOf(cases: readonly PlannedCase[]): readonly (readonly [string, PlannedCase])[] {
   const shortest = new Map<string, PlannedCase>([[OUTSIDE, { group: 'hops', name: OUTSIDE, moves: [] }]]);
   for (const planned of cases.filter(({ group }) => group === 'hops' || group === 'walks'))

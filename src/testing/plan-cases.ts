@@ -135,7 +135,7 @@ function smallPlan(
   return { cases, reachable };
 }
 
-/** Adds the refusals and limits of each place to the walks of a set whose rules distinguish many states. */
+/** Adds the refusals and limits of each peripheral to the walks of a set whose rules distinguish many states. */
 function walkedPlan(
   pinned: AuditedPin,
   model: FiniteModel<AuditState, Move>,

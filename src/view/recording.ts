@@ -10,7 +10,7 @@ import type { EntryDetail, Recording, ViewFrame, ViewGraph } from './view-state.
 
 export interface SessionToRecord {
   readonly id: string;
-  readonly place: string;
+  readonly folder: string;
   readonly pin: SessionPin;
   readonly entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>;
 }
@@ -19,7 +19,7 @@ export async function recordSessions(sessions: Iterable<SessionToRecord>): Promi
   const graphs: ViewGraph[] = [];
   const byHash = new Map<string, number>();
   const recorded: Recording['sessions'][number][] = [];
-  for (const { id, place, pin, entries } of sessions) {
+  for (const { id, folder, pin, entries } of sessions) {
     const graph = byHash.get(pin.specs.hash) ?? graphs.push(await layOutViewGraph(pin.specs)) - 1;
     byHash.set(pin.specs.hash, graph);
     const view = new SessionFrames(pin, id);
@@ -29,7 +29,7 @@ export async function recordSessions(sessions: Iterable<SessionToRecord>): Promi
       frames.push(view.add(stored));
       details[stored.entry.seq] = entryDetailOf(stored.entry);
     }
-    recorded.push({ id, place: excerpt(place, 80), graph, frames, details });
+    recorded.push({ id, folder: excerpt(folder, 80), graph, frames, details });
   }
   return { graphs, sessions: recorded };
 }

@@ -146,7 +146,7 @@ export interface Recording {
   readonly sessions: readonly {
     readonly id: string;
     /** The name of its repository's folder. */
-    readonly place: string;
+    readonly folder: string;
     readonly graph: number;
     readonly frames: readonly ViewFrame[];
     readonly details: { readonly [seq: number]: EntryDetail };

@@ -194,7 +194,7 @@ const FORGED: readonly Forgery[] = [
     make: at(find('step'), { claim: 'conclusion' }),
   },
   {
-    name: 'a stop that is no conclusion',
+    name: 'a stop that is not a conclusion',
     rule: 'conclusion-last',
     says: 'the claim of stop is "step"',
     make: at(find('stop'), { claim: 'step' }),
@@ -207,7 +207,7 @@ const FORGED: readonly Forgery[] = [
   },
   {
     name: 'another place',
-    rule: 'place',
+    rule: 'peripheral',
     says: 'the peripheral of the entry is "deploy"',
     make: at(find('step'), { peripheral: 'deploy' }),
   },

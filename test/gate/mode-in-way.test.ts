@@ -8,7 +8,7 @@ import { depth } from '../depth.ts';
 import { contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';
 
 const MODES = ['discuss', 'diagnose', 'execute'];
-const PLACES = ['explore', 'edit', 'test', 'reflect'];
+const PERIPHERALS = ['explore', 'edit', 'test', 'reflect'];
 const gateOf = (
   lists: readonly (readonly string[] | null)[],
   pairs: readonly (readonly [string, string])[],
@@ -27,31 +27,31 @@ const withoutContext: SpecSet = {
 const template = fixtureSpecs.edges[0]!;
 
 /**
- * The least number of hops and changes of mode to a place and a mode that allows acts: distances over all pairs of place
- * and mode, corrected until none is too large.
+ * The least number of hops and changes of mode to a peripheral and a mode that allows acts: distances over all pairs of
+ * peripheral and mode, corrected until none is too large.
  */
 function least(specs: SpecSet, at: string, mode: Mode, to: string, resets: boolean): number {
   const gate = specs.modeGate!;
   const far = Number.POSITIVE_INFINITY;
-  const pairs = PLACES.flatMap((place) => MODES.map((each) => ({ place, mode: each as Mode })));
+  const pairs = PERIPHERALS.flatMap((peripheral) => MODES.map((each) => ({ peripheral, mode: each as Mode })));
   const known = new Map<string, number>();
-  const distance = (place: string, each: Mode) => known.get(`${place} ${each}`) ?? far;
+  const distance = (peripheral: string, each: Mode) => known.get(`${peripheral} ${each}`) ?? far;
   for (const _ of pairs)
-    for (const { place, mode: each } of pairs) {
+    for (const { peripheral, mode: each } of pairs) {
       const hops = specs.edges
-        .filter((edge) => edge.from === place && (gate.peripherals[each]?.includes(edge.to) ?? true))
+        .filter((edge) => edge.from === peripheral && (gate.peripherals[each]?.includes(edge.to) ?? true))
         .map((edge) => distance(edge.to, each));
-      const changes = gate.transitions.filter(({ from }) => from === each).map((leg) => distance(place, leg.to));
-      const reset = resets ? distance(place, gate.reset) : far;
-      const done = place === to && effectsOfMode(gate, each).includes('act');
-      known.set(`${place} ${each}`, done ? 0 : 1 + Math.min(far, reset, ...hops, ...changes));
+      const changes = gate.transitions.filter(({ from }) => from === each).map((leg) => distance(peripheral, leg.to));
+      const reset = resets ? distance(peripheral, gate.reset) : far;
+      const done = peripheral === to && effectsOfMode(gate, each).includes('act');
+      known.set(`${peripheral} ${each}`, done ? 0 : 1 + Math.min(far, reset, ...hops, ...changes));
     }
   return distance(at, mode);
 }
 
 describe('the way to a tool', () => {
   it('has as few hops and changes of mode as an exhaustive search finds, and each is allowed', () => {
-    const list = fc.option(fc.subarray(PLACES));
+    const list = fc.option(fc.subarray(PERIPHERALS));
     const pairsOf = (of: readonly string[], maxLength: number) => {
       const pair = fc.tuple(fc.constantFrom(...of), fc.constantFrom(...of)).filter(([from, to]) => from !== to);
       return fc.uniqueArray(pair, { maxLength, selector: (each) => each.join() });
@@ -61,20 +61,26 @@ describe('the way to a tool', () => {
     let byReset = 0;
     fc.assert(
       fc.property(
-        ...[lists, pairsOf(MODES, 5), pairsOf(PLACES, 6), fc.constantFrom(...MODES), fc.constantFrom(...PLACES)],
+        ...[
+          lists,
+          pairsOf(MODES, 5),
+          pairsOf(PERIPHERALS, 6),
+          fc.constantFrom(...MODES),
+          fc.constantFrom(...PERIPHERALS),
+        ],
         (admitted, transitions, edges, mode, to) => {
-          fc.pre(to !== PLACES[0]);
+          fc.pre(to !== PERIPHERALS[0]);
           const specs = {
             ...withoutContext,
             modeGate: gateOf(admitted, transitions),
             edges: edges.map(([from, to]) => ({ ...template, from, to, exit: `to-${to}` })),
           } as SpecSet;
-          const place = { visit: visitTo(PLACES[0]!), visits: { [PLACES[0]!]: 1 } };
-          const view = viewOf({ mode, ...place, naturalClose: true });
+          const peripheral = { visit: visitTo(PERIPHERALS[0]!), visits: { [PERIPHERALS[0]!]: 1 } };
+          const view = viewOf({ mode, ...peripheral, naturalClose: true });
           const found = shortestWay(specs, view, new Set([to]), 'act');
-          const alone = least(specs, PLACES[0]!, mode, to, false);
+          const alone = least(specs, PERIPHERALS[0]!, mode, to, false);
           const opened = alone === Number.POSITIVE_INFINITY;
-          const count = opened ? least(specs, PLACES[0]!, mode, to, true) : alone;
+          const count = opened ? least(specs, PERIPHERALS[0]!, mode, to, true) : alone;
           if (found === null) {
             expect(count).toBe(Number.POSITIVE_INFINITY);
             return;

@@ -33,10 +33,10 @@ const withTools = (set: SpecSet): SpecSet => ({
   ),
 });
 
-/** Every way without a repeated place, by brute force; the first legs are those that are available. */
+/** Every way without a repeated peripheral, by brute force; the first legs are those that are available. */
 function allWays(set: SpecSet, from: string | null, to: string): WayLeg[][] {
-  const legsFrom = (place: string) => availableActions(set, at(place)).hops;
-  const admits = (place: string) => set.peripherals[place]!.agents?.includes(at(from).agent) ?? true;
+  const legsFrom = (peripheral: string) => availableActions(set, at(peripheral)).hops;
+  const admits = (peripheral: string) => set.peripherals[peripheral]!.agents?.includes(at(from).agent) ?? true;
   const ways: WayLeg[][] = [];
   const walk = (legs: WayLeg[], seen: string[]): void => {
     const here = legs.at(-1)?.to;
@@ -102,15 +102,15 @@ describe('shortestWay', () => {
   });
 
   it('leads past peripherals that do not admit the agent, and names the context and the operator that a start needs', () => {
-    const place = (id: string, rest: string) => ({
-      [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A place.\ntools: []\nscope: conversation\n${rest}\n`,
+    const peripheral = (id: string, rest: string) => ({
+      [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A peripheral.\ntools: []\nscope: conversation\n${rest}\n`,
     });
     const set = specsOf({
-      ...place('a', 'entry: [default]\ncontext: { task: inherit }\nexit: { to-b: b, to-c: c }'),
-      ...place('b', 'entry: [from-a]\nagents: [somebody]\nexit: { to-d: d }'),
-      ...place('c', 'entry: [from-a]\nexit: { on: e }'),
-      ...place('d', 'entry: [from-b, from-e]\nexit: {}'),
-      ...place('e', 'entry: [from-c, user-request]\nexit: { to-d: d }'),
+      ...peripheral('a', 'entry: [default]\ncontext: { task: inherit }\nexit: { to-b: b, to-c: c }'),
+      ...peripheral('b', 'entry: [from-a]\nagents: [somebody]\nexit: { to-d: d }'),
+      ...peripheral('c', 'entry: [from-a]\nexit: { on: e }'),
+      ...peripheral('d', 'entry: [from-b, from-e]\nexit: {}'),
+      ...peripheral('e', 'entry: [from-c, user-request]\nexit: { to-d: d }'),
     });
     const legs = (view: SessionView, to: string) =>
       shortestWay(set, view, new Set([to]))?.map((leg) => [leg.to, ...leg.needs]);
@@ -120,26 +120,26 @@ describe('shortestWay', () => {
   });
 
   it('names a need where it can be met, and in the mode in which it can', () => {
-    const place = (id: string, tools: string, rest: string) => ({
-      [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A place.\ntools: [${tools}]\nscope: ${tools === 'bash-test' ? 'test-commands-only' : 'conversation'}\n${rest}\n`,
+    const peripheral = (id: string, tools: string, rest: string) => ({
+      [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A peripheral.\ntools: [${tools}]\nscope: ${tools === 'bash-test' ? 'test-commands-only' : 'conversation'}\n${rest}\n`,
     });
     const set = specsOf({
       'gate.yaml': GATE,
-      ...place(
+      ...peripheral(
         'a',
         '',
         'entry: [default, from-test]\nfruit: { pick: { stated: string, optional: true } }\nexit: { on: b, to-test: test, to-e: e }',
       ),
-      ...place(
+      ...peripheral(
         'test',
         'bash-test',
         'entry: [from-a]\nfruit: { result: { observed: [pass, fail] } }\nexit: { pass: a, back: a }',
       ),
-      ...place('b', '', 'entry: [from-a]\nexit: { to-c: c, to-d: d, to-f: { to: f, when: visits.test > 0 } }'),
-      ...place('c', '', 'entry: [from-b]\ncontext: { pick: from-a }\nexit: {}'),
-      ...place('d', '', 'entry: [from-b, tests-passed]\nexit: {}'),
-      ...place('e', '', 'entry: [from-a, agent-request]\nexit: {}'),
-      ...place('f', '', 'entry: [from-b]\ncontext: { pick: inherit }\nexit: {}'),
+      ...peripheral('b', '', 'entry: [from-a]\nexit: { to-c: c, to-d: d, to-f: { to: f, when: visits.test > 0 } }'),
+      ...peripheral('c', '', 'entry: [from-b]\ncontext: { pick: from-a }\nexit: {}'),
+      ...peripheral('d', '', 'entry: [from-b, tests-passed]\nexit: {}'),
+      ...peripheral('e', '', 'entry: [from-a, agent-request]\nexit: {}'),
+      ...peripheral('f', '', 'entry: [from-b]\ncontext: { pick: inherit }\nexit: {}'),
     });
     const legs = (to: string, here: string, some: Partial<SessionView> = {}) =>
       shortestWay(

@@ -38,7 +38,7 @@ async function recorded(id: string, steps = 0): Promise<SessionToRecord> {
   await session.hop({ to: 'test', exit: 'tests-pass', reason: 'check', fruit: { 'commit-message': 'Fix a' } });
   await session.step({ tool: 'bash-test', args: {} });
   const pin = { specs: session.specs, config: session.config };
-  return { id: session.id, place: 'shop', pin, entries: store.entries(session.id) };
+  return { id: session.id, folder: 'shop', pin, entries: store.entries(session.id) };
 }
 
 /** A session that hops once along a line of 40 peripherals, far from its first one. */
@@ -55,7 +55,7 @@ async function recordedOnLine(): Promise<SessionToRecord> {
   await must(session.start('p20'));
   await must(session.hop({ to: 'p21', exit: 'on', reason: 'next' }));
   const pin = { specs: session.specs, config: session.config };
-  return { id: session.id, place: 'line', pin, entries: store.entries(session.id) };
+  return { id: session.id, folder: 'line', pin, entries: store.entries(session.id) };
 }
 
 describe.skipIf(CHROMIUM === undefined)(

@@ -34,9 +34,12 @@ export const COLUMNS: { readonly [column: string]: Row } = {
   ...columns('messages', 'nth', { found: [], note: 'the messages are in order of `seq`' }),
   ...columns('receipts', 'nth sender message state', { found: ['store'] }),
   ...columns('receipts', 'at', { found: [], note: 'the entries that record a receipt have a time of their own' }),
-  ...columns('waits', 'id waiter target until holder', { found: [], note: 'a wait is no evidence; it ends by itself' }),
-  ...columns('people', 'name', { found: [], note: 'the list of addresses is no evidence' }),
-  ...columns('nodes', 'name', { found: [], note: 'the list of addresses is no evidence' }),
+  ...columns('waits', 'id waiter target until holder', {
+    found: [],
+    note: 'a wait is not evidence; it ends by itself',
+  }),
+  ...columns('people', 'name', { found: [], note: 'the list of addresses is not evidence' }),
+  ...columns('nodes', 'name', { found: [], note: 'the list of addresses is not evidence' }),
   ...columns('notes', 'rowid at code session_id message', {
     found: [],
     note: 'the operator log is outside of every chain, so nothing authenticates it',
@@ -173,7 +176,7 @@ export const FORGERIES: readonly Forgery[] = [
     note: 'the message is then as one that the person sent without the social pipeline',
   },
   {
-    what: 'the place of a message in its inbox is another',
+    what: 'the position of a message in its inbox is another',
     sql: "UPDATE messages SET seq = seq + 1 WHERE id = 'm-social'",
     found: ['store'],
   },

@@ -125,7 +125,7 @@ const RULES = [
   'fruit.last_word == "stated"',
 ] as const;
 
-/** Spec sets with two places each and a door between them that opens only where a rule holds. */
+/** Spec sets with two peripherals each and a door between them that opens only where a rule holds. */
 export const FACTS = RULES.map((rule) => ({
   'gate.yaml': GATE,
   'peripherals/front-desk.yaml': `

@@ -19,15 +19,15 @@ import { planCases } from '../../src/testing/plan-cases.ts';
 import { isDeep } from '../depth.ts';
 import { specsOf } from './spec-sets.ts';
 
-/** Peripherals in a circle, each with hops to the next ones; one has no way out. */
-function circle(size: number, hops: number, rule = (to: string): string => to, fruit = '') {
+/** Peripherals in a ring, each with hops to the next ones; one has no way out. */
+function ring(size: number, hops: number, rule = (to: string): string => to, fruit = '') {
   const ids = Array.from({ length: size }, (_, at) => `p${at}`);
   const files = ids.map((id, at) => {
     const to = Array.from({ length: hops }, (_, hop) => ids[(at + hop + 1) % size]!);
     const from = Array.from({ length: hops }, (_, hop) => ids[(at - hop - 1 + size) % size]!);
     const entry = [...(at === 0 ? ['default'] : []), ...from.map((each) => `from-${each}`)].join(', ');
     const exits = [...to.map((each) => `  to-${each}: ${rule(each)}`), ...(at === 1 ? ['  end: last'] : [])].join('\n');
-    return `id: ${id}\npurpose: A place.\ntools: [read]\nscope: full-codebase\nentry: [${entry}]\nexit:\n${exits}\n${fruit}`;
+    return `id: ${id}\npurpose: A peripheral.\ntools: [read]\nscope: full-codebase\nentry: [${entry}]\nexit:\n${exits}\n${fruit}`;
   });
   const last = 'id: last\npurpose: The end.\ntools: [read]\nscope: full-codebase\nentry: [from-p1]\nexit: {}\n';
   return specsOf(
@@ -36,7 +36,7 @@ function circle(size: number, hops: number, rule = (to: string): string => to, f
 }
 
 it('a spec set with more than 150 edges is walked over every edge, out and back where there is a way', () => {
-  const specs = circle(32, 5);
+  const specs = ring(32, 5);
   expect(specs.edges).toHaveLength(161);
   const { cases, large } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
   expect(large).toBe(true);
@@ -53,7 +53,7 @@ it('a spec set with more than 150 edges is walked over every edge, out and back 
 });
 
 it('peripherals that differ only in their edges share the tests of their visits', () => {
-  const specs = circle(5, 1);
+  const specs = ring(5, 1);
   const { cases } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
   const placesOf = (chosen: typeof cases) => new Set(chosen.map(({ moves }) => moves.findLast(isEntered)?.name));
   const isEntered = ({ asked }: Move) => asked.kind === 'start' || asked.kind === 'hop';
@@ -70,7 +70,7 @@ function chain(ids: readonly string[]) {
       ids.map((id, at) => {
         const entry = at === 0 ? 'default' : `from-${ids[at - 1]}`;
         const exit = at === ids.length - 1 ? '{}' : `{ next: ${ids[at + 1]} }`;
-        const text = `id: ${id}\npurpose: A place.\ntools: []\nscope: conversation\nentry: [${entry}]\nexit: ${exit}\n`;
+        const text = `id: ${id}\npurpose: A peripheral.\ntools: []\nscope: conversation\nentry: [${entry}]\nexit: ${exit}\n`;
         return [`peripherals/${id}.yaml`, text];
       }),
     ),
@@ -86,9 +86,9 @@ it('a large spec set is tested with some refused starts from outside instead of 
 });
 
 it.runIf(isDeep)(
-  'rules about the visits of each place do not multiply the states that a search for a new edge visits',
+  'rules about the visits of each peripheral do not multiply the states that a search for a new edge visits',
   () => {
-    const specs = circle(32, 5, (to) => `{ to: ${to}, when: visits.${to} < 9 }`);
+    const specs = ring(32, 5, (to) => `{ to: ${to}, when: visits.${to} < 9 }`);
     const judged = vi.spyOn(lawfulness, 'findFirstRuleProblem');
     const { cases } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
     const count = judged.mock.calls.length;
@@ -101,9 +101,9 @@ it.runIf(isDeep)(
 );
 
 it.runIf(isDeep)(
-  'a large spec set is tested with calls that rules refuse everywhere in one place of each envelope',
+  'a large spec set is tested with calls that rules refuse everywhere in one peripheral of each envelope',
   async () => {
-    const { tests, coverage } = await generateTests(circle(40, 4));
+    const { tests, coverage } = await generateTests(ring(40, 4));
     const walk = tests.find(({ group }) => group === 'walks')!;
     await walk.run();
     expect(coverage().requests).toBeGreaterThan(walk.planned.moves.length + 200);
@@ -118,7 +118,7 @@ it.runIf(isDeep).each([
   'a rule that allows few refusals, which %s, holds on the walks, whose refusals are tried apart',
   async (_, rule, fruit) => {
     const { tests, large, coverage } = await generateTests(
-      circle(2, 1, (to) => `{ to: ${to}, when: ${rule} && visit.steps < 300 }`, fruit),
+      ring(2, 1, (to) => `{ to: ${to}, when: ${rule} && visit.steps < 300 }`, fruit),
     );
     expect(large).toBe(true);
     for (const { planned, run } of tests) if (planned.group === 'walks') await run();
@@ -128,20 +128,20 @@ it.runIf(isDeep).each([
 );
 
 it.runIf(isDeep)('a rule about refusals does not hide the edges that need none', () => {
-  const place = (id: string, entry: string, exit: string) => ({
+  const peripheral = (id: string, entry: string, exit: string) => ({
     [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: P.\ntools: [look]\nscope: conversation\nentry: [${entry}]\nexit: ${exit}\nfruit: { seen: { observed: [aa, bb, cc, dd] }, n: { observed: integer } }\n`,
   });
   const specs = specsOf({
     'tools.yaml':
       'tools:\n  look: { purpose: L., effect: observe, parameters: [], limits: { seconds: 5, output-bytes: 99 }, observes: { seen: [aa, bb, cc, dd], n: integer } }\n',
-    ...place('a', 'default, from-b', '{ on: { to: b, when: fruit.n > 7 } }'),
-    ...place(
+    ...peripheral('a', 'default, from-b', '{ on: { to: b, when: fruit.n > 7 } }'),
+    ...peripheral(
       'b',
       'from-a',
       '{ back: { to: a, when: fruit.n > 17 }, on: { to: c, when: visits.a > 2 && visits.b > 2 && session.denials < 60 } }',
     ),
-    ...place('c', 'from-b', '{ refused: { to: d, when: visit.denials > 1 } }'),
-    ...place('d', 'from-c', '{}'),
+    ...peripheral('c', 'from-b', '{ refused: { to: d, when: visit.denials > 1 } }'),
+    ...peripheral('d', 'from-c', '{}'),
   });
   const { reachable } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
   expect(specs.edges.filter(({ from, exit, to }) => !reachable.has(`edge ${from} ${exit} ${to}`))).toEqual([]);
@@ -150,8 +150,8 @@ it.runIf(isDeep)('a rule about refusals does not hide the edges that need none',
 it('tests that run one after the other share a store, and the store of a failed one is closed', async () => {
   const open = vi.spyOn(memory, 'memoryStore');
   const close = vi.spyOn(loadNodeSqlite().DatabaseSync.prototype, 'close');
-  const { pinned, run } = await prepareTestCaseRuns(circle(4, 1));
-  const { tests } = await generateTests(circle(4, 1), { crashes: false });
+  const { pinned, run } = await prepareTestCaseRuns(ring(4, 1));
+  const { tests } = await generateTests(ring(4, 1), { crashes: false });
   const [planned, other] = tests.map((each) => each.planned).filter(({ group }) => group === 'hops');
   await runPlannedCase(pinned, planned!, run);
   await runPlannedCase(pinned, other!, run);
@@ -177,7 +177,7 @@ it.runIf(isDeep)(
         'tools.yaml': `tools:\n${tools(count)
           .map((id) => `  ${id}: { purpose: A tool., ${one} }\n`)
           .join('')}`,
-        'peripherals/a.yaml': `id: a\npurpose: A place.\ntools: [${tools(count).slice(1)}]\nscope: conversation\nentry: [default]\nexit: {}\n`,
+        'peripherals/a.yaml': `id: a\npurpose: A peripheral.\ntools: [${tools(count).slice(1)}]\nscope: conversation\nentry: [default]\nexit: {}\n`,
       });
       const { tests, coverage } = await generateTests(specs, { crashes: false });
       for (const { name, run } of tests) if (name.startsWith('in a:')) await run();
@@ -206,7 +206,7 @@ function star(
   const ids = Array.from({ length: leaves }, (_, at) => `p${at}`);
   const peripheral = (id: string, entry: readonly string[], exits: readonly string[]) => [
     `peripherals/${id}.yaml`,
-    `id: ${id}\npurpose: A place.\ntools: []\nscope: conversation\nentry: [${entry.join(', ')}]\nexit:\n${exits.join('\n')}\n`,
+    `id: ${id}\npurpose: A peripheral.\ntools: []\nscope: conversation\nentry: [${entry.join(', ')}]\nexit:\n${exits.join('\n')}\n`,
   ];
   const back = ids.map((id) => `from-${id}`);
   return specsOf({
@@ -247,7 +247,7 @@ it.runIf(isDeep).each([
   },
 );
 
-const MODES_OF_PLACES = `initial: talk
+const MODES_OF_PERIPHERALS = `initial: talk
 modes:
   talk: { effects: [observe, coordinate] }
   work: { effects: [observe, act, coordinate], peripherals: [hub, p0, p1] }
@@ -257,19 +257,22 @@ reset: talk
 
 it.each([
   ['without modes', {}],
-  ['with a mode that admits some places', { 'gate.yaml': MODES_OF_PLACES }],
-])('where every place can start, no place is searched for a new edge after all edges were taken, %s', (_, files) => {
-  const specs = star(80, 'everywhere', files);
-  const searches = vi.spyOn(search, 'searchRouteToGoal');
-  const { cases } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
-  const failed = searches.mock.results.filter(({ value }) => typeof value === 'string').length;
-  searches.mockRestore();
-  const started = new Set(
-    cases.flatMap(({ moves }) => moves.flatMap(({ asked }) => (asked.kind === 'start' ? asked.peripheral : []))),
-  );
-  expect(started.size).toBe(81);
-  expect(failed).toBeLessThan(20);
-});
+  ['with a mode that admits some peripherals', { 'gate.yaml': MODES_OF_PERIPHERALS }],
+])(
+  'where every peripheral can start, no peripheral is searched for a new edge after all edges were taken, %s',
+  (_, files) => {
+    const specs = star(80, 'everywhere', files);
+    const searches = vi.spyOn(search, 'searchRouteToGoal');
+    const { cases } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
+    const failed = searches.mock.results.filter(({ value }) => typeof value === 'string').length;
+    searches.mockRestore();
+    const started = new Set(
+      cases.flatMap(({ moves }) => moves.flatMap(({ asked }) => (asked.kind === 'start' ? asked.peripheral : []))),
+    );
+    expect(started.size).toBe(81);
+    expect(failed).toBeLessThan(20);
+  },
+);
 
 it('a search without a result names only states from which no other search finds anything', () => {
   const graph = fc.record({
@@ -306,18 +309,18 @@ it('a search without a result names only states from which no other search finds
 });
 
 it('a planned state holds the visits and fruits that rules read, and no others, however long the walk is', () => {
-  const place = (id: string, context: string, exit: string) => [
+  const peripheral = (id: string, context: string, exit: string) => [
     `peripherals/${id}.yaml`,
-    `id: ${id}\npurpose: A place.\ntools: []\nscope: conversation\nentry: [default, from-any]\ncontext: ${context}\nfruit: { note: { stated: string } }\nexit: ${exit}\n`,
+    `id: ${id}\npurpose: A peripheral.\ntools: []\nscope: conversation\nentry: [default, from-any]\ncontext: ${context}\nfruit: { note: { stated: string } }\nexit: ${exit}\n`,
   ];
-  const places = [
-    place('a', '{}', '{ next: b }'),
-    place('b', '{ note: from-a }', '{ next: c }'),
-    place('c', '{}', '{ next: a }'),
+  const peripherals = [
+    peripheral('a', '{}', '{ next: b }'),
+    peripheral('b', '{ note: from-a }', '{ next: c }'),
+    peripheral('c', '{}', '{ next: a }'),
   ];
   const held = (rule: string) => {
     const conditions = { 'conditions.yaml': `conditions: { often: "${rule}" }\n` };
-    const specs = specsOf({ ...Object.fromEntries(places), ...conditions });
+    const specs = specsOf({ ...Object.fromEntries(peripherals), ...conditions });
     const pinned = { specs, config: makeModelConfig(specs) };
     const walk = ['b', 'c', 'a', 'b'].map(
       (to): Move => ({
@@ -338,7 +341,7 @@ it('a planned state holds the visits and fruits that rules read, and no others, 
 
 it('the sessions of a spec set share its hash, its pin and its machines: a thousand walks do not compute them again', async () => {
   let read = 0;
-  const { peripherals, ...others } = circle(4, 1);
+  const { peripherals, ...others } = ring(4, 1);
   const specs = Object.defineProperty({ ...others } as SpecSet, 'peripherals', {
     enumerable: true,
     get: () => {

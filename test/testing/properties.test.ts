@@ -9,14 +9,14 @@ import { GATE, grid, REVIEW, RUNBOOK, specsOf } from './spec-sets.ts';
 
 const broken = (specs: SpecSet) => proveProperties(specs).filter(({ holds }) => !holds);
 
-const place = (id: string, rest: string) => ({
-  [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A place.\n${rest}`,
+const peripheral = (id: string, rest: string) => ({
+  [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A peripheral.\n${rest}`,
 });
 const LOOK = 'tools: [read]\nscope: full-codebase\n';
 const HOME = 'tools: [musn-log]\nscope: session-log-only\nfruit: { par: { observed: object } }\n';
 
 describe('the check of the built-in properties', () => {
-  it.runIf(isDeep)('accepts the shipped specs, a review pipeline, a runbook and a grid', async () => {
+  it.runIf(isDeep)('accepts the built-in specs, a review pipeline, a runbook and a grid', async () => {
     expect(broken(await loadSpecs('default'))).toEqual([]);
     expect(broken(specsOf(REVIEW))).toEqual([]);
     expect(broken(specsOf(RUNBOOK))).toEqual([]);
@@ -25,9 +25,9 @@ describe('the check of the built-in properties', () => {
 
   it('shows the way to a dead end', () => {
     const specs = specsOf({
-      ...place('one', `${LOOK}entry: [default, from-home]\nexit: { on: two, hop-home: home }\n`),
-      ...place('two', `${LOOK}entry: [from-one]\nexit: {}\n`),
-      ...place('home', `${HOME}entry: [from-any]\nexit: { again: one }\n`),
+      ...peripheral('one', `${LOOK}entry: [default, from-home]\nexit: { on: two, hop-home: home }\n`),
+      ...peripheral('two', `${LOOK}entry: [from-one]\nexit: {}\n`),
+      ...peripheral('home', `${HOME}entry: [from-any]\nexit: { again: one }\n`),
     });
     expect(broken(specs)).toEqual([
       {
@@ -40,13 +40,13 @@ describe('the check of the built-in properties', () => {
   });
 
   it('accepts a single peripheral without exits, because there is no other peripheral to hop to', () => {
-    const desk = place('desk', `${LOOK}entry: [default]\nexit: []\n`);
+    const desk = peripheral('desk', `${LOOK}entry: [default]\nexit: []\n`);
     expect(broken(specsOf(desk))).toEqual([]);
-    const other = place('other', `${LOOK}entry: [default]\nexit: []\n`);
+    const other = peripheral('other', `${LOOK}entry: [default]\nexit: []\n`);
     expect(broken(specsOf({ ...desk, ...other })).map(({ property }) => property)).toEqual(['way-back']);
   });
 
-  it('knows that a check of the set has passed only after a place whose tools report it', () => {
+  it('knows that a check of the set has passed only after a peripheral whose tools report it', () => {
     const check = {
       'tools.yaml': `tools:\n  lint: { purpose: Lints., effect: act, parameters: [], limits: { seconds: 1, output-bytes: 100 }, observes: { style: [pass, fail] } }\n`,
     };
@@ -55,15 +55,15 @@ describe('the check of the built-in properties', () => {
       specsOf({
         ...check,
         ...gate,
-        ...place('one', `${linted}entry: [default, from-two${one}]\nexit: { on: two }\n`),
-        ...place('two', `${LOOK}entry: [from-one${two}]\nexit: { again: one }\n`),
+        ...peripheral('one', `${linted}entry: [default, from-two${one}]\nexit: { on: two }\n`),
+        ...peripheral('two', `${LOOK}entry: [from-one${two}]\nexit: { again: one }\n`),
       });
     const messages = (...set: Parameters<typeof specs>) => broken(specs(...set)).map(({ message }) => message);
     expect(messages('', ', style-passed')).toEqual([]);
     expect(messages(', style-passed', '')).toContainEqual(expect.stringContaining('no session can reach one'));
     // The operator can start two, whose tool reports the check, but not one as the first visit.
-    const alone = { ...check, ...place('one', `${linted}entry: [default, style-passed]\nexit: {}\n`) };
-    const both = specsOf({ ...alone, ...place('two', `${linted}entry: [default]\nexit: {}\n`) });
+    const alone = { ...check, ...peripheral('one', `${linted}entry: [default, style-passed]\nexit: {}\n`) };
+    const both = specsOf({ ...alone, ...peripheral('two', `${linted}entry: [default]\nexit: {}\n`) });
     expect(broken(both).map(({ message }) => message)).toContain('no session can reach one: nothing leads there');
     const watch = {
       'gate.yaml': 'initial: watch\nmodes: { watch: { effects: [observe] } }\ntransitions: []\nreset: watch\n',
@@ -75,11 +75,11 @@ describe('the check of the built-in properties', () => {
     const specs = (tool: string) =>
       specsOf({
         'tools.yaml': `tools:\n  lint: { purpose: Lints., effect: observe, parameters: [], limits: { seconds: 1, output-bytes: 100 }, observes: { style: [pass, fail] } }\n`,
-        ...place(
+        ...peripheral(
           'one',
           `tools: [${tool}]\nscope: full-codebase\nentry: [default, from-two]\nexit: { pass: two }\nfruit: { style: { observed: [pass, fail] } }\n`,
         ),
-        ...place('two', `tools: [lint]\nscope: full-codebase\nentry: [from-one]\nexit: { again: one }\n`),
+        ...peripheral('two', `tools: [lint]\nscope: full-codebase\nentry: [from-one]\nexit: { again: one }\n`),
       });
     expect(broken(specs('lint'))).toEqual([]);
     expect(broken(specs('read')).map(({ message }) => message)).toContain(
@@ -90,11 +90,11 @@ describe('the check of the built-in properties', () => {
   it('finds a gate that can never open', () => {
     const specs = (cel: string) =>
       specsOf({
-        ...place(
+        ...peripheral(
           'one',
           `${LOOK}entry: [default, from-home]\nexit: { on: home }\nfruit: { n: { stated: integer } }\ngates: { home: [{ when: "${cel}" }] }\n`,
         ),
-        ...place('home', `${HOME}entry: [from-one]\nexit: { again: one }\n`),
+        ...peripheral('home', `${HOME}entry: [from-one]\nexit: { again: one }\n`),
       });
     const shut = 'one ─on→ home never opens (the gate "fruit.n > 3 && fruit.n < 3" cannot hold)';
     expect(broken(specs('fruit.n > 3 && fruit.n < 3')).map(({ message }) => message)).toEqual([
@@ -112,7 +112,7 @@ describe('the check of the built-in properties', () => {
     const ring = Object.assign(
       {},
       ...Array.from({ length: 40 }, (_, x) =>
-        place(
+        peripheral(
           at(x),
           `${TESTS}entry: [${x === 0 ? 'default, ' : ''}from-any]\nexit: { pass: ${at(x + 1)}, fail: ${at(x + 2)}, flaky: ${at(x + 3)} }\n`,
         ),
@@ -131,7 +131,7 @@ describe('the check of the built-in properties', () => {
 
   it('finds a peripheral that both changes and releases code', () => {
     const specs = specsOf(
-      place(
+      peripheral(
         'all',
         'tools: [edit, bash-git]\nscope: { paths: [src/] }\nentry: [default, from-any]\nexit: { again: all }\n',
       ),
@@ -141,18 +141,18 @@ describe('the check of the built-in properties', () => {
 });
 
 const SHOP = {
-  ...place(
+  ...peripheral(
     'edit',
     'tools: [edit]\nscope: { paths: [src/] }\nentry: [default, from-test]\nexit: { done: test, rush: ship }\n',
   ),
-  ...place(
+  ...peripheral(
     'test',
     'tools: [bash-test]\nscope: test-commands-only\nentry: [from-edit]\nexit: { pass: ship, fail: edit }\nfruit: { result: { observed: [pass, fail, flaky] } }\n',
   ),
 };
 const SHIP = 'tools: [bash-git]\nscope: git-push-only\nexit: {}\n';
 const stated = (rules: string, ship: string) =>
-  broken(specsOf({ ...SHOP, ...place('ship', SHIP + ship), 'properties.yaml': `properties:\n${rules}` })).filter(
+  broken(specsOf({ ...SHOP, ...peripheral('ship', SHIP + ship), 'properties.yaml': `properties:\n${rules}` })).filter(
     ({ property }) => property.startsWith('{'),
   );
 
@@ -161,9 +161,9 @@ const notes = (specs: SpecSet) => proveAndFindWarnings(specs).notes.map(({ code,
 describe('the check of agents, modes and conditions', () => {
   it('finds a peripheral that no single agent can reach', () => {
     const specs = specsOf({
-      ...place('one', `${LOOK}agents: [ann, bob]\nentry: [default, from-any]\nexit: { on: two }\n`),
-      ...place('two', `${LOOK}agents: [ann]\nentry: [from-one]\nexit: { on: three, back: one }\n`),
-      ...place('three', `${LOOK}agents: [bob]\nentry: [from-two]\nexit: { on: one }\n`),
+      ...peripheral('one', `${LOOK}agents: [ann, bob]\nentry: [default, from-any]\nexit: { on: two }\n`),
+      ...peripheral('two', `${LOOK}agents: [ann]\nentry: [from-one]\nexit: { on: three, back: one }\n`),
+      ...peripheral('three', `${LOOK}agents: [bob]\nentry: [from-two]\nexit: { on: one }\n`),
     });
     expect(broken(specs).map(({ message }) => message)).toContain(
       'no session can reach three: two ─on→ three never opens (the agent may not enter three)',
@@ -178,11 +178,11 @@ describe('the check of agents, modes and conditions', () => {
 
   it('names the requirement that blocks an edge in every state', () => {
     const specs = specsOf({
-      ...place(
+      ...peripheral(
         'one',
         'tools: [bash-test]\nscope: test-commands-only\nentry: [default, from-any]\nfruit: { result: { observed: [pass, fail, flaky] } }\nexit: { fail: [two, one], pass: { to: one, when: "visit.steps > 3 && visit.steps < 2" } }\n',
       ),
-      ...place('two', `${LOOK}entry: [from-one, tests-passed]\nexit: { on: one }\n`),
+      ...peripheral('two', `${LOOK}entry: [from-one, tests-passed]\nexit: { on: one }\n`),
     });
     expect(broken(specs)[0]?.message).toBe(
       'no session can reach two: one ─fail→ two never opens (always result is not fail, or the condition "tests-passed" cannot hold)',
@@ -195,15 +195,15 @@ describe('the check of agents, modes and conditions', () => {
   it('finds an exit whose rules exclude each other, and one that nobody may use', () => {
     const specs = specsOf({
       'conditions.yaml': `conditions: { sure: "fruit.n > 3", first: "visits.two == 0" }\n`,
-      ...place(
+      ...peripheral(
         'one',
         `${LOOK}entry: [default, from-two, first]\nfruit: { n: { stated: integer } }\nexit: { on: two, user-request: three, hop-three: three }\ngates: { two: [{ when: fruit.n < 2 }] }\n`,
       ),
-      ...place(
+      ...peripheral(
         'two',
         `${LOOK}entry: [from-one, from-three, sure]\nexit: { again: one }\nfruit: { n: { stated: integer } }\n`,
       ),
-      ...place('three', `${LOOK}entry: [agent-request]\nexit: { on: two }\nfruit: { n: { stated: integer } }\n`),
+      ...peripheral('three', `${LOOK}entry: [agent-request]\nexit: { on: two }\nfruit: { n: { stated: integer } }\n`),
     });
     expect(broken(specs).map(({ message }) => message)).toContain(
       'no session can reach two: one ─on→ two never opens (its rules "fruit.n < 2", "fruit.n > 3" cannot hold together), three ─on→ two never opens (its rules "fruit.n < 2", "fruit.n > 3" cannot hold together)',
@@ -215,12 +215,12 @@ describe('the check of agents, modes and conditions', () => {
 
   it('finds an exit that only a visit closes or opens, before or after it', () => {
     const specs = specsOf({
-      ...place('one', `${LOOK}entry: [default, from-two]\nexit: { on: two }\n`),
-      ...place(
+      ...peripheral('one', `${LOOK}entry: [default, from-two]\nexit: { on: two }\n`),
+      ...peripheral(
         'two',
         `${LOOK}entry: [from-one]\nexit: { back: { to: one, when: visits.two < 1 }, on: { to: three, when: visits.three > 0 } }\n`,
       ),
-      ...place('three', `${LOOK}entry: [from-two]\nexit: {}\n`),
+      ...peripheral('three', `${LOOK}entry: [from-two]\nexit: {}\n`),
     });
     expect(broken(specs)[0]?.message).toBe(
       'no session can reach three: two ─on→ three never opens (the rule "visits.three > 0" of on cannot hold)',
@@ -232,8 +232,8 @@ describe('the check of agents, modes and conditions', () => {
     const gate = GATE.replace('  - { from: diagnose, to: execute, approval: operator }\n', '');
     const specs = specsOf({
       'gate.yaml': gate,
-      ...place('one', `${LOOK}entry: [default, from-any]\nexit: { user-request: two, on: one }\n`),
-      ...place('two', `${LOOK}entry: [user-request]\nexit: { user-request: one }\n`),
+      ...peripheral('one', `${LOOK}entry: [default, from-any]\nexit: { user-request: two, on: one }\n`),
+      ...peripheral('two', `${LOOK}entry: [user-request]\nexit: { user-request: one }\n`),
     });
     expect(notes(specs)).toEqual([
       'lost-mode: no session can reach the mode execute',
@@ -243,7 +243,7 @@ describe('the check of agents, modes and conditions', () => {
     ]);
   });
 
-  it('finds nothing to note in the shipped specs', async () => expect(notes(await loadSpecs('default'))).toEqual([]));
+  it('finds nothing to note in the built-in specs', async () => expect(notes(await loadSpecs('default'))).toEqual([]));
 });
 
 describe('the check of a spec set’s own properties', () => {
@@ -280,10 +280,10 @@ describe('the check of a spec set’s own properties', () => {
     expect(stated('  - exclusive: [write, bash-git]\n', 'entry: [from-test]\n')).toEqual([]);
   });
 
-  it('reports a typo at its place with the nearest name', async () => {
+  it('reports the position of a typo, with the nearest name', async () => {
     const source = (text: string) => [
       { file: 'properties.yaml', text },
-      ...Object.entries({ ...SHOP, ...place('ship', `${SHIP}entry: [from-test]\n`) }).map(([file, text]) => ({
+      ...Object.entries({ ...SHOP, ...peripheral('ship', `${SHIP}entry: [from-test]\n`) }).map(([file, text]) => ({
         file,
         text,
       })),
@@ -312,7 +312,7 @@ const graphs: fc.Arbitrary<Graph> = fc.uniqueArray(
   { maxLength: 8, selector: ({ from, to }) => `${from}${to}` },
 );
 
-/** One tool and one scope: reading the shipped ones for each set takes most of the time. */
+/** One tool and one scope: reading the built-in ones for each set takes most of the time. */
 const SMALL = [
   {
     file: 'tools.yaml',
@@ -329,7 +329,7 @@ const specOfGraph = (graph: Graph, rules: string): SpecSet =>
         ...IDS.map((id) => {
           const own = graph.filter(({ from }) => from === id);
           const exits = own.map(({ to }) => `to-${to}: ${to}`).join(', ');
-          return place(id, `${LOOK}entry: [${id === 'a' ? 'default, ' : ''}from-any]\nexit: { ${exits} }\n`);
+          return peripheral(id, `${LOOK}entry: [${id === 'a' ? 'default, ' : ''}from-any]\nexit: { ${exits} }\n`);
         }),
       ),
       'properties.yaml': `properties:\n${rules}`,
@@ -337,7 +337,7 @@ const specOfGraph = (graph: Graph, rules: string): SpecSet =>
     SMALL,
   );
 
-/** Every run from the start, of up to so many hops, as the places it comes through. */
+/** Every run from the start, of up to so many hops, as the peripherals it comes through. */
 function runs(graph: Graph, length: number): string[][] {
   const all: string[][] = [['a']];
   for (const run of all) {
@@ -348,7 +348,7 @@ function runs(graph: Graph, length: number): string[][] {
 }
 
 it('an empty property, or one with an unknown name, is a problem', async () => {
-  const files = { ...SHOP, ...place('ship', `${SHIP}entry: [from-test]\n`) };
+  const files = { ...SHOP, ...peripheral('ship', `${SHIP}entry: [from-test]\n`) };
   const text = `properties:
   - {}
   - never: { hop: ship, without: [] }
@@ -388,10 +388,10 @@ it('the proof agrees with an exhaustive search on small random graphs', () => {
       const cameWithout = (run: string[]) => run.includes(y) && !run.slice(0, run.indexOf(y)).includes(x);
       const ends = new Set(all.map((run) => run.at(-1)!));
       const reach = (from: string) => {
-        const places = [from];
-        for (const at of places)
-          for (const edge of graph) if (edge.from === at && !places.includes(edge.to)) places.push(edge.to);
-        return places;
+        const peripherals = [from];
+        for (const at of peripherals)
+          for (const edge of graph) if (edge.from === at && !peripherals.includes(edge.to)) peripherals.push(edge.to);
+        return peripherals;
       };
       const hop = (from: string, to: string) =>
         ends.has(from) && graph.some((edge) => edge.from === from && edge.to === to);
@@ -424,10 +424,10 @@ const MODE_NAMES = ['discuss', 'diagnose', 'execute'];
 
 interface At {
   readonly agent: string;
-  readonly place: string;
+  readonly peripheral: string;
   readonly mode: string;
   readonly began: boolean;
-  /** The places b and c, if they were visited, in this order. */
+  /** The peripherals b and c, if they were visited, in this order. */
   readonly visited: string;
 }
 interface Way {
@@ -436,7 +436,7 @@ interface Way {
   readonly steps: number | null;
   readonly operator: boolean;
 }
-interface Place {
+interface Peripheral {
   readonly sources: readonly string[];
   readonly condition: string | null;
   readonly gate: string | null;
@@ -445,7 +445,7 @@ interface Place {
 }
 interface Rich {
   readonly ways: readonly Way[];
-  readonly places: { readonly [id: string]: Place };
+  readonly peripherals: { readonly [id: string]: Peripheral };
   readonly modes: { readonly [mode: string]: readonly string[] };
   readonly moves: readonly { readonly from: string; readonly to: string; readonly approved: boolean }[];
 }
@@ -453,7 +453,7 @@ interface Rich {
 const most = (values: readonly string[]) =>
   fc.oneof(fc.constant([...values]), fc.subarray([...values], { minLength: 1 }));
 const rule = fc.option(fc.constantFrom(...Object.keys(RULES)), { freq: 2 });
-const aPlace: fc.Arbitrary<Place> = fc.record({
+const aPeripheral: fc.Arbitrary<Peripheral> = fc.record({
   sources: fc.oneof(
     fc.constant(['from-any']),
     fc.subarray(['default', 'session-close', 'user-request', 'from-any'], { minLength: 1 }),
@@ -473,7 +473,7 @@ const rich: fc.Arbitrary<Rich> = fc.record({
     }),
     { minLength: 2, maxLength: 10, selector: ({ from, to }) => `${from}${to}` },
   ),
-  places: fc.record(Object.fromEntries(IDS.map((id) => [id, aPlace]))),
+  peripherals: fc.record(Object.fromEntries(IDS.map((id) => [id, aPeripheral]))),
   modes: fc.record(Object.fromEntries(MODE_NAMES.map((mode) => [mode, most(IDS)]))),
   moves: fc.uniqueArray(
     fc.record({ from: fc.constantFrom(...MODE_NAMES), to: fc.constantFrom(...MODE_NAMES), approved: fc.boolean() }),
@@ -482,14 +482,14 @@ const rich: fc.Arbitrary<Rich> = fc.record({
 });
 
 const exitOf = ({ to, operator }: Way) => (operator ? 'user-request' : `to-${to}`);
-/** The first place always has a start, so that sessions exist. */
-const sourcesOf = ({ places }: Rich, id: string) => [
-  ...new Set([...(id === 'a' ? ['default'] : []), ...places[id]!.sources]),
+/** The first peripheral always has a start, so that sessions exist. */
+const sourcesOf = ({ peripherals }: Rich, id: string) => [
+  ...new Set([...(id === 'a' ? ['default'] : []), ...peripherals[id]!.sources]),
 ];
 const admitsHops = (sources: readonly string[]) => sources.includes('from-any') || sources.includes('user-request');
 
 function specOfRich(draft: Rich): SpecSet {
-  const { ways, places, modes, moves } = draft;
+  const { ways, peripherals, modes, moves } = draft;
   const transitions = moves
     .filter(({ from, to }) => from !== to)
     .map(({ from, to, approved }) => `{ from: ${from}, to: ${to}${approved ? ', approval: operator' : ''} }`);
@@ -502,7 +502,7 @@ function specOfRich(draft: Rich): SpecSet {
   /** The gates in the file of one of the peripherals that open the gated one: they apply to all ways to it. */
   const gatesIn = (file: string) =>
     IDS.flatMap((id) => {
-      const is = places[id]!.gate;
+      const is = peripherals[id]!.gate;
       if (is === null || ways.find(({ to }) => to === id)?.from !== file) return [];
       return [`${id}: [${is === 'approval' ? '{ approval: operator }' : `{ when: '${RULES[is]!.cel}' }`}]`];
     });
@@ -515,11 +515,14 @@ function specOfRich(draft: Rich): SpecSet {
       ([exit, list]) =>
         `${exit}: [${list.map(({ to, steps }) => (steps === null ? to : `{ to: ${to}, when: visit.steps > ${steps} }`)).join(', ')}]`,
     );
-    const { agents, condition, limit } = places[id]!;
+    const { agents, condition, limit } = peripherals[id]!;
     const names = agents.length === 0 ? '' : `agents: [${agents}]\n`;
     const entry = `entry: [${[...sourcesOf(draft, id), ...(condition === null ? [] : [condition])].join(', ')}]`;
     const more = `gates: { ${gatesIn(id).join(', ')} }\n`;
-    return place(id, `${LOOK}${names}${entry}\nlimits: { steps: ${limit} }\nexit: { ${exits.join(', ')} }\n${more}`);
+    return peripheral(
+      id,
+      `${LOOK}${names}${entry}\nlimits: { steps: ${limit} }\nexit: { ${exits.join(', ')} }\n${more}`,
+    );
   });
   const conditions = Object.entries(RULES).map(([name, { cel }]) => `  ${name}: '${cel}'\n`);
   const set = {
@@ -530,54 +533,57 @@ function specOfRich(draft: Rich): SpecSet {
   return specsOf(set, SMALL);
 }
 
-/** The union of all sessions: their places and modes, and for each move the reasons that block it in each state. */
+/**
+ * The union of all sessions: their peripherals and modes, and for each move the reasons that block it in each state.
+ */
 interface Seen {
-  readonly places: Set<string>;
+  readonly peripherals: Set<string>;
   readonly modes: Set<string>;
   readonly entered: Set<string>;
   readonly blocks: Map<Way, string[][]>;
 }
 
 function search(draft: Rich): Seen {
-  const { ways, places, modes, moves } = draft;
-  const seen: Seen = { places: new Set(), modes: new Set(), entered: new Set(), blocks: new Map() };
+  const { ways, peripherals, modes, moves } = draft;
+  const seen: Seen = { peripherals: new Set(), modes: new Set(), entered: new Set(), blocks: new Map() };
   const known = new Set<string>();
   const todo: At[] = [...NAMES, 'eve'].map((agent) => ({
     agent,
-    place: '',
+    peripheral: '',
     mode: 'discuss',
     began: false,
     visited: '',
   }));
-  const enter = (now: At, place: string): At => {
-    const visited = ['b', 'c'].filter((id) => id === place || now.visited.includes(id)).join('');
-    return { ...now, place, visited };
+  const enter = (now: At, peripheral: string): At => {
+    const visited = ['b', 'c'].filter((id) => id === peripheral || now.visited.includes(id)).join('');
+    return { ...now, peripheral, visited };
   };
-  const named = (id: string, { agent }: At) => places[id]!.agents.length === 0 || places[id]!.agents.includes(agent);
+  const named = (id: string, { agent }: At) =>
+    peripherals[id]!.agents.length === 0 || peripherals[id]!.agents.includes(agent);
   for (const now of todo) {
     const key = JSON.stringify(now);
     if (known.has(key)) continue;
     known.add(key);
-    seen.places.add(now.place);
+    seen.peripherals.add(now.peripheral);
     seen.modes.add(now.mode);
-    if (now.place === '') {
+    if (now.peripheral === '') {
       for (const id of IDS) {
         const sources = sourcesOf(draft, id);
         const alone = sources.includes(now.began ? 'session-close' : 'default');
-        const { condition } = places[id]!;
+        const { condition } = peripherals[id]!;
         const lawful = condition === null || RULES[condition]!.holds(now);
         if (!(alone || sources.includes('user-request')) || !lawful) continue;
         if (!modes[now.mode]!.includes(id) || !named(id, now)) continue;
         if (alone) seen.entered.add(id);
         todo.push({ ...enter(now, id), began: true });
       }
-    } else todo.push({ ...now, place: '' });
+    } else todo.push({ ...now, peripheral: '' });
     for (const way of ways) {
       const { from, to, steps } = way;
-      if (from !== now.place || !admitsHops(sourcesOf(draft, to))) continue;
-      const { condition, gate } = places[to]!;
+      if (from !== now.peripheral || !admitsHops(sourcesOf(draft, to))) continue;
+      const { condition, gate } = peripherals[to]!;
       const blocks = [
-        ...(steps !== null && places[from]!.limit <= steps
+        ...(steps !== null && peripherals[from]!.limit <= steps
           ? [`the rule "visit.steps > ${steps}" of ${exitOf(way)} cannot hold`]
           : []),
         ...(modes[now.mode]!.includes(to) ? [] : [`the mode does not admit ${to}`]),
@@ -621,16 +627,16 @@ it('the proofs, notes and reasons agree with a search over every agent, mode, co
   fc.assert(
     fc.property(rich, (draft) => {
       const { proofs, notes } = proveAndFindWarnings(specOfRich(draft));
-      const { places, modes, entered, blocks } = search(draft);
+      const { peripherals, modes, entered, blocks } = search(draft);
       const warned = (code: string) => notes.filter((note) => note.code === code);
 
       const lost = proofs.flatMap(({ property, message }) => (property === 'reachable' && message ? [message] : []));
       const named = lost.map((message) => message.replace(/^no session can reach ([a-d]):.*/, '$1'));
-      expect(named).toEqual(IDS.filter((id) => !places.has(id)));
+      expect(named).toEqual(IDS.filter((id) => !peripherals.has(id)));
 
       const isShut = (way: Way) => blocks.get(way)?.every((list) => list.length > 0) ?? false;
       const shut = draft.ways.filter(isShut);
-      const dead = shut.filter(({ to }) => places.has(to));
+      const dead = shut.filter(({ to }) => peripherals.has(to));
       const pathOf = (way: Way) => `peripherals.${way.from}.exit.${exitOf(way)}`;
       expect(
         warned('dead-exit')
@@ -648,7 +654,7 @@ it('the proofs, notes and reasons agree with a search over every agent, mode, co
           /([a-d]) ─(\S+)→ ([a-d]) never opens \((.*?)\)(?=, |$)/g,
         )) {
           const way = draft.ways.find((one) => one.from === from && exitOf(one) === exit && one.to === to)!;
-          if (!places.has(from!)) expect(reason).toBe(`no session reaches ${from}`);
+          if (!peripherals.has(from!)) expect(reason).toBe(`no session reaches ${from}`);
           else expect(isTrueReason(reason!, blocks.get(way)!), message).toBe(true);
         }
       }
@@ -659,7 +665,7 @@ it('the proofs, notes and reasons agree with a search over every agent, mode, co
 
       const open = draft.ways.filter((way) => blocks.has(way) && !isShut(way) && way.from !== way.to);
       const operators = ({ operator, to }: Way) => operator || !sourcesOf(draft, to).includes('from-any');
-      const only = IDS.filter((id) => places.has(id)).flatMap((id) => {
+      const only = IDS.filter((id) => peripherals.has(id)).flatMap((id) => {
         const out = open.filter(({ from }) => from === id);
         return [
           ...(entered.has(id) ? [] : [`only the operator can enter ${id}`]),

@@ -21,8 +21,8 @@ describe(`random walks (seed ${seed}; HOPGATE_SEED=${seed} repeats them)`, () =>
       expect(failed ? `${counterexample}\n${errorInstance}` : null).toBe(null);
     }
     console.info(`walked: ${tally}`);
-    const { counts, places, edges, modes } = tally;
-    expect([...places].toSorted()).toEqual(Object.keys(specs.peripherals).toSorted());
+    const { counts, peripherals, edges, modes } = tally;
+    expect([...peripherals].toSorted()).toEqual(Object.keys(specs.peripherals).toSorted());
     expect([...modes].toSorted()).toEqual(['diagnose execute', 'discuss diagnose', 'execute discuss']);
     // The other edges need the operator: in chat an agent never reaches a natural close.
     const missed = specs.edges.map(({ from, exit, to }) => `${from} ${exit} ${to}`).filter((edge) => !edges.has(edge));

@@ -8,7 +8,7 @@ import { specsOf } from './spec-sets.ts';
 describe('a rule that can hold is never called unsatisfiable', () => {
   const FRUIT = '{ n: { stated: integer }, x: { stated: number }, t: { stated: string }, l: { stated: list } }';
   const specs = specsOf({
-    'peripherals/a.yaml': `id: a\npurpose: A place.\ntools: [read]\nscope: full-codebase\nentry: [default]\nexit: {}\nfruit: ${FRUIT}\nlimits: { steps: 9 }\n`,
+    'peripherals/a.yaml': `id: a\npurpose: A peripheral.\ntools: [read]\nscope: full-codebase\nentry: [default]\nexit: {}\nfruit: ${FRUIT}\nlimits: { steps: 9 }\n`,
   });
   const NOW = { agent: 'ann', peripheral: 'a', mode: 'execute', begun: true, testsPassed: true };
 

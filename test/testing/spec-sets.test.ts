@@ -44,8 +44,8 @@ describe('the generated tests take an exit whose rule needs', () => {
   const setWith = (exit: string, more = '') =>
     specsOf({
       'tools.yaml': TILL,
-      'peripherals/a.yaml': `id: a\npurpose: A place.\ntools: [till]\nscope: conversation\nentry: [default]\nexit: { go: ${exit} }\nfruit: { ${observed}, risk: { stated: string }, sum: { stated: integer }, sure: { stated: boolean } }\n`,
-      'peripherals/b.yaml': `id: b\npurpose: A place.\ntools: []\nscope: conversation\nentry: [from-a]\n${more}exit: {}\n`,
+      'peripherals/a.yaml': `id: a\npurpose: A peripheral.\ntools: [till]\nscope: conversation\nentry: [default]\nexit: { go: ${exit} }\nfruit: { ${observed}, risk: { stated: string }, sum: { stated: integer }, sure: { stated: boolean } }\n`,
+      'peripherals/b.yaml': `id: b\npurpose: A peripheral.\ntools: []\nscope: conversation\nentry: [from-a]\n${more}exit: {}\n`,
     });
   it.each([
     ['a text in an observed list', '"gold" in fruit.labels'],
@@ -71,36 +71,36 @@ describe('the generated tests take an exit whose rule needs', () => {
 });
 
 it('the generated tests start with contexts that the rules of the exits distinguish, and with those of a first visit', async () => {
-  const place = (id: string, rest: string) => ({
-    [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A place.\ntools: []\nscope: conversation\n${rest}\n`,
+  const peripheral = (id: string, rest: string) => ({
+    [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A peripheral.\ntools: []\nscope: conversation\n${rest}\n`,
   });
   const rules = `bug: { to: b, when: backpack.kind == "bug" && backpack.story_points > 3 }, no: { to: c, when: "!has(backpack.ticket)" }`;
   const specs = specsOf({
-    ...place(
+    ...peripheral(
       'a',
       `entry: [default]\ncontext: { kind: inherit, ticket: { take: inherit, optional: true } }\nexit: { ${rules} }`,
     ),
-    ...place('b', 'entry: [from-a]\nfruit: { pick: { stated: string } }\nexit: {}'),
-    ...place('c', 'entry: [from-a]\nexit: {}'),
-    ...place('d', 'entry: [from-b, default]\ncontext: { pick: from-b }\nexit: { on: c }'),
+    ...peripheral('b', 'entry: [from-a]\nfruit: { pick: { stated: string } }\nexit: {}'),
+    ...peripheral('c', 'entry: [from-a]\nexit: {}'),
+    ...peripheral('d', 'entry: [from-b, default]\ncontext: { pick: from-b }\nexit: { on: c }'),
   });
   const { coverage } = await generateTests(specs, { crashes: false });
   const reachable = coverage().rows.flatMap(({ missing }) => missing);
   expect(reachable).toEqual(expect.arrayContaining(['edge a bug b', 'edge a no c', 'start d']));
 });
 
-it.runIf(isDeep)('the generated tests pass for tools and places that no mode allows', async () => {
-  const place = (id: string, rest: string) => ({
-    [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A place.\nscope: full-codebase\n${rest}`,
+it.runIf(isDeep)('the generated tests pass for tools and peripherals that no mode allows', async () => {
+  const peripheral = (id: string, rest: string) => ({
+    [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A peripheral.\nscope: full-codebase\n${rest}`,
   });
   const specs = specsOf({
     'gate.yaml':
       'initial: look\nreset: look\nmodes: { look: { effects: [observe], peripherals: [one, two] } }\ntransitions: []\n',
     'tools.yaml':
       'tools: { mend: { purpose: Mends., effect: act, parameters: [], limits: { seconds: 1, output-bytes: 100 } } }\n',
-    ...place('one', 'tools: [read]\nentry: [default, from-any]\nexit: { on: two, off: three }\n'),
-    ...place('two', 'tools: [read, mend]\nentry: [from-any]\nexit: { again: one }\n'),
-    ...place('three', 'tools: [glob]\nentry: [from-any]\nexit: { again: one }\n'),
+    ...peripheral('one', 'tools: [read]\nentry: [default, from-any]\nexit: { on: two, off: three }\n'),
+    ...peripheral('two', 'tools: [read, mend]\nentry: [from-any]\nexit: { again: one }\n'),
+    ...peripheral('three', 'tools: [glob]\nentry: [from-any]\nexit: { again: one }\n'),
   });
   const { tests } = await generateTests(specs, { crashes: false });
   for (const { run } of tests) await run();

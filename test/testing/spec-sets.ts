@@ -5,7 +5,7 @@ import type { SpecSet } from '../../src/spec/types.ts';
 const catalogue = await loadShippedCatalogue();
 
 /**
- * A spec set from its files by name; tools and scopes are the shipped ones unless the set or the caller gives others.
+ * A spec set from its files by name; tools and scopes are the built-in ones unless the set or the caller gives others.
  */
 export function specsOf(files: { readonly [file: string]: string }, fallback = catalogue): SpecSet {
   const parsed = parseSpecSet(
@@ -16,7 +16,7 @@ export function specsOf(files: { readonly [file: string]: string }, fallback = c
   return parsed.specs;
 }
 
-/** The mode gate of the shipped specs, with a shorter timeout. */
+/** The mode gate of the built-in specs, with a shorter timeout. */
 export const GATE = `
 initial: discuss
 modes:
@@ -132,7 +132,7 @@ export function grid(size: number, fan: number): { readonly [file: string]: stri
     const exits = Array.from({ length: fan }, (_, step) => `  go-${step}: ${id(index + 1 + step * step)}`);
     const entry = index === 0 ? '[default, from-any]' : '[from-any]';
     files[`peripherals/${id(index)}.yaml`] =
-      `id: ${id(index)}\npurpose: A place.\ntools: [read]\nscope: full-codebase\nentry: ${entry}\nexit:\n${exits.join('\n')}\n`;
+      `id: ${id(index)}\npurpose: A peripheral.\ntools: [read]\nscope: full-codebase\nentry: ${entry}\nexit:\n${exits.join('\n')}\n`;
   }
   return files;
 }

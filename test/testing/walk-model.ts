@@ -5,7 +5,7 @@ export const specs = fixtureSpecs;
 
 /** The model: the state of a session over the fixture specs in a few fields. */
 export interface Model {
-  place: string | null;
+  peripheral: string | null;
   mode: Mode;
   steps: number;
   approves: boolean;
@@ -24,7 +24,7 @@ export interface Model {
 }
 
 export const opening = (): Model => ({
-  ...{ place: null, mode: 'discuss', steps: 0, approves: true, begun: false, age: 0 },
+  ...{ peripheral: null, mode: 'discuss', steps: 0, approves: true, begun: false, age: 0 },
   ...{ natural: false, verdicts: new Set(), seen: null, last: null, edited: false, wrote: false },
 });
 
@@ -34,30 +34,30 @@ const EFFECTS = {
   execute: ['observe', 'act', 'coordinate'],
 } as const;
 
-export const mayStep = ({ place, mode, age }: Model, tool: string): boolean =>
-  place !== null &&
-  specs.peripherals[place]!.tools.includes(tool) &&
+export const mayStep = ({ peripheral, mode, age }: Model, tool: string): boolean =>
+  peripheral !== null &&
+  specs.peripherals[peripheral]!.tools.includes(tool) &&
   (EFFECTS[mode as keyof typeof EFFECTS] as readonly string[]).includes(specs.tools[tool]!.effect) &&
-  age < (specs.peripherals[place]!.limits.minutes ?? Number.POSITIVE_INFINITY);
+  age < (specs.peripherals[peripheral]!.limits.minutes ?? Number.POSITIVE_INFINITY);
 
 export const mayGo = ({ mode, approves }: Model, to: Mode): boolean =>
   (mode === 'discuss' && to === 'diagnose') ||
   (mode === 'diagnose' && to === 'execute' && approves) ||
   (mode === 'execute' && to === 'discuss');
 
-export const mayStart = ({ place, begun }: Model, id: string): boolean =>
-  place === null &&
+export const mayStart = ({ peripheral, begun }: Model, id: string): boolean =>
+  peripheral === null &&
   specs.peripherals[id]!.entry.sources.some(({ kind }) => kind === (begun ? 'session-close' : 'default'));
 
 /** `wrote`: whether this very hop states a commit message. */
 export function mayHop(model: Model, exit: string, to: string, wrote: boolean): boolean {
-  const edge = specs.edges.find((each) => each.from === model.place && each.exit === exit && each.to === to);
+  const edge = specs.edges.find((each) => each.from === model.peripheral && each.exit === exit && each.to === to);
   if (!edge || exit === 'user-request') return false;
   const result = model.verdicts.size === 2 && model.seen !== null ? 'flaky' : model.seen;
   if (edge.implies && edge.implies.value !== result) return false;
   if (!edge.sources.some((source) => ['from', 'from-any'].includes(source.kind))) return false;
-  const message = model.place === 'edit' ? wrote : model.wrote;
-  const edited = model.edited || model.place === 'edit';
+  const message = model.peripheral === 'edit' ? wrote : model.wrote;
+  const edited = model.edited || model.peripheral === 'edit';
   if (to === 'reflect') return model.natural;
   if (to === 'test') return edited;
   return to !== 'deploy' || (model.last === 'pass' && model.verdicts.size === 1 && message && model.approves);
@@ -65,9 +65,9 @@ export function mayHop(model: Model, exit: string, to: string, wrote: boolean): 
 
 /** The state after an allowed hop or stop. */
 export function leave(model: Model, to: string | null, wrote: boolean): void {
-  if (model.place === 'edit') Object.assign(model, { edited: true, wrote });
-  if (model.place === 'reflect') model.natural = false;
-  Object.assign(model, { place: to, age: 0, seen: null });
+  if (model.peripheral === 'edit') Object.assign(model, { edited: true, wrote });
+  if (model.peripheral === 'reflect') model.natural = false;
+  Object.assign(model, { peripheral: to, age: 0, seen: null });
 }
 
 /** The state after an allowed step. */
@@ -86,4 +86,5 @@ export function passed(model: Model, minutes: number): void {
   if (minutes >= specs.modeGate!.timeoutMinutes!) model.mode = 'discuss';
 }
 
-export const edgesFrom = (place: string | null): readonly Edge[] => specs.edges.filter(({ from }) => from === place);
+export const edgesFrom = (peripheral: string | null): readonly Edge[] =>
+  specs.edges.filter(({ from }) => from === peripheral);

@@ -55,13 +55,13 @@ interface Real {
 /** The total of all walks: counts, and the states and edges of the machines that they covered. */
 export class Tally {
   readonly counts = { steps: 0, hops: 0, modes: 0, starts: 0, refused: 0, resumes: 0 };
-  readonly places = new Set<string>();
+  readonly peripherals = new Set<string>();
   readonly edges = new Set<string>();
   readonly modes = new Set<string>();
 
   toString(): string {
     const { steps, hops, modes, starts, refused, resumes } = this.counts;
-    return `${steps} lawful steps, ${hops} hops over ${this.edges.size} edges, ${modes} changes of mode, ${starts} starts, in ${this.places.size} places; ${refused} refusals, ${resumes} resumes`;
+    return `${steps} lawful steps, ${hops} hops over ${this.edges.size} edges, ${modes} changes of mode, ${starts} starts, in ${this.peripherals.size} peripherals; ${refused} refusals, ${resumes} resumes`;
   }
 }
 
@@ -102,7 +102,7 @@ const testRun = (verdict: 'pass' | 'fail'): Json => ({
 
 const stands = (model: Model, { session }: Real) => {
   const { peripheral, mode, steps } = session.state;
-  expect({ peripheral, mode, steps }).toEqual({ peripheral: model.place, mode: model.mode, steps: model.steps });
+  expect({ peripheral, mode, steps }).toEqual({ peripheral: model.peripheral, mode: model.mode, steps: model.steps });
 };
 
 type Act = (model: Model, real: Real, tally: Tally) => Promise<void>;
@@ -124,9 +124,9 @@ const start =
     const lawful = mayStart(model, id);
     expect((await session.start(id)).ok).toBe(lawful);
     if (!lawful) return void tally.counts.refused++;
-    Object.assign(model, { place: id, begun: true, age: 0, seen: null });
+    Object.assign(model, { peripheral: id, begun: true, age: 0, seen: null });
     tally.counts.starts++;
-    tally.places.add(id);
+    tally.peripherals.add(id);
   };
 
 const step =
@@ -136,7 +136,7 @@ const step =
     const call = { tool, args: ARGS[tool] ?? {} };
     const { ok } = await (real.twist.step ?? ((session, asked) => session.step(asked)))(real.session, call);
     // Reading in reflect is bound to the files that the session named: either may be.
-    if (!(model.place === 'reflect' && tool === 'read')) expect(ok).toBe(mayStep(model, tool));
+    if (!(model.peripheral === 'reflect' && tool === 'read')) expect(ok).toBe(mayStep(model, tool));
     if (!ok) return void tally.counts.refused++;
     took(model, tool, verdict);
     tally.counts.steps++;
@@ -146,7 +146,7 @@ const hop =
   (exit: string, to: string, wrote: boolean): Act =>
   async (model, { session, twist }, tally) => {
     const lawful = mayHop(model, exit, to, wrote);
-    const fruit = wrote && model.place === 'edit' ? { fruit: { 'commit-message': 'mend it' } } : {};
+    const fruit = wrote && model.peripheral === 'edit' ? { fruit: { 'commit-message': 'mend it' } } : {};
     const { ok } = await (twist.hop ?? ((at, asked) => at.hop(asked)))(session, {
       to,
       exit,
@@ -156,8 +156,8 @@ const hop =
     expect(ok).toBe(lawful);
     if (!ok) return void tally.counts.refused++;
     tally.counts.hops++;
-    tally.edges.add(`${model.place} ${exit} ${to}`);
-    tally.places.add(to);
+    tally.edges.add(`${model.peripheral} ${exit} ${to}`);
+    tally.peripherals.add(to);
     leave(model, to, wrote);
   };
 
@@ -181,8 +181,8 @@ const approve =
   };
 
 const stop: Act = async (model, { session }, tally) => {
-  expect((await session.stop('enough')).ok).toBe(model.place !== null);
-  if (model.place === null) return void tally.counts.refused++;
+  expect((await session.stop('enough')).ok).toBe(model.peripheral !== null);
+  if (model.peripheral === null) return void tally.counts.refused++;
   leave(model, null, false);
 };
 
@@ -217,9 +217,11 @@ const needs = ({ implies, conditions, gates }: Edge): number => (implies ? 1 : 0
 function onward(model: Model, salt: number): readonly (readonly [name: string, act: Act])[] {
   const verdict = salt % 3 === 0 ? 'fail' : 'pass';
   const wrote = salt % 4 !== 0;
-  const steps = TOOLS.filter((tool) => !(model.place === 'reflect' && tool === 'read') && mayStep(model, tool));
+  const steps = TOOLS.filter((tool) => !(model.peripheral === 'reflect' && tool === 'read') && mayStep(model, tool));
   // If only the approval is missing, the request is declined.
-  const ways = edgesFrom(model.place).filter(({ exit, to }) => mayHop({ ...model, approves: true }, exit, to, wrote));
+  const ways = edgesFrom(model.peripheral).filter(({ exit, to }) =>
+    mayHop({ ...model, approves: true }, exit, to, wrote),
+  );
   const up = MODES[MODES.indexOf(model.mode as 'discuss') + 1];
   return [
     ...ids.filter((id) => mayStart(model, id)).map((id) => [`Start ${id}`, start(id)] as const),

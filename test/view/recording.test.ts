@@ -13,7 +13,7 @@ it('a recording is one page that runs only its own script, and no recorded text 
   await session.start('explore');
   await session.step({ tool: 'grep', args: { pattern: EVIL, path: 'src' } });
   const pin = { specs: session.specs, config: session.config };
-  const recording = await recordSessions([{ id: session.id, place: EVIL, pin, entries: store.entries(session.id) }]);
+  const recording = await recordSessions([{ id: session.id, folder: EVIL, pin, entries: store.entries(session.id) }]);
   const page = renderRecordingPage(recording, 'const end = "</script>";');
   expect(page).not.toMatch(/onerror|\u202e|\u001b|https?:/);
   const [, code] = /<script type="module">([\s\S]*?)<\/script>/.exec(page)!;

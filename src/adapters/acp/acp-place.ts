@@ -5,7 +5,7 @@ import type { AgentSession } from '../core/agent-session.ts';
 export const PERIPHERAL_OPTION_ID = 'hopgate-peripheral';
 export const MODE_OPTION_ID = 'hopgate-mode';
 
-/** The current place, and the places that can be entered from it. */
+/** The current place, and the peripherals and modes that can be entered from it. */
 export async function readAcpPlace(
   session: AgentSession,
 ): Promise<{ readonly modes: SessionModeState | null; readonly configOptions: SessionConfigOption[] }> {

@@ -10,8 +10,8 @@ import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
 /**
  * SessionStart (also after a compaction, and on resume), UserPromptSubmit, SubagentStart: describes the situation to
- * the model. A prompt or a resumed conversation repeats the description only if the place, the mode, the tools or the
- * exits differ from those in the last one.
+ * the model. A prompt or a resumed conversation repeats the description only if the place, the tools or the exits
+ * differ from those in the last one.
  */
 export async function replyWithSituation(at: HookEventContext): Promise<HookReply> {
   const { event, record, host } = at;

@@ -17,7 +17,7 @@ export function describeRefusal(denial: Denial, first: Fields | null): string {
 /** The problem, the remedy, and the shortest path unless the remedy contains it; one line each. */
 export function renderDenialLines(prefix: string, { code, message, remedy, way }: Denial): string[] {
   const lines = [`${prefix}${prefix && ': '}${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
-  if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
+  if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`Shortest path: ${describeWay(way)}.`);
   return lines;
 }
 

@@ -107,9 +107,9 @@ class Rule {
     const { agent, peripheral, mode, begun, visited = {}, testsPassed } = known;
     this.#rule = rule;
     this.#spec = peripheral === null ? undefined : getOwn(specs.peripherals, peripheral);
-    const places = Object.keys(specs.peripherals);
-    const unvisited = places.filter((id) => !(begun && (visited[id] ?? true)));
-    this.#visited = places.filter((id) => visited[id]).map(celName);
+    const peripherals = Object.keys(specs.peripherals);
+    const unvisited = peripherals.filter((id) => !(begun && (visited[id] ?? true)));
+    this.#visited = peripherals.filter((id) => visited[id]).map(celName);
     this.#fixed = {
       session: { ...(agent === null ? {} : { agent }), ...(begun ? {} : { steps: 0, visits: 0 }), mode, peripheral },
       visit: { ...(peripheral === null ? { steps: 0, denials: 0 } : {}), peripheral },

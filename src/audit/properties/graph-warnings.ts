@@ -6,18 +6,18 @@ import type { StateSpace } from './state-space.ts';
 
 /** Warnings of exits that never open, modes that no session reaches, and peripherals that need the operator. Pure. */
 export function findGraphWarnings(specs: SpecSet, space: StateSpace): SpecWarning[] {
-  const places = new Set(space.nodes.map(({ state }) => state.peripheral));
+  const peripherals = new Set(space.nodes.map(({ state }) => state.peripheral));
   const blocked = new Map(specs.edges.map((edge) => [edge, space.blockedBy(edge)]));
   const dead = specs.edges.flatMap((edge): SpecWarning[] => {
     const why = blocked.get(edge) ?? null;
-    if (why === null || !places.has(edge.from) || !places.has(edge.to)) return [];
+    if (why === null || !peripherals.has(edge.from) || !peripherals.has(edge.to)) return [];
     const path = `peripherals.${edge.from}.exit.${edge.exit}`;
     const message = `${edge.exit} never opens ${edge.to}: ${why}`;
     return [
       { code: 'dead-exit', path, message, suggestion: `remove ${edge.to} from ${edge.exit}, or change the rule` },
     ];
   });
-  const useless = [...places].flatMap((from) =>
+  const useless = [...peripherals].flatMap((from) =>
     (from === null ? [] : subAgentStartEdges(specs, from)).flatMap((edge): SpecWarning[] => {
       const why = space.blockedBy(edge);
       if (why === null) return [];
@@ -49,10 +49,10 @@ function operatorOnly(specs: SpecSet, space: StateSpace, open: readonly Edge[]):
   const hops = open.filter(({ from, to }) => from !== to);
   const into = Map.groupBy(hops, ({ to }) => to);
   const out = Map.groupBy(hops, ({ from }) => from);
-  const places = new Set(space.nodes.map(({ state }) => state.peripheral));
+  const peripherals = new Set(space.nodes.map(({ state }) => state.peripheral));
   const started = startedByAgents(specs, space);
   return Object.keys(specs.peripherals).flatMap((id): SpecWarning[] => {
-    if (!places.has(id)) return [];
+    if (!peripherals.has(id)) return [];
     const note = (what: string, part: string): SpecWarning => ({
       code: 'operator-only',
       path: `peripherals.${id}.${part}`,

@@ -9,7 +9,7 @@ const AUDIT_RULES = [
   'subject',
   'tags',
   'time',
-  'place',
+  'peripheral',
   'reply',
   'lifecycle',
   'message',

@@ -51,7 +51,7 @@ function tagsFor(state: AuditState, peripheral: string | null, body: Body): read
 }
 
 /**
- * Checks the head of an entry: place, mode, claim, subject, tags, type, author and the entry that it replies to.
+ * Checks the head of an entry: peripheral, mode, claim, subject, tags, type, author and the entry that it replies to.
  * @param parent the id of the entry that it must reply to; null if it must reply to none
  */
 export function checkEntryHead(
@@ -71,7 +71,7 @@ export function checkEntryHead(
   const subject = pattern === null ? { type: 'session', id: state.sessionId } : { type: 'pattern', id: pattern };
   const type = rule?.type ?? TYPES[event] ?? (reflects ? 'reflection' : 'coordination');
   const compare = report.compare.bind(report);
-  compare('place', 'the peripheral of the entry', peripheral, entry.peripheral, NEEDS_HISTORY);
+  compare('peripheral', 'the peripheral of the entry', peripheral, entry.peripheral, NEEDS_HISTORY);
   if (state.mode !== null) compare('mode', 'the mode of the entry', state.mode, entry.mode, NEEDS_HISTORY);
   const claim = rule?.claim ?? CLAIM_TYPE_OF_EVENT[event];
   compare(event === 'stop' ? 'conclusion-last' : 'claim', `the claim of ${event}`, claim, entry.claim);

@@ -24,7 +24,7 @@ import { isAdmittedByMode, operatorResetChanges, toModeStep } from './way-modes.
 interface Way {
   readonly before: Way | null;
   readonly step: Step | null;
-  readonly place: PeripheralSpec | null;
+  readonly peripheral: PeripheralSpec | null;
   readonly mode: Mode | null;
   /** The facts that can hold by now, as bits. */
   readonly facts: bigint;
@@ -37,19 +37,19 @@ type Step = { readonly change: ModeStep } | LegStep;
 interface LegStep {
   readonly leg: WayLeg;
   readonly requirements: () => readonly Requirement[];
-  /** The facts that the place being left can make true. */
+  /** The facts that can become true in the peripheral that this leg leaves. */
   readonly gained: bigint;
 }
 
-/** Limit of the sets of facts that a search follows in each place and mode. */
+/** The maximum number of sets of facts that a search keeps for each peripheral and mode. */
 const MOST_FACT_SETS = 8;
 
 /**
  * The shortest path from the present peripheral to another one of `targets`, by hops and mode changes; null if none is
  * found. Each need can be met where the path names it: a test run, for example, where tests can be run in that mode. An
  * approval counts as given, and a rule as met, unless it needs a field or a count that nothing on the path supplies.
- * The search follows at most 8 sets of facts in each place and mode, so it may miss a detour for many needs. Of several
- * paths, the first is taken by these rules, in order:
+ * The search keeps at most 8 sets of facts for each peripheral and mode. It may therefore miss a longer path that meets
+ * several requirements. Of several paths, the first is taken by these rules, in order:
  *
  * 1. the fewest moves
  * 2. the fewest needs
@@ -96,27 +96,28 @@ function search(
   const admits = (mode: Mode | null, to: string): boolean =>
     isAdmittedByMode(specs, mode, to) && isAgentAdmitted(specs, view, to);
   const hopsLeft = fewestHopsTo(specs, targets);
-  const hopsFewest = (place: string | null): number => (place === null ? 0 : (hopsLeft.get(place) ?? Infinity));
+  const hopsFewest = (peripheral: string | null): number =>
+    peripheral === null ? 0 : (hopsLeft.get(peripheral) ?? Infinity);
   /**
    * The maximum length of the paths that are tried now, the length of the shortest longer path, and the moves so far.
    */
   let [most, longer, moves] = [0, Infinity, 0];
-  /** True if a path that is tried now can lead through this place after the next move. */
-  const isNear = (place: string): boolean => {
-    const fewest = moves + hopsFewest(place);
+  /** True if a path that is tried now can lead through this peripheral after the next move. */
+  const isNear = (peripheral: string): boolean => {
+    const fewest = moves + hopsFewest(peripheral);
     if (fewest > most) longer = Math.min(longer, fewest);
     return fewest <= most;
   };
   const hops = new Map<Edge, Omit<LegStep, 'gained'>>();
   const gains = new Map<string, bigint>();
-  const gainedIn = (place: PeripheralSpec, mode: Mode | null, idle: boolean): bigint =>
-    getOrInsert(gains, `${mode}\n${place.id}\n${idle}`, () => {
-      const tools = idle ? [] : toolsIn(specs, view, place, mode).map((tool) => specs.tools[tool]!);
-      return index.ofVisit(place, tools);
+  const gainedIn = (peripheral: PeripheralSpec, mode: Mode | null, idle: boolean): bigint =>
+    getOrInsert(gains, `${mode}\n${peripheral.id}\n${idle}`, () => {
+      const tools = idle ? [] : toolsIn(specs, view, peripheral, mode).map((tool) => specs.tools[tool]!);
+      return index.ofVisit(peripheral, tools);
     });
   /** True if all facts of a mask hold by the next move. */
   const isMet = (mask: bigint, { facts }: Way, now: bigint): boolean => (mask & ~(now & ~(late & ~facts))) === 0n;
-  const after = (way: Way, step: Step, state: Pick<Way, 'place' | 'mode' | 'facts'>): Way => {
+  const after = (way: Way, step: Step, state: Pick<Way, 'peripheral' | 'mode' | 'facts'>): Way => {
     const isHop = 'leg' in step;
     const { needs } = isHop ? step.leg : step.change;
     return {
@@ -129,53 +130,53 @@ function search(
     };
   };
   const hopsFrom = (way: Way): readonly Way[] => {
-    const { place, mode } = way;
-    if (!place) return [];
-    const gained = gainedIn(place, mode, spent && way.hops === 0);
+    const { peripheral, mode } = way;
+    if (!peripheral) return [];
+    const gained = gainedIn(peripheral, mode, spent && way.hops === 0);
     // The fruit of a visit replaces the fruit of an earlier visit.
-    const facts = (way.facts & ~index.ofFruit(place.id)) | gained;
-    return edgesFromPeripheral(specs, place.id)
+    const facts = (way.facts & ~index.ofFruit(peripheral.id)) | gained;
+    return edgesFromPeripheral(specs, peripheral.id)
       .filter((edge) => admits(mode, edge.to) && isMet(index.ofEdge(edge), way, facts) && isNear(edge.to))
       .sort((a, b) => Number(needsFailure(a)) - Number(needsFailure(b)))
       .map((edge) => {
         const make = () => ({ leg: hopToWayLeg(specs, view, edge), requirements: () => needsOfEdge(specs, edge) });
         const step = { ...getOrInsert(hops, edge, make), gained };
-        return after(way, step, { place: specs.peripherals[edge.to]!, mode, facts: facts & ~ofVisit });
+        return after(way, step, { peripheral: specs.peripherals[edge.to]!, mode, facts: facts & ~ofVisit });
       });
   };
   const startsFrom = (way: Way): readonly Way[] => {
-    const { place, mode } = way;
-    if (place) return [];
+    const { peripheral, mode } = way;
+    if (peripheral) return [];
     const facts = way.facts | startable;
     return starters.flatMap((by) =>
       startWayLegs(specs, view, by)
         .filter(({ to }) => admits(mode, to) && isMet(index.ofStart(to), way, facts) && isNear(to))
         .map((leg) => {
           const step = { leg, requirements: () => needsOfStart(specs, leg.to, by), gained: startable };
-          return after(way, step, { place: specs.peripherals[leg.to]!, mode, facts });
+          return after(way, step, { peripheral: specs.peripherals[leg.to]!, mode, facts });
         }),
     );
   };
   const movesFrom = (way: Way): readonly Way[] => [
     ...modeLegs
-      .filter(({ from }) => from === way.mode && (way.place === null || isNear(way.place.id)))
+      .filter(({ from }) => from === way.mode && (way.peripheral === null || isNear(way.peripheral.id)))
       .map((change) => after(way, { change: toModeStep(specs, change) }, { ...way, mode: change.to })),
     ...hopsFrom(way),
     ...startsFrom(way),
   ];
-  const isEnd = ({ place, mode }: Way): boolean => {
-    if (place === null || place.id === here || !targets.has(place.id)) return false;
+  const isEnd = ({ peripheral, mode }: Way): boolean => {
+    if (peripheral === null || peripheral.id === here || !targets.has(peripheral.id)) return false;
     return effect === null || !modeGate || mode === null || effectsOfMode(modeGate, mode).includes(effect);
   };
   let tried = new Map<string, bigint[]>();
-  const isNew = ({ place, mode, facts, hops }: Way): boolean => {
-    const sets = getOrInsert(tried, `${mode}\n${place?.id}\n${spent && hops === 0}`, () => []);
+  const isNew = ({ peripheral, mode, facts, hops }: Way): boolean => {
+    const sets = getOrInsert(tried, `${mode}\n${peripheral?.id}\n${spent && hops === 0}`, () => []);
     if (sets.length >= MOST_FACT_SETS || sets.some((set) => (set & facts) === facts)) return false;
     return sets.push(facts) > 0;
   };
-  const place = here === null ? null : (specs.peripherals[here] ?? null);
+  const peripheral = here === null ? null : (specs.peripherals[here] ?? null);
   const mode = modeGate ? view.mode : null;
-  const begin: Way = { before: null, step: null, place, mode, facts: held, needs: 0, hops: 0, late: 0 };
+  const begin: Way = { before: null, step: null, peripheral, mode, facts: held, needs: 0, hops: 0, late: 0 };
   const allowsEffect = (of: Mode): boolean =>
     effect === null || !modeGate || effectsOfMode(modeGate, of).includes(effect);
   const changes = mode === null ? 0 : (shortestModePath(specs, mode, allowsEffect)?.length ?? 0);
@@ -230,8 +231,8 @@ function legStepsOf(end: Way): readonly LegStep[] {
 }
 
 /**
- * Names each need on the leg on which it can be met: the last leg whose place can make the need true, or else its own
- * leg.
+ * Names each need on the leg on which it can be met: the last leg whose peripheral can make the need true, or else its
+ * own leg.
  */
 function nameNeedsWhereMet(specs: SpecSet, view: SessionView, end: Way, held: bigint): readonly WayLeg[] {
   const index = wayFactsOf(specs);

@@ -33,8 +33,8 @@ export interface WayFact {
   /** The only peripheral that can make the fact true, as rules write its name; absent if others can, too. */
   readonly onlyIn?: string;
   readonly holds: (view: SessionView) => boolean;
-  /** True if a visit to this place, in which these tools can be called, can make the fact true. */
-  readonly madeIn: (place: PeripheralSpec, tools: readonly ToolSpec[]) => boolean;
+  /** True if a visit to this peripheral, in which these tools can be called, can make the fact true. */
+  readonly madeIn: (peripheral: PeripheralSpec, tools: readonly ToolSpec[]) => boolean;
 }
 type MadeIn = WayFact['madeIn'];
 
@@ -46,12 +46,17 @@ const byReport =
     tools.some(({ observes = {} }) => Object.hasOwn(observes, field));
 
 /** True if a visit can yield a field of its fruit: as stated, or as observed by hopgate or by one of the tools. */
-export function canYield(specs: SpecSet, place: PeripheralSpec, field: string, tools: readonly ToolSpec[]): boolean {
-  const rule = getOwn(place.fruit, field);
+export function canYield(
+  specs: SpecSet,
+  peripheral: PeripheralSpec,
+  field: string,
+  tools: readonly ToolSpec[],
+): boolean {
+  const rule = getOwn(peripheral.fruit, field);
   if (rule?.kind !== 'observed') return rule !== undefined;
-  if (rule.from === 'result') return byTests(place, tools);
+  if (rule.from === 'result') return byTests(peripheral, tools);
   const isReported = Object.hasOwn(fieldsReportedByTools(specs).observed, rule.from);
-  return !isReported || byReport(rule.from)(place, tools);
+  return !isReported || byReport(rule.from)(peripheral, tools);
 }
 
 /** The context fields that a peripheral demands, and the fact that each needs. */
@@ -76,9 +81,9 @@ function fieldFact(specs: SpecSet, field: string, from: string | null): WayFact 
       const value = (from === null ? backpack : getOwn(fruits, from))?.[field] ?? '';
       return !isBlank(value);
     },
-    madeIn: (place, tools) =>
+    madeIn: (peripheral, tools) =>
       (from === null && tools.some(({ state = {} }) => Object.hasOwn(state, field))) ||
-      ((from ?? place.id) === place.id && canYield(specs, place, field, tools)),
+      ((from ?? peripheral.id) === peripheral.id && canYield(specs, peripheral, field, tools)),
   };
 }
 
@@ -113,13 +118,13 @@ const NEVER = { ofVisit: false, atStart: false, isLate: false, fruitOf: null };
 /** Facts about a set's code: `canChange` is true if a peripheral can change it; otherwise somebody else changes it. */
 const codeOf = ({ peripherals, tools }: SpecSet) =>
   getOrInsert(codes, peripherals, () => {
-    const places = Object.values(peripherals);
-    const fields = places.flatMap(({ fruit }) => Object.entries(fruit));
+    const all = Object.values(peripherals);
+    const fields = all.flatMap(({ fruit }) => Object.entries(fruit));
     return {
-      canChange: places.some((place) =>
+      canChange: all.some((peripheral) =>
         changesCode(
-          place,
-          place.tools.flatMap((id) => getOwn(tools, id) ?? []),
+          peripheral,
+          peripheral.tools.flatMap((id) => getOwn(tools, id) ?? []),
         ),
       ),
       resultFields: new Set(
@@ -135,7 +140,7 @@ const codes = new WeakMap<
 function sourceOf(specs: SpecSet, requirement: Requirement): MadeIn | null {
   switch (requirement.kind) {
     case 'fruit':
-      return (place, tools) => canYield(specs, place, requirement.field, tools);
+      return (peripheral, tools) => canYield(specs, peripheral, requirement.field, tools);
     case 'natural-close':
       return byAnyTool;
     case 'pattern':
@@ -187,8 +192,8 @@ function factsOfRule(specs: SpecSet, cel: string): readonly WayFact[] {
     if (reporting.length > 0)
       return { key, ...NEVER, holds, madeIn: (_, tools) => tools.some((tool) => reporting.includes(tool)) };
     if (name === 'changed_files') return { key, ...NEVER, holds, madeIn: changesCode };
-    const madeIn: MadeIn = (place, tools) =>
-      fieldsIn(place.fruit).some((field) => canYield(specs, place, field, tools));
+    const madeIn: MadeIn = (peripheral, tools) =>
+      fieldsIn(peripheral.fruit).some((field) => canYield(specs, peripheral, field, tools));
     return { key, ...NEVER, atStart: true, isLate: true, holds, madeIn };
   });
   return [...counts, ...reads];
@@ -197,19 +202,23 @@ function factsOfRule(specs: SpecSet, cel: string): readonly WayFact[] {
 const COUNT = /^(\w+)\.(\w+)(?:\s*(>=?)\s*(\d+))?$/;
 const celName = (name: string): string => name.replaceAll('-', '_');
 
-const placesByCelName = (peripherals: SpecSet['peripherals']): ReadonlyMap<string, string> =>
+const peripheralsByCelName = (peripherals: SpecSet['peripherals']): ReadonlyMap<string, string> =>
   getOrInsert(celNames, peripherals, () => new Map(Object.keys(peripherals).map((id) => [celName(id), id])));
 const celNames = new WeakMap<SpecSet['peripherals'], ReadonlyMap<string, string>>();
 
 /**
- * If a visit can increase a fact of a rule: the value of the fact, and the places that increase it. null for other
+ * If a visit can increase a fact of a rule: the value of the fact, and the peripherals that increase it. null for other
  * facts.
  */
 function countSource({ peripherals }: SpecSet, root: string, name: string) {
   const value = (read: (view: SessionView) => number | boolean | undefined) => read;
   if (root === 'visits') {
-    const place = placesByCelName(peripherals).get(name) ?? '';
-    return { value: value(({ visits }) => visits[place]), madeIn: (({ id }) => id === place) as MadeIn, onlyIn: name };
+    const peripheral = peripheralsByCelName(peripherals).get(name) ?? '';
+    return {
+      value: value(({ visits }) => visits[peripheral]),
+      madeIn: (({ id }) => id === peripheral) as MadeIn,
+      onlyIn: name,
+    };
   }
   if (root === 'tests')
     return { value: value(({ tests }) => tests[name as 'passed' | 'count' | 'failed']), madeIn: byTests };
@@ -225,7 +234,7 @@ interface WayFactIndex {
   readonly ofEdge: (edge: Edge) => bigint;
   readonly ofStart: (to: string) => bigint;
   /** The facts that a visit can make true. */
-  readonly ofVisit: (place: PeripheralSpec, tools: readonly ToolSpec[]) => bigint;
+  readonly ofVisit: (peripheral: PeripheralSpec, tools: readonly ToolSpec[]) => bigint;
   /** The fields of the fruit of a peripheral. */
   readonly ofFruit: (from: string) => bigint;
 }
@@ -241,13 +250,13 @@ function indexOf(specs: SpecSet): WayFactIndex {
     facts.reduce((mask, fact) => mask | getOrInsert(bits, fact.key, () => 1n << BigInt(all.push(fact) - 1)), 0n);
   const factsOf = (requirements: readonly Requirement[]) =>
     requirements.flatMap((requirement) => factsOfRequirement(specs, requirement));
-  const entries = Object.values(specs.peripherals).map((place) => {
-    const context = contextFacts(specs, place).map(([, fact]) => fact);
+  const entries = Object.values(specs.peripherals).map((peripheral) => {
+    const context = contextFacts(specs, peripheral).map(([, fact]) => fact);
     // The context of a start supplies every field but session state.
     const start = context.filter(({ atStart, fruitOf }) => !atStart && fruitOf === null);
     return [
-      place.id,
-      { hop: ofFacts(context), start: ofFacts([...factsOf(startRequirements(specs, place.id)), ...start]) },
+      peripheral.id,
+      { hop: ofFacts(context), start: ofFacts([...factsOf(startRequirements(specs, peripheral.id)), ...start]) },
     ] as const;
   });
   const byPlace = new Map(entries);
@@ -264,10 +273,10 @@ function indexOf(specs: SpecSet): WayFactIndex {
     ofFacts,
     ofEdge: (edge) => byEdge.get(edge) ?? 0n,
     ofFruit: (from) => ofFacts(byFruit.get(from) ?? []),
-    ofVisit: (place, tools) =>
+    ofVisit: (peripheral, tools) =>
       ofFacts(
-        [undefined, celName(place.id)].flatMap((maker) =>
-          (byMaker.get(maker) ?? []).filter(({ madeIn }) => madeIn(place, tools)),
+        [undefined, celName(peripheral.id)].flatMap((maker) =>
+          (byMaker.get(maker) ?? []).filter(({ madeIn }) => madeIn(peripheral, tools)),
         ),
       ),
     ofStart: (to) => byPlace.get(to)?.start ?? 0n,

@@ -5,7 +5,7 @@ import { describeSimilarName } from '../names.ts';
 import type { PeripheralOrMode, PropertyCondition, SpecProperty } from '../types.ts';
 import { SpecNameSchema } from './name-schema.ts';
 
-const Place = SpecNameSchema.describe('A peripheral, or a mode.');
+const Destination = SpecNameSchema.describe('A peripheral, or a mode.');
 
 const Without = z.array(z.string()).describe('The requirements that must hold then: all of these.');
 
@@ -31,8 +31,8 @@ export const PropertiesFile = z
           before: optional(
             z
               // biome-ignore lint/suspicious/noThenProperty: a word of the language, never awaited
-              .strictObject({ first: Place, then: Place }),
-          ).describe('No session reaches the second place before the first.'),
+              .strictObject({ first: Destination, then: Destination }),
+          ).describe('No session reaches `then` before `first`.'),
           exclusive: optional(z.array(SpecNameSchema).min(2, 'needs two names')).describe(
             'Peripherals with no hop between them, or tools that no peripheral has together.',
           ),

@@ -30,7 +30,7 @@ export interface RunCaseOptions {
   readonly agent: string;
   readonly backends?: readonly ToolBackend[];
   readonly onMove?: (taken: JudgedMove) => void;
-  /** By envelope: the places whose negative cases were tried. All cases of one run share it. */
+  /** By envelope: the peripherals whose negative cases were tried. All cases of one run share it. */
   readonly provoked: Map<string, Set<string>>;
   /** The stores that no case uses at present. All cases of one run share them: a new store has no pinned specs yet. */
   readonly idleStores: CaseStore[];
@@ -146,18 +146,20 @@ async function makePlanned(
   );
 }
 
-/** The negative cases to try in the place of a run; null if they were tried before. */
+/** The negative cases to try in the present peripheral of a run; null if they were tried before. */
 function howToProvoke(run: ModelRun, provoked: RunCaseOptions['provoked']): Thoroughness | null {
   const { mode, visit } = run.state;
   const envelope = `${mode} ${visit?.spec ? envelopeKey(visit.spec) : ''}`;
-  const places = getOrInsert(provoked, envelope, () => new Set());
-  const place = peripheralNameOf(run.state);
-  if (places.has(place)) return null;
-  places.add(place);
-  return places.size === 1 && provoked.size <= SAMPLED ? 'sample' : 'edges';
+  const peripherals = getOrInsert(provoked, envelope, () => new Set());
+  const peripheral = peripheralNameOf(run.state);
+  if (peripherals.has(peripheral)) return null;
+  peripherals.add(peripheral);
+  return peripherals.size === 1 && provoked.size <= SAMPLED ? 'sample' : 'edges';
 }
 
-/** Maximum number of places of a large spec set, with different envelopes, where rules of all places are tried, too. */
+/**
+ * Maximum number of peripherals with different envelopes, of a large spec set, in which general rules are tried, too.
+ */
 const SAMPLED = 12;
 
 /** Tries the negative cases of this state. Of those that turn out to be allowed, only steps are made. */

@@ -54,7 +54,7 @@ const keysOf = (fields: Fields, keyOf: ValueKeyFunction) =>
 
 /**
  * Returns a function that gives two states the same key if no rule of a spec set distinguishes them.
- * @param isRough if true, the key omits the visited places and their fruits, which give exponentially many keys
+ * @param isRough if true, the key omits the visited peripherals and their fruits, which give exponentially many keys
  */
 export function makeStateKeyFunction({ specs }: AuditedPin, isRough = false): (state: AuditState) => string {
   const rules = joinCelRules(specs);
@@ -122,7 +122,7 @@ export function makeStateKeyFunction({ specs }: AuditedPin, isRough = false): (s
       capped('visit.steps', visit?.steps ?? 0),
       capped('visit.denials', visit?.denials ?? 0),
       capped('tests.count', tests.count),
-      // Only the visited places: a large set may count the visits of hundreds.
+      // Only the visited peripherals: a large set may count the visits of hundreds.
       Object.keys(visits)
         .filter((id) => countedVisits.has(id))
         .sort()

@@ -18,7 +18,7 @@ interface ExpectedActions {
   readonly modes: readonly string[];
 }
 
-/** Computes the actions that are available in a state from its place, its mode and the status of its visit. Pure. */
+/** Computes the available actions of a state from its peripheral, its mode and the status of its visit. Pure. */
 function expectedActions({ specs }: AuditedPin, { agent, visit, visits, mode, closed }: AuditState): ExpectedActions {
   const spec = visit ? specs.peripherals[visit.peripheral] : undefined;
   const { modeGate } = specs;
@@ -92,7 +92,7 @@ function pathProblem(
       return `its path takes ${from} ─${exit}→ ${to}, which is not an edge from ${at}`;
     at = to;
   }
-  if (!target.places.has(at)) return `the suggested path ends in ${at}`;
+  if (!target.peripherals.has(at)) return `the suggested path ends in ${at}`;
   if (shortest === null || way.length < shortest)
     return `its path has ${way.length} hops, but ${shortest} are necessary`;
   // If modes admit only some peripherals, a path with more hops can need fewer changes of mode.
@@ -114,18 +114,18 @@ function needsNothing({ peripherals }: SpecSet, { to, implies, when, conditions,
   );
 }
 
-/** The places that would allow a refused request, and the effect that the mode must allow, if any. */
+/** The peripherals that would allow a refused request, and the effect that the mode must allow, if any. */
 interface Goal {
-  readonly places: ReadonlySet<string>;
+  readonly peripherals: ReadonlySet<string>;
   readonly effect: ToolEffect | null;
 }
 
-/** null if the request names no known place. */
+/** null if the request names no known peripheral. */
 function goal(specs: SpecSet, request: AuditRequest): Goal | null {
   if (request.kind === 'step')
-    return { places: peripheralsWithTool(specs, request.tool), effect: specs.tools[request.tool]?.effect ?? null };
+    return { peripherals: peripheralsWithTool(specs, request.tool), effect: specs.tools[request.tool]?.effect ?? null };
   if (request.kind === 'hop' && Object.hasOwn(specs.peripherals, request.to))
-    return { places: new Set([request.to]), effect: null };
+    return { peripherals: new Set([request.to]), effect: null };
   return null;
 }
 
@@ -134,36 +134,37 @@ function hopsTo(
   specs: SpecSet,
   from: string,
   { mode, agent }: AuditState,
-  { places, effect }: Goal,
+  { peripherals, effect }: Goal,
   isOpen: (edge: Edge) => boolean = () => true,
 ): number | null {
-  if (places.size === (places.has(from) ? 1 : 0)) return null;
+  if (peripherals.size === (peripherals.has(from) ? 1 : 0)) return null;
   const { modeGate } = specs;
   const isAllowed = (at: string | null) =>
     !modeGate || at === null || effect === null || !!modeGate.effects[at]?.includes(effect);
   const seen = new Set<string>();
-  let frontier = [{ place: from, mode }];
+  let frontier = [{ peripheral: from, mode }];
   for (let hops = 0; frontier.length > 0; hops++) {
     const layer: typeof frontier = [];
     for (const at of frontier) {
-      const key = `${at.place} ${at.mode}`;
+      const key = `${at.peripheral} ${at.mode}`;
       if (seen.has(key)) continue;
       seen.add(key);
       layer.push(at);
       if (!modeGate || at.mode === null) continue;
       const next = modeGate.transitions.filter((leg) => leg.from === at.mode).map(({ to }) => to);
-      for (const to of [...next, modeGate.reset]) frontier.push({ place: at.place, mode: to });
+      for (const to of [...next, modeGate.reset]) frontier.push({ peripheral: at.peripheral, mode: to });
     }
-    if (hops > 0 && layer.some((at) => at.place !== from && places.has(at.place) && isAllowed(at.mode))) return hops;
+    if (hops > 0 && layer.some((at) => at.peripheral !== from && peripherals.has(at.peripheral) && isAllowed(at.mode)))
+      return hops;
     frontier = layer.flatMap((at) => {
       const admitted = modeGate && at.mode !== null ? modeGate.peripherals[at.mode] : null;
-      const reached = edgesFromPeripheral(specs, at.place).filter(
+      const reached = edgesFromPeripheral(specs, at.peripheral).filter(
         (edge) =>
           isOpen(edge) &&
           (admitted?.includes(edge.to) ?? true) &&
           (specs.peripherals[edge.to]?.agents?.includes(agent) ?? true),
       );
-      return reached.map(({ to }) => ({ place: to, mode: at.mode }));
+      return reached.map(({ to }) => ({ peripheral: to, mode: at.mode }));
     });
   }
   return null;

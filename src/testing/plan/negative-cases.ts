@@ -10,17 +10,17 @@ import { modeChangesLikelyRefused } from './negative-modes.ts';
 import { INHERITED_MEMBER_NAMES, stepOutsideEnvelope, stepsLikelyRefused } from './negative-steps.ts';
 import { rotateList } from './rotate-list.ts';
 
-/** Number of targets without an edge, and of tools outside of the envelope, to try in one place of a large spec set. */
+/** Number of targets without an edge, and of tools outside the envelope, to try in each peripheral of a large set. */
 const SAMPLE = 1;
 /**
- * Maximum number of targets without an edge to try in one place. The peripherals after the place in the list come
- * first, so that each place tries other targets.
+ * Maximum number of targets without an edge to try in one peripheral. Those after it in the list come first, so that
+ * each peripheral tries other targets.
  */
 const MAX_TARGETS = 20;
 /** Number of starts to try outside of any peripheral, in a large spec set or after a visit. */
 const OUTSIDE_SAMPLE = 20;
 
-/** The cases to try in a place: all, some cases of rules that hold everywhere, or only the edges out of it. */
+/** The cases to try in a peripheral: all, some cases of rules that hold everywhere, or only the edges out of it. */
 export type Thoroughness = 'whole' | 'sample' | 'edges';
 
 /**

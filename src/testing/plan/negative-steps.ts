@@ -27,8 +27,9 @@ export const stepOutsideEnvelope = (tool: ToolSpec, { config }: AuditedPin): Mov
   });
 
 /**
- * Calls that a rule may refuse in a state: tools outside the envelope, invalid arguments, places out of scope. Tools
- * that all rules judge alike are one kind: all invalid calls are made to one tool of it, and one valid call to others.
+ * Calls that a rule may refuse in a state: tools outside the envelope, and arguments that are invalid or out of scope.
+ * Tools that all rules judge alike are one kind: all invalid calls are made to one tool of it, and one valid call to
+ * others.
  * @param sample the maximum number of tools outside the envelope, and of further tools of each kind
  */
 export function stepsLikelyRefused(pinned: AuditedPin, state: AuditState, sample = MAX_TOOLS): readonly Move[] {
@@ -53,7 +54,7 @@ export function stepsLikelyRefused(pinned: AuditedPin, state: AuditState, sample
 }
 
 /**
- * Maximum number of tools to try in one place; other places try other tools. Trying all tools in each place would take
+ * Maximum number of tools to try in one peripheral; the next tries other tools. Trying all tools in each would take
  * too many calls.
  */
 const MAX_TOOLS = 40;

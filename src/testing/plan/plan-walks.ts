@@ -24,13 +24,13 @@ const FAILED_RETURN_COST = 5;
 const MAX_RETURN_STATES = 2000;
 /** Maximum number of states that a search for a new edge visits. */
 const MAX_SEARCH_STATES = 20_000;
-/** Divided by the number of peripherals: the maximum for a search whose states include the visited places. */
+/** Divided by the number of peripherals: the maximum for a search whose states include the visited peripherals. */
 const MAX_EXACT_STATES = 10_000_000;
 
 /**
  * Long walks that take every edge with few steps, for spec sets where shortest routes to each would be too many. After
  * an edge that no walk took before, a walk returns to its source by the shortest route, if there is one.
- * @param coveredBefore the items that other cases cover: every change of mode, which depends on no place
+ * @param coveredBefore the items that other cases cover: every change of mode, which depends on no peripheral
  */
 export function planWalkCases(
   model: HopModel,
@@ -153,14 +153,14 @@ type Search = ReturnType<typeof makeSearches>[number];
  * walks share them, because a covered edge never becomes new again.
  */
 function makeSearches(model: HopModel, specs: SpecSet, { isNew }: WalkProgress) {
-  const places = Object.keys(specs.peripherals).length;
+  const peripherals = Object.keys(specs.peripherals).length;
   const rough = graphOf({ ...model, key: model.roughKey });
   const joined = graphOf(model);
   const graphs = [rough, { ...joined, key: rough.key }, joined, model].map((graph, nth) => ({
     graph,
     exactKey: nth === 1 ? joined.key : graph.key,
     isExact: nth >= 2,
-    most: nth < 2 ? MAX_SEARCH_STATES : Math.min(MAX_SEARCH_STATES, MAX_EXACT_STATES / places),
+    most: nth < 2 ? MAX_SEARCH_STATES : Math.min(MAX_SEARCH_STATES, MAX_EXACT_STATES / peripherals),
   }));
   // A search without refused requests has fewer states, and most edges need none.
   const withoutRefused = ({ graph, ...search }: (typeof graphs)[number]) => ({
@@ -190,7 +190,7 @@ function findNewRoute(
 ): Route | null {
   const { areEdgesCovered } = progress;
   const isCovered = areEdgesCovered && progress.areStartsCovered;
-  // A set of many states would be searched to the limit at the end. Only a new session can start in another place.
+  // A set of many states would be searched to the limit at the end. Only a new session can start in another peripheral.
   if (areEdgesCovered && !progress.areEdgesUntried && (isCovered || at.visit)) return null;
   for (const search of searches) {
     const { graph, exactKey, isExact, findNew, spent, most } = search;

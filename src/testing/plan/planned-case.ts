@@ -16,8 +16,8 @@ export interface PlannedCase {
   /** Two moves to make at the same time at the end of the route. */
   readonly both?: readonly [Move, Move];
   /**
-   * Places in which negative cases are tried: every new place of the route (`all`) or its end. `edges` tries only the
-   * hops at its end: another case tries the calls in a place with the same envelope.
+   * Peripherals in which negative cases are tried: every new peripheral of the route (`all`) or its end. `edges` tries
+   * only the hops at its end: another case tries the calls in a peripheral with the same envelope.
    */
   readonly provoke?: 'end' | 'edges' | 'all';
 }

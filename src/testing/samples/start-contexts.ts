@@ -19,8 +19,8 @@ const contexts = new WeakMap<SpecSet, readonly StartContext[]>();
  */
 export const sampleStartContexts = (specs: SpecSet): readonly StartContext[] =>
   getOrInsert(contexts, specs, () => {
-    const places = Object.values(specs.peripherals);
-    const taken = places.flatMap(({ context }) => Object.entries(context));
+    const peripherals = Object.values(specs.peripherals);
+    const taken = peripherals.flatMap(({ context }) => Object.entries(context));
     const inherited = taken.filter(([field, { source }]) => source.kind === 'inherit' && field !== 'session-id');
     const base: Fields = Object.fromEntries(inherited.map(([field]) => [field, 'given']));
     const celName = (field: string) => field.replaceAll('-', '_');
@@ -28,7 +28,7 @@ export const sampleStartContexts = (specs: SpecSet): readonly StartContext[] =>
       [
         ...RESERVED_STATE_FIELDS,
         ...Object.keys(fieldsReportedByTools(specs).state),
-        ...places.flatMap(({ fruit }) => Object.keys(fruit)),
+        ...peripherals.flatMap(({ fruit }) => Object.keys(fruit)),
       ].map(celName),
     );
     const demanded = new Set(inherited.flatMap(([field, { optional }]) => (optional ? [] : [field])));

@@ -118,7 +118,7 @@ export function makeFilteringProxy(
     remote.on('error', () => client.destroy());
     client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
     const check = new ServerNameCheck(target!.host, (name) => {
-      record(printHostAndPort({ ...target!, host: name }), `TLS asked for it on a connection to ${target!.host}`);
+      record(printHostAndPort({ ...target!, host: name }), `TLS requested it on a connection to ${target!.host}`);
       client.destroy();
       remote.destroy();
     });

@@ -39,7 +39,7 @@ export async function runConfiguredCommand(
   const insisted = new AbortController();
   const onInsistence = () => insisted.abort();
   const proxy =
-    hosts.length > 0 && context.contained ? makeFilteringProxy(hosts, { env: context.env, onInsistence }) : null;
+    hosts.length > 0 && context.sandboxed ? makeFilteringProxy(hosts, { env: context.env, onInsistence }) : null;
   try {
     const { aborted, ...ended } = filled.cleanResult(
       await context.run(tree, proxy ? { ...addMountsToLayout(layout, ssh.mounts), proxy: true } : layout, command.run, {
@@ -50,7 +50,7 @@ export async function runConfiguredCommand(
         signal: AbortSignal.any([context.call.signal, insisted.signal]),
       }),
     );
-    // A command that hopgate ended, because it asked for a refused host too often, was not aborted by the caller.
+    // A command that hopgate ended, because it requested a refused host too often, was not aborted by the caller.
     const result = { ...ended, aborted: aborted && context.call.signal.aborted };
     const { connects, fields } = reportConnections(proxy, filled, key, result.exit);
     const { refusals } = PROXY_LIMITS;
@@ -86,7 +86,7 @@ function reportConnections(
       refused.length === 0
         ? {}
         : {
-            refusedHosts: refused.map(({ target, tries, why }) => ({ place: target, tries, why })),
+            refusedHosts: refused.map(({ target, tries, why }) => ({ address: target, tries, why })),
             // A command can succeed without a refused host: package managers look for their own newest version.
             remedy:
               exit === 0

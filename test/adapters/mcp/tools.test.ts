@@ -116,7 +116,7 @@ describe('a client that does not list again', () => {
     const { text, isError, result } = await call(client, 'grep', { pattern: 'sum' });
     expect(isError).toBe(true);
     expect(text).toContain('tool-not-allowed: edit has no tool grep');
-    expect(text).toMatch(/The way there: hop to reflect|hop to discipline/);
+    expect(text).toMatch(/Shortest path: hop to reflect|hop to discipline/);
     expect(result._meta?.['hopgate/denial']).toMatchObject({ code: 'tool-not-allowed', about: { tool: 'grep' } });
     expect((await session.evidence()).at(-1)?.tags).toContain('denial');
   });

@@ -106,7 +106,7 @@ test('a TLS client in a tunnel may name only the host of the tunnel', async () =
   expect(proxy.tried().at(-1)).toEqual({
     target: `evil.example:${target}`,
     tries: 1,
-    why: 'TLS asked for it on a connection to docs.example.com',
+    why: 'TLS requested it on a connection to docs.example.com',
   });
 });
 

@@ -60,7 +60,7 @@ test.runIf(isDeep)(
   },
 );
 
-test.runIf(isDeep)('a command that goes on to ask for a refused host is ended', async () => {
+test.runIf(isDeep)('a command that keeps requesting a refused host is ended', async () => {
   const agent = 'const agent = new http.Agent({ keepAlive: true });';
   const ask =
     "const ask = () => http.get({ agent, port: 3128, path: 'http://other.example/' }, (r) => r.resume().on('end', ask));";
@@ -71,7 +71,7 @@ test.runIf(isDeep)('a command that goes on to ask for a refused host is ended', 
     stdout: 'started\n',
     timedOut: false,
     warning: 'hopgate ended the command: it tried to reach a refused host 1000 times.',
-    refusedHosts: [{ place: 'other.example:80', why: 'the host is not in the list of allowed hosts' }],
+    refusedHosts: [{ address: 'other.example:80', why: 'the host is not in the list of allowed hosts' }],
     remedy: expect.stringContaining('deploy.ship.hosts'),
   });
 });

@@ -74,7 +74,7 @@ function exitNamedIn(exits: readonly OpenExit[], { text, question }: AgentSenten
       (named || !EXITS_REQUIRING_ALL_TESTS.has(exit) || !isPartial(text, at, at + length)),
   );
   const strongest = hits.filter(({ isHop: named }) => named === hits.some((hit) => hit.isHop));
-  // "ready to commit" is more specific than "ready": of two matches at one place, the longer one counts.
+  // "ready to commit" is more specific than "ready": of two matches at one position, the longer one counts.
   const [best, ...others] = strongest.toSorted((a, b) => b.length - a.length || a.at - b.at);
   if (!best) return null;
   const apart = others.filter(({ at, length }) => at + length <= best.at || at >= best.at + best.length);
@@ -147,7 +147,7 @@ function isMeant(text: string, from: number, to: number): boolean {
   return !TAKEN_BACK.test(text.slice(to));
 }
 
-/** Phrases that limit a statement to a part of the tests, or to the tests in one place. */
+/** Phrases that limit a statement to a part of the tests, or to the tests of some files. */
 const PARTIAL = /\b(?:only|some|half|few|many|most|several|part|partially|almost all|\d+ (?:out )?of (?:the )?\d+)\b/i;
 const ONLY_THERE = /^[^.!,]*\b(?:only|except|apart from|but not|alone)\b/i;
 

@@ -44,7 +44,7 @@ export async function writeRecording(io: Io, root: string, ids: readonly string[
     for (const session of await chooseSessions(store, ids)) {
       const pin = await readPinOrThrow(store, session);
       const id = session.sessionId;
-      chosen.push({ id, place: basename(root), pin, entries: store.entries(id) });
+      chosen.push({ id, folder: basename(root), pin, entries: store.entries(id) });
     }
     return recordSessions(chosen);
   });

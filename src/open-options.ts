@@ -17,7 +17,7 @@ import type { ProjectConfig, SpecSet } from './spec/types.ts';
 export interface OpenOptions {
   /**
    * A loaded spec set or the path of one. Default: the spec set that the repository's hopgate.yaml names, else the
-   * shipped spec set. The session freezes it and the config, so that no backend can change the rules for later calls.
+   * built-in spec set. The session freezes it and the config, so that no backend can change the rules for later calls.
    */
   readonly specs?: SpecSet | string;
   /** The repository. Tools see only files inside it. */

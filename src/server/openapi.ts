@@ -104,7 +104,7 @@ function answerOf({ answer, summary }: HttpRoute, schemaOf: SchemaOf): Document 
   return { description, content: { [type]: { schema: { type: type === 'application/json' ? 'object' : 'string' } } } };
 }
 
-const LAST_EVENT_ID = { 'Last-Event-ID': 'The id of the last event that you have; the stream goes on after it.' };
+const LAST_EVENT_ID = { 'Last-Event-ID': 'The id of the last event that you have; the stream continues after it.' };
 
 function headersOf({ headers = {}, answer }: HttpRoute): readonly Document[] {
   const all =

@@ -281,7 +281,7 @@ export class Session {
   }
 
   /**
-   * Leaves this peripheral and enters another in one append: stop, hop, start. If refused, the visit goes on.
+   * Leaves this peripheral and enters another in one append: stop, hop, start. If refused, the visit continues.
    * @example
    * const hop = await session.hop({ to: 'edit', exit: 'found-target', reason: 'it is in src/cart.js' });
    * if (!hop.ok) console.log(hop.denial.remedy);
@@ -291,7 +291,7 @@ export class Session {
   }
 
   /**
-   * Records that a sub-agent starts in another peripheral, if the present one delegates to it; the visit goes on. The
+   * Records that a sub-agent starts in another peripheral, if the present one delegates to it; the visit continues. The
    * sub-agent's session stays in the present mode. If the program changes the mode, it must also end that session.
    *
    * @example

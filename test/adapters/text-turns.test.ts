@@ -95,9 +95,9 @@ it('no text can imitate the lines of another source', () => {
 
 it('a turn shows messages of the inbox with their senders, and an agent answers a whistle by a bell to its sender', async () => {
   const store = memoryStore();
-  const shipped = await loadSpecs('specs');
-  const { chat } = shipped.peripherals;
-  const specs = { ...shipped, peripherals: { ...shipped.peripherals, chat: { ...chat!, tools: ['bell', 'whistle'] } } };
+  const builtIn = await loadSpecs('specs');
+  const { chat } = builtIn.peripherals;
+  const specs = { ...builtIn, peripherals: { ...builtIn.peripherals, chat: { ...chat!, tools: ['bell', 'whistle'] } } };
   const open = async (agent: string) => {
     const session = await openSession({ root, agent, store, specs });
     await session.start('chat');

@@ -168,7 +168,7 @@ it.runIf(isDeep)(
   },
 );
 
-describe('a release of the tested and approved files', () => {
+describe('a shipment of the tested and approved files', () => {
   it('contains nothing else: other changes, staged or not, stay unchanged and are listed in the approval', async () => {
     const here = world();
     const { root, put, first } = here;
@@ -235,7 +235,7 @@ it.runIf(isDeep)('a push sends no commit that the approval did not list, and onl
 });
 
 it.runIf(isDeep)(
-  'a file with a working-tree-encoding is released, and a file that is not in its encoding is refused at the test',
+  'a file with a working-tree-encoding is shipped, and a file that is not in its encoding is refused at the test',
   async () => {
     const here = world();
     const { root, put } = here;
@@ -259,7 +259,7 @@ it.runIf(isDeep)(
   },
 );
 
-it.runIf(isDeep)('a file that a glob of the scope grants is released, and an excluded one is not', async () => {
+it.runIf(isDeep)('a file that a glob of the scope grants is shipped, and an excluded one is not', async () => {
   const here = world();
   const session = await edited(here, 'one', { scopes: { edit: ['src/*.txt', '!src/b.txt'] } });
   here.put('src/b.txt', 'theirs\n');
@@ -319,7 +319,7 @@ describe('a staged version, by the operator, of a file that the session changed'
   };
 
   it.runIf(isDeep)(
-    'is named in the request by its blob, is not released, and is reported when it is replaced',
+    'is named in the approval request by its blob, is not committed, and is reported when the session’s version replaces it',
     async () => {
       const here = world();
       const session = await edited(here);
@@ -392,7 +392,7 @@ describe('another program’s change', () => {
     await ship(session, here);
   });
 
-  it.runIf(isDeep)('of a released file after the approval stops the release', async () => {
+  it.runIf(isDeep)('of a file after its approval stops the shipment', async () => {
     const here = world();
     const session = await edited(here);
     await test(session);
@@ -452,7 +452,7 @@ describe('another program’s change', () => {
 });
 
 describe('two parallel sessions', () => {
-  it.runIf(isDeep)('do not release each other’s changes', async () => {
+  it.runIf(isDeep)('do not ship each other’s changes', async () => {
     const here = world();
     const [one, two] = [await edited(here, 'one'), await edited(here, 'two')];
     await must(two.hop({ to: 'edit', exit: 'hop-edit', reason: 'more' }));
@@ -539,7 +539,7 @@ describe('a commit in deploy', () => {
   });
 });
 
-describe('the evidence of a release', () => {
+describe('the evidence of a shipment', () => {
   it.runIf(isDeep)('verifies, and an altered one does not', async () => {
     const here = world();
     const session = await edited(here);
@@ -662,7 +662,7 @@ describe('a sub-agent’s changes', () => {
     await session.detach();
   };
 
-  it.runIf(isDeep)('are shown with those of its parent, and are released with them and with no others', async () => {
+  it.runIf(isDeep)('are shown with those of its parent, and are shipped with them and with no others', async () => {
     const here = world();
     const store = memoryStore({ clock: { now: () => Date.now() } });
     const parent = await edited(here, 'one', {}, store);

@@ -27,7 +27,7 @@ export const ROOT = '/repo';
 
 const sha = (char: string): string => char.repeat(64);
 
-/** The successful answer of every tool of the shipped catalogue, with the effects that its sandbox would observe. */
+/** The successful answer of every tool of the built-in catalogue, with the effects that its sandbox would observe. */
 export const answering = (over: { verdict?: 'pass' | 'fail' } = {}): ToolBackend => {
   const path = (args: { readonly [name: string]: Json }): string =>
     posix.relative(ROOT, posix.resolve(ROOT, String(args['path'])));

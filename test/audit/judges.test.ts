@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isHostAllowed, urlRefusalReason } from '../../src/audit/rules/audited-hosts.ts';
 import { isWithinPaths, resolvePathInRoot } from '../../src/audit/rules/audited-path.ts';
 import { commandRefusalReason, matchTestCommand } from '../../src/audit/rules/commands/audited-command.ts';
-import { splitPlainCommand } from '../../src/audit/rules/commands/audited-words.ts';
+import { splitSimpleCommand } from '../../src/audit/rules/commands/audited-words.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import type { Json, ProjectConfig, ScopeRule } from '../../src/spec/types.ts';
@@ -87,7 +87,7 @@ describe('an address in the audit', () => {
   ])('is refused: %s', (url) => expect(urlRefusalReason(url, allowed)).not.toBeNull());
 });
 
-/** The audit's reason to refuse a call of a shipped tool. */
+/** The audit's reason to refuse a call of a built-in tool. */
 const reason = (
   command: ScopeRule['command'],
   tool: string,
@@ -106,8 +106,8 @@ const reason = (
 
 describe('a command in the audit', () => {
   it('is split at unquoted blanks', () => {
-    expect(splitPlainCommand(`commit -m 'fix: a b' "c d" e\\ f`)).toEqual(['commit', '-m', 'fix: a b', 'c d', 'e f']);
-    for (const text of ['a; b', 'a && b', '$(x)', 'a > b', "it's"]) expect(splitPlainCommand(text)).toBeNull();
+    expect(splitSimpleCommand(`commit -m 'fix: a b' "c d" e\\ f`)).toEqual(['commit', '-m', 'fix: a b', 'c d', 'e f']);
+    for (const text of ['a; b', 'a && b', '$(x)', 'a > b', "it's"]) expect(splitSimpleCommand(text)).toBeNull();
   });
 
   it('of deploy work needs a deploy scope, and a test run without a command needs a scope that grants commands', () => {

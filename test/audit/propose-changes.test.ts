@@ -11,11 +11,11 @@ const review = (approach: readonly string[], ...wrong: readonly string[]) =>
   readPar({ 'event/type': 'session/par', approach: [...approach], what_could_improve: [...wrong] })!;
 
 describe('changes from reviews', async () => {
-  const shipped = await loadSpecs('specs');
-  const { explore } = shipped.peripherals;
+  const builtIn = await loadSpecs('specs');
+  const { explore } = builtIn.peripherals;
   const specs = {
-    ...shipped,
-    peripherals: { ...shipped.peripherals, explore: { ...explore!, limits: { steps: null, minutes: 10 } } },
+    ...builtIn,
+    peripherals: { ...builtIn.peripherals, explore: { ...explore!, limits: { steps: null, minutes: 10 } } },
   };
 
   it('raise a passed time limit, and add a tool that only observes', () => {

@@ -283,7 +283,7 @@ const ofTool = (specs: SpecSet, tool: string) =>
       ),
   });
 
-/** Shipped tools with a role that a scope judges, and tools of the user. */
+/** Built-in tools with a role that a scope judges, and tools of the user. */
 const SHIPPED = [
   'read',
   'write',

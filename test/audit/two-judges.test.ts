@@ -5,7 +5,7 @@ import { initialAuditState } from '../../src/audit/rules/audit-state.ts';
 import { computeObservedFruit, isFileChange, observedValue } from '../../src/audit/rules/audited-observations.ts';
 import { isWithinPaths, isWritablePath, resolvePathInRoot } from '../../src/audit/rules/audited-path.ts';
 import { commandRefusalReason } from '../../src/audit/rules/commands/audited-command.ts';
-import { splitPlainCommand } from '../../src/audit/rules/commands/audited-words.ts';
+import { splitSimpleCommand } from '../../src/audit/rules/commands/audited-words.ts';
 import { computeEntryContext } from '../../src/audit/rules/entry-problems.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
 import { RULE_PROBLEM_CODES } from '../../src/audit/rules/rule-problem.ts';
@@ -376,7 +376,7 @@ describe('the gate and the audit agree', () => {
         const text = parts.join('');
         const gate = splitCommand(text);
         split[gate.ok ? 'yes' : 'no']++;
-        expect([text, splitPlainCommand(text)]).toEqual([text, gate.ok ? gate.words : null]);
+        expect([text, splitSimpleCommand(text)]).toEqual([text, gate.ok ? gate.words : null]);
       }),
       { numRuns: depth(3000, 100_000) },
     );

@@ -40,7 +40,7 @@ export function decisions(times = 20_000): Promise<Pace> {
 /** Calls of xstate's own pure `transition`, of a machine as small as a visit's. */
 export function transitions(times = 20_000): Promise<Pace> {
   const machine = compiled.lifecycle['explore'];
-  if (!machine) throw new Error('the shipped specs have no explore');
+  if (!machine) throw new Error('the built-in specs have no explore');
   const [active] = transition(machine, initialSnapshot(machine), { type: 'start' });
   return repeat(times, () => {
     const [next] = transition(machine, active, { type: 'step' });

@@ -141,7 +141,7 @@ describe('hopgate activity', () => {
     expect((await there.run('explain', '--session', id, '-t', 'read', 'a')).err).toContain('was imported');
   });
 
-  it('refuses a file that is no log, and an import into hopgate’s own session', async () => {
+  it('refuses a file that is not a log, and an import into hopgate’s own session', async () => {
     const here = machine({
       'bad.edn': '{:evidence/type :gossip}',
       'good.json': '{"event/type":"x","at":"2026-01-29T12:00:00Z"}',

@@ -69,7 +69,7 @@ steps:
 
 // test/cli/shell.test.ts has such a test in `npm test`.
 it.skipIf(!hasScript || !isDeep)(
-  'Ctrl-C cancels each long command of a run, and the run goes on to its end',
+  'Ctrl-C cancels each long command of a run, and the run continues to its end',
   async () => {
     const { root, env, run } = machine({ 'src/a.txt': 'the text\n', 'plan.yaml': PLAN });
     commitAll(root);

@@ -44,7 +44,7 @@ describe('hopgate doctor', () => {
     expect(by['Node']).toContain(`ok: ${process.versions.node}`);
     expect(by['git']).toMatch(/^ok: \d+\.\d+.* \(\/.*git\)$/);
     expect(by['ripgrep']).toMatch(/^ok: \d+\.\d+/);
-    expect(by['bubblewrap']).toMatch(/^ok: \d+\.\d+.*contains commands \(tried\)/);
+    expect(by['bubblewrap']).toMatch(/^ok: \d+\.\d+.*sandboxes commands \(tried\)/);
     expect(by['specs']).toMatch(/^ok: \d+ peripherals/);
     expect(by['hopgate.yaml']).toBe('missing: none');
     expect((await run('doctor')).out).toContain('Run "hopgate init".');

@@ -329,7 +329,7 @@ describe('Ctrl-C in the shell', () => {
 });
 
 describe('the shell', () => {
-  it.runIf(isDeep)('says that a run without tests is no pass', async () => {
+  it.runIf(isDeep)('says that a run without tests is not a pass', async () => {
     const { out } = await typed(
       'mode diagnose',
       'start explore',

@@ -221,7 +221,7 @@ describe('hopgate graph', () => {
     expect(out).toContain('edit');
   });
 
-  it('accepts the name default for the shipped specs, as check and test do', async () => {
+  it('accepts the name default for the built-in specs, as check and test do', async () => {
     const { run } = machine();
     expect(await run('graph', '--specs', 'default')).toMatchObject({ code: 0 });
     expect(await run('check', 'default')).toMatchObject({ code: 0 });

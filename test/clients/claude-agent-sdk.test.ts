@@ -66,7 +66,7 @@ async function play(
 
 const driver: AgentDriver = {
   lacks: {
-    changingTools: 'the program goes on showing its model the tools that are gone',
+    changingTools: 'the program still shows its model the tools that are gone',
     absentTools: 'the program answers calls of tools that the server does not list',
     unknownTools: 'the program answers calls of tools that it does not know',
     malformedArguments: 'what is not JSON never becomes a call of the program',

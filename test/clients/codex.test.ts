@@ -392,7 +392,7 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(requests).toEqual([]);
   });
 
-  test('runs the shipped scenario from the first read to the push, and its evidence verifies', async () => {
+  test('runs the built-in scenario from the first read to the push, and its evidence verifies', async () => {
     const { root, remote, config } = makeFixtureRepository('bug-in-median');
     onTestFinished(() => rmSync(dirname(root), { recursive: true, force: true }));
     const scenario = await loadScenario(join(import.meta.dirname, '../../specs/scenarios/fix-a-bug.yaml'));

@@ -149,7 +149,7 @@ it('a drawing uses no CSS variables, because librsvg would paint everything blac
   expect(await renderSvg(await loadSpecs('default'))).not.toMatch(/var\(|--[a-z]/);
 });
 
-it('docs/pictures/hop-graph.svg is the shipped graph (write it again with: npx vitest run test/compile/svg.test.ts -u)', async () => {
+it('docs/pictures/hop-graph.svg is the built-in graph (write it again with: npx vitest run test/compile/svg.test.ts -u)', async () => {
   await expect(await renderSvg(await loadSpecs('default'))).toMatchFileSnapshot('../../docs/pictures/hop-graph.svg');
   expect(readFileSync('README.md', 'utf8')).toContain('](docs/pictures/hop-graph.svg)');
 });

@@ -39,7 +39,7 @@ describe('the answer to a hook', () => {
     ['an answer that is none', async () => ({}), 'is invalid'],
     ['another exit', async () => ({ exit: 1, stdout: '', stderr: 'x' }), 'is invalid'],
     ['a refusal without a reason', async () => ({ exit: 2, stdout: '', stderr: ' \n' }), 'no reason'],
-    ['an allow that is no text', async () => ({ exit: 0, stdout: { a: 1 }, stderr: '' }), 'is invalid'],
+    ['an allow that is not text', async () => ({ exit: 0, stdout: { a: 1 }, stderr: '' }), 'is invalid'],
   ])('is a refusal with a reason for %s', async (_, handle, why) => {
     const answer = await ask(handle);
     expect(answer).toMatchObject({ exit: 2, stdout: '' });

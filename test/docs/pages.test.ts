@@ -24,7 +24,10 @@ const asOnAnyMachine = (text: string, { root, state }: Machine): string =>
     .replaceAll(/\+\d\.\d{3}s\b/g, '+0.125s')
     .replaceAll(/\b[0-9a-f]{64}\b/g, '46b43916'.repeat(8))
     .replaceAll(/\b[0-9a-f]{16}…/g, '46b4391646b43916…')
-    .replaceAll(/(approve |Approved: |Refused: |^(?=\w+ {2}))[a-z2-9]{6}(?="|:|,|\.| {2}now | {2}\d min )/gm, '$1k7m2xq')
+    .replaceAll(
+      /(approve |Approved: |Refused: |^(?=\w+ {2}))[a-z2-9]{6}(?="|:|,|\.| {2}now | {2}\d min )/gm,
+      '$1k7m2xq',
+    )
     .replaceAll(/^(k7m2xq {2})\d min/gm, '$1now  ')
     .replaceAll(/\b([a-z])-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '$1-1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed');
 

@@ -9,9 +9,9 @@ type Edit = readonly [file: string, from: string, to: string | null];
 
 const PATHS = 'write: [src/, docs/, scripts/]';
 
-/** Each constraint of the shipped specs, and how to drop it. */
+/** Each constraint of the built-in specs, and how to drop it. */
 export const ABLATIONS: { readonly [dropped: string]: readonly Edit[] } = {
-  'nothing (the shipped specs)': [],
+  'nothing (the built-in specs)': [],
   'explore cannot write': [
     ['peripherals/explore.yaml', 'bash-readonly, ', 'bash-readonly, write, '],
     ['scopes.yaml', 'full-codebase: { read: root, write: []', `full-codebase: { read: root, ${PATHS}`],
@@ -28,7 +28,7 @@ export const ABLATIONS: { readonly [dropped: string]: readonly Edit[] } = {
   'a mode for each effect': [['gate.yaml', '', null]],
 };
 
-/** The shipped specs after some edits. */
+/** The built-in specs after some edits. */
 export async function edited(edits: readonly Edit[]): Promise<SpecSet> {
   const folder = mkdtempSync(join(tmpdir(), 'hopgate-ablation-'));
   try {

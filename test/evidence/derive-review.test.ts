@@ -200,7 +200,7 @@ describe('the expectation of an exit', () => {
     ['all, where the tests were not counted', 'fail', { failures: ['x'] }, 1],
     ['all, where there were none', 'fail', { failures: ['x'], 'test-count': 0 }, 1],
     ['all, where nothing says which failed', 'fail', { failures: [], 'test-count': 4 }, 1],
-    ['all, where the failures are no list', 'fail', { failures: 2, 'test-count': 4 }, 1],
+    ['all, where the failures are not a list', 'fail', { failures: 2, 'test-count': 4 }, 1],
     ['half for a flaky run', 'flaky', { failures: ['x'], 'test-count': 3 }, 0.5],
   ])('deviates by %s', (_, actual, fruit, magnitude) => {
     const par = deriveReview(sealedEntries(start('test'), stop('test', fruit), back(actual)), {});

@@ -98,7 +98,7 @@ const MUTATIONS: readonly Mutation[] = [
     },
   },
   {
-    name: 'a first entry that is no goal',
+    name: 'a first entry that is not a goal',
     rule: 'root',
     make: (nodes) => ({ nodes: swap(nodes, 0, { claim: 'step' }), fault: 'e0' }),
   },
@@ -131,7 +131,7 @@ const MUTATIONS: readonly Mutation[] = [
     },
   },
   {
-    name: 'an author who is no participant',
+    name: 'an author who is not a participant',
     rule: 'author-tracking',
     make: (nodes) => {
       const next = { id: 'x', at: nodes.at(-1)!.at, claim: 'step', author: 'stranger', inReplyTo: 'e0' } as const;

@@ -250,7 +250,7 @@ it('the two tables have a row for every exit and entry of the fixture specs, and
 });
 
 describe('docs/exits-and-entries.md', async () => {
-  const shipped = await loadSpecs('default');
+  const builtIn = await loadSpecs('default');
   const text = readFileSync('docs/exits-and-entries.md', 'utf8');
   /** The first two cells of each row of the table under a heading. */
   const rowsUnder = (heading: string) => {
@@ -262,11 +262,11 @@ describe('docs/exits-and-entries.md', async () => {
   };
   it('lists every exit with its destinations', () => {
     const rows = rowsUnder('Exits');
-    expect(rows.map(({ name }) => name).toSorted()).toEqual(exitsOf(shipped).toSorted());
+    expect(rows.map(({ name }) => name).toSorted()).toEqual(exitsOf(builtIn).toSorted());
     for (const { name, rest } of rows) {
       const [peripheral, exit] = name.split(' ');
       const { opens = [], implies = null } =
-        shipped.peripherals[peripheral ?? '']?.exits.find((one) => one.name === exit) ?? {};
+        builtIn.peripherals[peripheral ?? '']?.exits.find((one) => one.name === exit) ?? {};
       const [targets, holds] = rest.split(' | ');
       expect(targets).toBe(opens.map(({ to }) => to).join(', '));
       expect(holds).toContain(
@@ -276,7 +276,7 @@ describe('docs/exits-and-entries.md', async () => {
   });
   it('lists every entry', () => {
     const rows = rowsUnder('Entries');
-    expect(rows.map(({ name }) => name).toSorted()).toEqual(entriesOf(shipped).toSorted());
+    expect(rows.map(({ name }) => name).toSorted()).toEqual(entriesOf(builtIn).toSorted());
     for (const { name, rest } of rows) {
       const [, from] = /^\S+ from-(.+)$/.exec(name) ?? [];
       expect(rest).toContain(from === undefined ? '' : from === 'any' ? 'from wherever' : `from ${from}`);

@@ -53,7 +53,7 @@ const on = (title: string, view: SessionView, request: Request, specs = fixtureS
 const ROWS: readonly Row[] = [
   on('a tool outside of any peripheral', viewOf(), step('read')),
   on('a tool without a name', at('explore'), step('')),
-  on('a tool whose name is no text', at('explore'), step(7)),
+  on('a tool whose name is not text', at('explore'), step(7)),
   on('a tool that is almost there', at('explore'), step('grpe')),
   on('a tool that no catalogue has', at('explore'), step('launch-missiles')),
   on('any tool where the mode keeps all shut', at('explore', { mode: 'discuss' }), step('launch-missiles')),
@@ -159,7 +159,7 @@ const ROWS: readonly Row[] = [
   on('a hop by an exit that leads elsewhere', at('explore'), hop('reflect', { exit: 'ready-to-edit' })),
   on('a hop by an exit that there is not', at('explore'), hop('edit', { exit: 'away' })),
   on('a hop without a reason', at('explore'), hop('edit', { exit: 'hop-edit', reason: ' ' })),
-  on('a hop whose reason is no text', at('explore'), hop('edit', { exit: 'hop-edit', reason: 7 })),
+  on('a hop whose reason is not text', at('explore'), hop('edit', { exit: 'hop-edit', reason: 7 })),
   on(
     'a hop without a reason that one could state',
     at('test', {}, { observedFruit: { result: 'fail' } }),

@@ -6,11 +6,11 @@ import { loadSpecs } from '../../src/spec/load/load-specs.ts';
  * wait is in the store.
  */
 const [store = '', root = '', to = ''] = process.argv.slice(2);
-const shipped = await loadSpecs('specs');
-const chat = { ...shipped.peripherals['chat']!, tools: ['whistle'] };
+const builtIn = await loadSpecs('specs');
+const chat = { ...builtIn.peripherals['chat']!, tools: ['whistle'] };
 const session = await openSession({
   ...{ root, store, agent: 'ann' },
-  specs: { ...shipped, peripherals: { ...shipped.peripherals, chat } },
+  specs: { ...builtIn, peripherals: { ...builtIn.peripherals, chat } },
 });
 await session.start('chat');
 const { sqliteStore } = await import('../../src/stores/sqlite.ts');

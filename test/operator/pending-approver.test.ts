@@ -248,7 +248,7 @@ describe('an answer to a request is ignored', () => {
   });
 });
 
-it('files that are no requests are not listed', async () => {
+it('files that are not requests are not listed', async () => {
   const { stateDir, ask } = world();
   const id = await pendingId(ask());
   const folder = join(stateDir, 'approvals/pending');

@@ -117,7 +117,7 @@ describe('the agency for A2A clients', () => {
     }
   });
 
-  it('answers a body that is no call with the errors of JSON-RPC', async () => {
+  it('answers a body that is not a call with the errors of JSON-RPC', async () => {
     const agents = 'x: { location: local, driver: scripted, replies: [a] }';
     const served = await serveWorld({}, { agencyFolder: agencyWith(agents, TALK) });
     const call = { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: 'none' } };

@@ -129,7 +129,7 @@ describe('hopgate serve', () => {
   );
 });
 
-describe('a contained command', () => {
+describe('a sandboxed command', () => {
   it.runIf(isDeep)('reaches neither the server nor its tokens', async () => {
     const world = makeWorld({ 'src/a.ts': 'one\n' });
     const { port, operator } = await serveProgram(world);

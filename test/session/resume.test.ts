@@ -251,7 +251,7 @@ describe('the time limits of a session', () => {
       type: 'mode-transition',
       body: { event: 'mode', from: 'execute', to: 'discuss', how: 'timeout', by: 'clock' },
     });
-    // The visit goes on.
+    // The visit continues.
     expect(session.state).toMatchObject({ peripheral: 'edit', visit: 'active', mode: 'discuss' });
     clock.advance(600);
     await must(session.settle());

@@ -25,7 +25,7 @@ async function inside(specs: string, peripheral: 'explore' | 'edit' | 'test', ve
   return session;
 }
 
-describe.each([['the shipped specs', 'default'] as const, ...EDN_SETS])(
+describe.each([['the built-in specs', 'default'] as const, ...EDN_SETS])(
   'the short form of a hop with the spec set %s',
   (_, specs) => {
     it('takes the exit that the reason names', async () => {

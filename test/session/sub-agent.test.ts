@@ -55,7 +55,7 @@ describe('the session of a sub-agent that a program opens by its delegation', ()
     }
   });
 
-  it('is not opened by an entry that is no delegation', async () => {
+  it('is not opened by an entry that is not a delegation', async () => {
     const parent = await openSession({ ...common, agent: 'lead' });
     const [opened] = await parent.evidence();
     const opening = openSession({ ...common, agent: 'helper', delegation: { entry: opened!.id, session: 's-1' } });

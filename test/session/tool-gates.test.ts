@@ -182,7 +182,7 @@ describe('the signal of a call ends the wait for a person', () => {
     denial: { code: 'approval-required', message: expect.stringContaining('the call was aborted') },
   };
 
-  it('that a tool needs, and the session goes on', async () => {
+  it('that a tool needs, and the session continues', async () => {
     const { session } = await stage({ specs, approver });
     await session.start('desk');
     expect(await session.step({ tool: 'refund', args: ['a', 1], signal })).toMatchObject(refusal);

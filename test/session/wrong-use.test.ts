@@ -307,7 +307,7 @@ describe('a backend that does not answer', () => {
     expect(await stateOf(close, 1)).toMatch(/tools\/x\] close did not end within 5 s/);
   });
 
-  it('fails its call of a session, which then goes on', async () => {
+  it('fails its call of a session, which then continues', async () => {
     const tools = Object.keys(specs.tools);
     const opened = await open({ backends: [{ name: 'x', tools, run: () => new Promise(() => {}) }] });
     await must(opened.setMode({ to: 'diagnose' }));

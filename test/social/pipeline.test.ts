@@ -35,9 +35,9 @@ const open = (agent: string, id?: string) =>
 beforeEach(async () => {
   store = memoryStore();
   root = mkdtempSync(join(tmpdir(), 'social-'));
-  const shipped = await loadSpecs('specs');
-  const { chat } = shipped.peripherals;
-  specs = { ...shipped, peripherals: { ...shipped.peripherals, chat: { ...chat!, tools: ['bell'] } } };
+  const builtIn = await loadSpecs('specs');
+  const { chat } = builtIn.peripherals;
+  specs = { ...builtIn, peripherals: { ...builtIn.peripherals, chat: { ...chat!, tools: ['bell'] } } };
   sender = await open('ann');
   await sender.start('chat');
   recipient = await open('bob');

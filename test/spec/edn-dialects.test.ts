@@ -107,7 +107,7 @@ describe('EDN with lists and single keywords, one map for each peripheral', () =
 });
 
 describe('EDN with a bare map and its own catalogue', () => {
-  it('adds tools and scopes to the shipped ones', async () => {
+  it('adds tools and scopes to the built-in ones', async () => {
     const specs = await loadSpecs(`${FIXTURES}/004`);
     expect(specs.peripherals['alfworld']).toMatchObject({
       tools: ['alfworld-action', 'bell', 'whistle'],

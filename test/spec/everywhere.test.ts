@@ -16,7 +16,7 @@ async function setWith(tools: string) {
   return parseSpecSet(tools === '' ? files.slice(1) : files, await loadShippedCatalogue());
 }
 
-it('every peripheral of the shipped set can send messages, and explore is still its first peripheral', async () => {
+it('every peripheral of the built-in set can send messages, and explore is still its first peripheral', async () => {
   const specs = await loadSpecs('default');
   for (const { tools } of Object.values(specs.peripherals)) expect(tools.slice(-2)).toEqual(['bell', 'whistle']);
   expect(chooseFirstPeripheral(specs)).toBe('explore');

@@ -10,14 +10,14 @@ import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import { depth } from '../depth.ts';
 
 const catalogue = await loadShippedCatalogue();
-const shipped = [
+const builtIn = [
   ...['gate', 'tools', 'scopes'].map((name) => `specs/${name}.yaml`),
   ...readdirSync('specs/peripherals').map((name) => `specs/peripherals/${name}`),
 ].map((file) => ({ file, text: readFileSync(file, 'utf8') }));
 
 it('a damaged file loads, or every problem has a file and a message', () => {
   const damage = fc.record({
-    which: fc.nat(shipped.length - 1),
+    which: fc.nat(builtIn.length - 1),
     at: fc.nat(),
     length: fc.nat(12),
     instead: fc.oneof(
@@ -27,7 +27,7 @@ it('a damaged file loads, or every problem has a file and a message', () => {
   });
   fc.assert(
     fc.property(damage, ({ which, at, length, instead }) => {
-      const sources = shipped.map((source, index) => {
+      const sources = builtIn.map((source, index) => {
         if (index !== which) return source;
         const from = at % source.text.length;
         return { ...source, text: source.text.slice(0, from) + instead + source.text.slice(from + length) };

@@ -31,7 +31,7 @@ describe('a CEL rule with matches', () => {
       expect(isCelRuleTrue(rule, { ...none, args: { text } })).toBe(holds);
     }
   });
-  it('makes a rule false if the pattern is no regular expression', () => {
+  it('makes a rule false if the pattern is not a regular expression', () => {
     for (const text of ['(', '(?=a)'])
       expect(evaluateRule('"a".matches(args.text)', { ...none, args: { text } })).toBe(false);
   });

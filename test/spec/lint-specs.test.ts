@@ -10,7 +10,7 @@ function lint(text: string) {
   return lintSpecs(parsed.specs).map(({ code, path, message }) => `${code} ${path}: ${message}`);
 }
 
-it('the shipped specs have no warnings', async () => {
+it('the built-in specs have no warnings', async () => {
   expect(lintSpecs(await loadSpecs('default'))).toEqual([]);
 });
 

@@ -10,7 +10,7 @@ import type { SpecSet } from '../../src/spec/types.ts';
 const hops = ({ edges }: SpecSet, from: string) =>
   edges.filter((edge) => edge.from === from).map(({ exit, to }) => `${exit} → ${to}`);
 
-describe('the shipped specs', () => {
+describe('the built-in specs', () => {
   it('have exactly the expected edges from test', async () => {
     const specs = await loadSpecs('default');
     expect(hops(specs, 'test')).toEqual([

@@ -10,8 +10,8 @@ import { FRUIT_OBSERVATIONS } from '../../src/spec/types.ts';
 
 const page = readFileSync('docs/spec-reference.md', 'utf8');
 const catalogue = await loadShippedCatalogue();
-const shipped = await loadSpecs('default');
-const shippedPeripherals = Object.keys(shipped.peripherals)
+const builtIn = await loadSpecs('default');
+const builtInPeripherals = Object.keys(builtIn.peripherals)
   .filter((id) => id !== 'test')
   .map((id) => ({ file: `peripherals/${id}.yaml`, text: readFileSync(`specs/peripherals/${id}.yaml`, 'utf8') }));
 
@@ -32,7 +32,7 @@ describe('the spec reference', () => {
       'scenarios/look.yaml',
     ]);
     const inSet = [...examples].filter(([file]) => !file.startsWith('hopgate') && !file.startsWith('scenarios'));
-    const sources = [...shippedPeripherals, ...inSet.map(([file, text]) => ({ file, text }))];
+    const sources = [...builtInPeripherals, ...inSet.map(([file, text]) => ({ file, text }))];
     expect(parseSpecSet(sources, catalogue)).toMatchObject({ ok: true });
     expect(parseProjectConfig(examples.get('hopgate.yaml')!)).toMatchObject({ ok: true });
     expect(parseScenario({ file: 's', text: examples.get('scenarios/look.yaml')! })).toMatchObject({ ok: true });

@@ -374,7 +374,7 @@ describe('the store’s file', () => {
     const before = readFileSync(file);
     expect(() => sqliteStore(file)).toThrow(/database of another program/);
     expect(readFileSync(file).equals(before)).toBe(true);
-    writeFileSync(file, 'this is no database, but a text that is long enough to look at'.repeat(20));
+    writeFileSync(file, 'this is not a database, but a text that is long enough to look at'.repeat(20));
     expect(() => sqliteStore(file)).toThrow(/^\[stores\/sqlite\] cannot open .*not a database/);
   });
 

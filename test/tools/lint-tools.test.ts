@@ -35,7 +35,7 @@ const TRACKER: SpecSource = {
 `,
 };
 
-it('the shipped specs have no warnings about tools', async () => {
+it('the built-in specs have no warnings about tools', async () => {
   expect(warnOfUnusableTools(await loadSpecs('default'))).toEqual([]);
 });
 

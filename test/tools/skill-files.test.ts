@@ -15,7 +15,7 @@ const judged = (files: { readonly [path: string]: string }, call: Partial<Parame
 
 test.each([
   [
-    'a text below a head that is no YAML',
+    'a text below a head that is not YAML',
     { '.claude/skills/fix/SKILL.md': `---\ndescription: a: b\n---\nBe brief. Say \`git log\`, not more!\n` },
   ],
   ['a command file in a folder of the tree', { 'web/.claude/commands/fix.md': 'Fix $ARGUMENTS.' }],
@@ -27,7 +27,7 @@ test.each([
   ['an embedded block', { '.claude/skills/fix/SKILL.md': '```!\ngit status\n```' }, 'embeds commands'],
   ['hooks', { '.claude/skills/fix/SKILL.md': `${head('"hoo\\x6bs": { PreToolUse: [] }\n')}` }, 'brings hooks'],
   [
-    'hooks in a head that is no YAML',
+    'hooks in a head that is not YAML',
     { '.claude/skills/fix/SKILL.md': '---\ndescription: a: b\nhooks: x\n---\n' },
     'hooks',
   ],

@@ -111,7 +111,7 @@ describe('a replayed trajectory', () => {
       specs,
     );
 
-  it('that tests the shipped files is refused nothing, and needs five hops', async () => {
+  it('that tests what it submits is refused nothing, and needs five hops', async () => {
     const replayed = await run([
       ['cat src/a.py'],
       ['sed -i s/a/b/ src/a.py'],
@@ -188,7 +188,7 @@ describe('hopgate replay --trajectories', () => {
 
   it.each([
     ['a folder without trajectories', ['--trajectories', 'nothing'], 'no trajectory can be read'],
-    ['results that are no JSON', ['--trajectories', 'runs', '--results', 'runs/broken.traj'], 'cannot be read'],
+    ['results that are not JSON', ['--trajectories', 'runs', '--results', 'runs/broken.traj'], 'cannot be read'],
     ['neither trajectories nor specs', [], 'Name a spec set with --specs DIR'],
   ])('fails on %s', async (_, args, message) => {
     const { code, err } = await here().run('replay', ...args);

@@ -45,7 +45,7 @@ it.each([
   [{ message: 'm-1', to: 'agent:codex', seq: 1, act: 'assert', sentAt: '2026-01-01T00:00:00Z' }, 'sent to agent:codex'],
   [{ job: '1', running: true, stdout: 'ready\n', stderr: '' }, 'job 1 is running: ready'],
   [{ job: '1', running: false, exit: 0, stdout: '', stderr: '' }, 'exit 0'],
-  [{ query: 'test', from: 'shipped', candidates: [{ id: 'reproduce-first' }] }, '1 pattern: reproduce-first'],
+  [{ query: 'test', from: 'built-in', candidates: [{ id: 'reproduce-first' }] }, '1 pattern: reproduce-first'],
   [{ pattern: 'reproduce-first', kind: 'selection', title: '…' }, 'reproduce-first is selected'],
   [{ pattern: 'reproduce-first', psr: 'e-1', outcome: 'success', held: true }, 'reproduce-first: success'],
   [{ pattern: 'of an own tool', size: 3 }, '{"pattern":"of an own tool","size":3}'],

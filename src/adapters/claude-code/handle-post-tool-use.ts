@@ -38,7 +38,7 @@ export async function handlePostToolUse(at: HookEventContext<ClaudeToolEvent>): 
   const { toolUseId, tool, input } = event;
   // The executed call differs from the decided one, so it bypassed the session.
   host.recordTranscript(record, toolCallItem({ id: `${toolUseId} as it ran`, tool, input, channel: tool }, true));
-  const text = `another hook changed the ${event.tool} call ${event.toolUseId} after hopgate had allowed it: the call that ran was neither checked nor contained`;
+  const text = `another hook changed the ${event.tool} call ${event.toolUseId} after hopgate had allowed it: the call that ran was neither checked nor sandboxed`;
   await recordHookEvent(at, hookEvent, addHookWarning(record, text, false));
   return { kind: 'remark', text };
 }

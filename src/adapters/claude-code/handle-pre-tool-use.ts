@@ -234,12 +234,12 @@ const skillOf = (input: ClaudeToolEvent['input']) => ({
   args: textOf(input['args']) ?? '',
 });
 
-/** The call that runs a plain command in the background; null for other commands, and if no tool here does that. */
+/** The call that runs a shell command in the background; null for tests and git, and if no tool here does that. */
 function backgroundCall({ specs, state }: Session, { tool, args }: Call): Call | null {
   const here = specs.peripherals[state.peripheral ?? '']?.tools ?? [];
-  const isPlain = tool === 'bash' || tool === 'bash-readonly';
+  const isShell = tool === 'bash' || tool === 'bash-readonly';
   const command = textOf(args['command']);
-  return isPlain && command !== null && here.includes(BACKGROUND_TOOL_ID)
+  return isShell && command !== null && here.includes(BACKGROUND_TOOL_ID)
     ? { tool: BACKGROUND_TOOL_ID, args: { command } }
     : null;
 }

@@ -21,7 +21,7 @@ const PROFILE = `hopgate-${randomUUID()}`;
 /** Depth to which Codex's sandbox on Linux searches for masked files, to hide them, at the start. */
 const MASK_DEPTH = 8;
 
-/** Timeout in seconds for one call of a hopgate tool: the longest limit of the shipped tools, plus waiting time. */
+/** Timeout in seconds for one call of a hopgate tool: the longest limit of the built-in tools, plus waiting time. */
 const TOOL_TIMEOUT_SECONDS = 1200;
 
 /**

@@ -20,7 +20,7 @@ export async function collectOperatorNews(
   const lines = [
     'hopgate: the operator did this by themselves:',
     ...acts.map((entry) => `- ${actInWords(entry)}`),
-    ...(moved ? [`You are now in: ${place}. Ask for the status before you go on.`] : []),
+    ...(moved ? [`You are now in: ${place}. Ask for the status before you continue.`] : []),
   ];
   return { text: lines.join('\n'), notes: { [LAST_REPORTED]: acts.at(-1)!.seq } };
 }

@@ -24,7 +24,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .action((options: { readonly open?: boolean }) => playDemo(io, options));
 }
 
-/** Plays the shipped demo. @param sandbox finds the sandbox of this machine; tests pass another function */
+/** Plays the built-in demo. @param sandbox finds the sandbox of this machine; tests pass another function */
 export async function playDemo(
   io: Io,
   { open = false }: { readonly open?: boolean },

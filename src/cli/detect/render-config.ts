@@ -104,7 +104,7 @@ export function renderProjectConfig(
       setting('git', git, { remote: 'origin', branch: 'main' }),
     ),
     section(
-      'The hosts that web-fetch may ask; none unless listed ("*.example.com" covers\nsubdomains).',
+      'The hosts that web-fetch may request; none unless listed ("*.example.com" covers\nsubdomains).',
       setting('web', { allow: [] }),
     ),
     section(

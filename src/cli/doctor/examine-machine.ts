@@ -100,11 +100,11 @@ async function diagnoseBubblewrap(sandbox: DoctorEnvironment['sandbox']): Promis
     return {
       name,
       status: 'missing',
-      found: `${found.version}, which contains commands, but has no overlays here`,
+      found: `${found.version}, which sandboxes commands, but has no overlays here`,
       without: `${commandTools(true)} answer sandbox-unavailable; ${commandTools(false)} work.`,
       fix: 'Use Linux 5.11 or newer, where user namespaces may mount overlays.',
     };
-  return { name, status: 'ok', found: `${found.version}; contains commands (tried)`, details: limits };
+  return { name, status: 'ok', found: `${found.version}; sandboxes commands (tried)`, details: limits };
 }
 
 const numberIn = (text: string): string => /\d+(?:\.\d+)+/.exec(text)?.[0] ?? text.trim();

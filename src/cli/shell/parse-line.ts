@@ -134,8 +134,8 @@ export function parseArguments(
 }
 
 /**
- * Returns the first `--name` outside of quotes that is no parameter of the tool; null if there is none, or if the tool
- * takes a command or a list, to which the option may belong.
+ * Returns the first `--name` outside of quotes that is not a parameter of the tool; null if there is none, or if the
+ * tool takes a command or a list, to which the option may belong.
  *
  * @example findUnknownParameter(grep, ['TODO', '--max', '5'], [4, 5, 1]) // '--max'
  */

@@ -30,7 +30,7 @@ export function renderThread(io: Io, items: readonly (ThreadRow | ThreadVisit)[]
         ...lines(item.start, `${paint(io, 'cyan', '┌')} `, `${bar} `, ['bold', 'cyan']),
         ...item.rows.flatMap((row) => lines(row, `${bar} `, `${bar} `)),
         ...(item.stop === null
-          ? [`${' '.repeat(margin)}${paint(io, 'cyan', '╵')} ${paint(io, 'dim', 'goes on')}`]
+          ? [`${' '.repeat(margin)}${paint(io, 'cyan', '╵')} ${paint(io, 'dim', 'continues')}`]
           : lines(item.stop, `${paint(io, 'cyan', '└')} `, '  ')),
       ];
     })

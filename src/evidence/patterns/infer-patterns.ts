@@ -18,7 +18,7 @@ interface Action {
   readonly verdict: string | null;
 }
 
-/** For each pattern of the shipped files that actions can show: finds the actions that show it. */
+/** For each built-in pattern that actions can show: finds the actions that show it. */
 const RECOGNISERS: { readonly [pattern: string]: (actions: readonly Action[]) => readonly Action[] } = {
   'read-before-edit': (actions) => {
     const seen = new Set<string>();

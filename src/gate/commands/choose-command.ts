@@ -22,7 +22,7 @@ export function splitCommandArg(
   argument: string,
   value: Json | undefined,
 ): { readonly words: readonly string[] } | ArgumentRefusal {
-  const again = 'Give one plain command: words and quotes, without operators, $ or globs; or a list of words.';
+  const again = 'Give one simple command: words and quotes, without operators, $ or globs; or a list of words.';
   if (Array.isArray(value)) {
     const words = value.filter((word) => typeof word === 'string');
     if (words.length === value.length && words.length > 0 && !words.some((word) => word.includes('\0')))

@@ -58,7 +58,7 @@ function argumentWords(args: Json | undefined): { readonly words: readonly strin
 function splitArgument(argument: string, text: string): { readonly words: readonly string[] } | ArgumentRefusal {
   const split = splitCommand(text);
   if (split.ok) return split;
-  return refuseArgument(argument, `This is not one plain command: ${split.reason}.`, `No shell runs it. ${FORM}`);
+  return refuseArgument(argument, `This is not one simple command: ${split.reason}.`, `No shell runs it. ${FORM}`);
 }
 
 /**

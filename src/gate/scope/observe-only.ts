@@ -11,7 +11,7 @@ export const isObserveOnly = ({ config }: Pick<GateContext, 'config'>): boolean 
 /**
  * The context in which an observe-only session judges a call that enforcement would refuse: every served tool,
  * everywhere in the root, in any mode, without limits, rules and approvals. Masks, protected names, the form of the
- * arguments and the containment of commands still apply. Pure.
+ * arguments and the sandbox still apply. Pure.
  */
 export function observeOnlyContext(context: GateContext, { tool: id, args }: StepRequest): GateContext {
   const { specs, config, view } = context;

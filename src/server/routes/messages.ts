@@ -64,7 +64,7 @@ const inbox = defineRoute('GET /v1/inbox', {
         root: z.string().nullable().describe('The repository.'),
       }),
     ),
-    cursor: z.string().describe('The position after the last message of this page; the stream goes on from here.'),
+    cursor: z.string().describe('The position after the last message of this page; the stream continues from here.'),
     more: z.boolean().describe('True if the next page has messages.'),
     unread: z.int().describe('How many messages of these inboxes were not read.'),
   }),

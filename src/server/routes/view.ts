@@ -72,7 +72,7 @@ const frames = defineRoute('GET /v1/sessions/{session}/frames', {
 
 const snapshot = defineRoute('GET /v1/sessions/{session}/snapshot', {
   id: 'snapshot',
-  summary: 'The present state of a session with its hop graph. The stream goes on after `seq`.',
+  summary: 'The present state of a session with its hop graph. The stream continues after `seq`.',
   for: ROLES_THAT_READ_SESSION,
   answer: z.object({
     seq: z.int().describe('The last `seq` of the snapshot: give it as `after` to the events.'),

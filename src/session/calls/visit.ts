@@ -55,7 +55,7 @@ export async function stopVisit(
   return { ok: true, fruit: decision.plan.fruit, context: sessionStatusOf(calls.view()).backpack, evidence };
 }
 
-/** Leaves a peripheral and enters another in one append: stop, hop, start. If refused, the visit goes on. */
+/** Leaves a peripheral and enters another in one append: stop, hop, start. If refused, the visit continues. */
 export async function makeHop(calls: SessionCalls, to: HopOptions | ShortHop, ask?: CallApprover): Promise<HopResult> {
   const request = hopRequestOfSession(calls, to);
   const review = await calls.review(request.fruit);

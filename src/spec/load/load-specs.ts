@@ -27,7 +27,7 @@ const MAX_LATEST = 8;
  * Loads a spec set and returns it checked, resolved and frozen. Files with the same texts give the same object.
  * @param path `default` for the specs that come with this package, a folder (`gate.yaml`, `tools.yaml`, `scopes.yaml`,
  *   `conditions.yaml`, `properties.yaml`, `peripherals/*.yaml`, `*.edn`), or a single file with peripherals. Tools and
- *   scopes that the set does not define come from the shipped catalogue.
+ *   scopes that the set does not define come from the built-in catalogue.
  * @throws {@link SpecError} with all problems of all files; TypeError if `path` is not a path
  * @throws Error with the remedy, if Node is too old
  * @example
@@ -67,7 +67,7 @@ export function defaultSpecsFolder(): string {
   return join(folder, 'specs');
 }
 
-/** The shipped `tools.yaml` and `scopes.yaml`, the defaults of every spec set. */
+/** The built-in `tools.yaml` and `scopes.yaml`, the defaults of every spec set. */
 export async function loadShippedCatalogue(): Promise<SpecSource[]> {
   const folder = defaultSpecsFolder();
   return Promise.all(['tools.yaml', 'scopes.yaml'].map((name) => readSource(join(folder, name))));

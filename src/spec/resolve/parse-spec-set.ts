@@ -24,7 +24,7 @@ export type ParsedSpecs<Name extends string, Value> =
  * Turns the texts of a spec set into the trusted value, or reports all problems of all files at once. Pure: reads
  * nothing.
  * @param sources the files of the set; their names decide their kind (`gate.yaml`, `peripherals/edit.yaml`, `all.edn`)
- * @param catalogue `tools.yaml` and `scopes.yaml` to fall back on, entry by entry; `loadSpecs` gives the shipped ones
+ * @param catalogue `tools.yaml` and `scopes.yaml` to fall back on, entry by entry; `loadSpecs` gives the built-in ones
  * @example
  * const parsed = parseSpecSet([{ file: 'peripherals/look.yaml', text }], await loadShippedCatalogue());
  * if (!parsed.ok) console.error(formatSpecProblems(parsed.problems));
@@ -37,9 +37,9 @@ export function parseSpecSet(
   const fallback = parseSpecSources(catalogue, problems);
   const drafts = parseSpecSources(sources, problems);
   const authored = readCatalogue(drafts);
-  const shipped = readCatalogue(fallback);
-  const tools = { ...shipped.tools, ...authored.tools };
-  const scopes = { ...shipped.scopes, ...authored.scopes };
+  const builtIn = readCatalogue(fallback);
+  const tools = { ...builtIn.tools, ...authored.tools };
+  const scopes = { ...builtIn.scopes, ...authored.scopes };
   const reported = fieldsReportedByTools({ tools });
   const checks = Object.keys(reported.checks);
   const conditions = readConditions(drafts, checks);
@@ -48,9 +48,9 @@ export function parseSpecSet(
   const defined: DefinedSpecNames = {
     modes: drafts.gate === null ? null : Object.keys(drafts.gate.file?.modes ?? {}),
     peripherals: new Set(unique.flatMap(({ id, alias }) => [id, alias])),
-    tools: new Set([...Object.keys(tools), ...authored.toolNames, ...shipped.toolNames]),
+    tools: new Set([...Object.keys(tools), ...authored.toolNames, ...builtIn.toolNames]),
     catalogue: tools,
-    scopeNames: new Set([...Object.keys(scopes), ...authored.scopeNames, ...shipped.scopeNames]),
+    scopeNames: new Set([...Object.keys(scopes), ...authored.scopeNames, ...builtIn.scopeNames]),
     scopes,
     reported,
     conditions: new Set([TESTS_PASSED_CONDITION, ...checks, ...Object.keys(conditions)]),

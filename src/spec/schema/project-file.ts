@@ -129,7 +129,7 @@ export const ProjectFile = z
   .strictObject({
     specs: RelativePathSchema.optional().describe('default, or a folder of spec files relative to the root.'),
     enforce: optional(z.boolean()).describe(
-      'false: calls that would be refused run, and the refusal is recorded; only masks, protected names and the containment of commands stay. true if left out.',
+      'false: calls that would be refused run, and the refusal is recorded; only masks, protected names and the sandbox stay. true if left out.',
     ),
     scopes: optional(z.record(SpecNameSchema, WritePathsSchema)).describe(
       'By peripheral: the paths that may be written in this repository, instead of the spec’s: folders, files, globs (*.go, packages/*/src/), and exclusions (!dist/).',

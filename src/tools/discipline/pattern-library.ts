@@ -12,8 +12,8 @@ const MAX_PATTERNS = 500;
 const MAX_BYTES = 64 * 1024;
 
 interface PatternLibrary {
-  /** `patterns`, the repository's own folder, or `shipped`. */
-  readonly from: typeof PATTERNS_FOLDER | 'shipped';
+  /** `patterns`, the repository's own folder, or `built-in`. */
+  readonly from: typeof PATTERNS_FOLDER | 'built-in';
   readonly patterns: readonly LibraryPattern[];
   readonly faulty: readonly { readonly file: string; readonly problem: string }[];
   /** The pattern files of the repository that were read. */
@@ -21,13 +21,13 @@ interface PatternLibrary {
 }
 
 /**
- * The patterns that an agent can select: the patterns in the repository's `patterns/` if it has any, else the shipped
+ * The patterns that an agent can select: the patterns in the repository's `patterns/` if it has any, else the built-in
  * patterns. Reads the repository through the file tools, so that masks and the call's scope apply and no link leads
  * out.
  */
 export async function loadPatternLibrary(call: ToolCall, files: ToolBackend): Promise<PatternLibrary> {
   const own = call.envelope.scope.read === 'root' ? await ownPatterns(call, files) : null;
-  return own && own.patterns.length + own.faulty.length > 0 ? own : shippedLibrary();
+  return own && own.patterns.length + own.faulty.length > 0 ? own : builtInLibrary();
 }
 
 async function ownPatterns(call: ToolCall, files: ToolBackend): Promise<PatternLibrary> {
@@ -50,11 +50,11 @@ async function ownPatterns(call: ToolCall, files: ToolBackend): Promise<PatternL
   );
 }
 
-const shippedLibrary = memoise(async (): Promise<PatternLibrary> => {
+const builtInLibrary = memoise(async (): Promise<PatternLibrary> => {
   const folder = join(defaultSpecsFolder(), PATTERNS_FOLDER);
   const names = (await readdir(folder)).filter((name) => PATTERN_FILE_ENDINGS.some((ending) => name.endsWith(ending)));
   const sources = names.sort().map(async (name) => ({ file: name, text: await readFile(join(folder, name), 'utf8') }));
-  return libraryFrom('shipped', await Promise.all(sources), []);
+  return libraryFrom('built-in', await Promise.all(sources), []);
 });
 
 interface Source {

@@ -49,7 +49,7 @@ export const gitConfigValuesOf = (config: readonly GitConfigValue[], key: string
 
 /**
  * The shell command that lets the group write the new files of a shared repository; null if it is not shared. git
- * itself would set the setgid bit of folders, which no contained command may do. New folders inherit the bit from the
+ * itself would set the setgid bit of folders, which no sandboxed command may do. New folders inherit the bit from the
  * folder above.
  */
 export function umaskOfSharedRepository(config: readonly GitConfigValue[]): string | null {

@@ -33,8 +33,8 @@ export interface GitSession {
   readonly repository: GitRepository;
   readonly config: readonly GitConfigValue[];
   readonly rules: OperandPathRules;
-  /** False if the operator allowed the shell tools on a host that cannot contain commands. */
-  readonly contained: boolean;
+  /** False if the operator allowed the shell tools on a machine that cannot sandbox commands. */
+  readonly sandboxed: boolean;
   /** Runs git with the agent's output limit. */
   run(args: readonly string[], options?: GitRunOptions): Promise<CommandResult>;
   /** Runs a query of hopgate itself. An answer that is too long or too late stops the call. */
@@ -100,7 +100,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
   const session: Omit<GitSession, 'config'> = {
     call,
     repository,
-    contained: availability.ok,
+    sandboxed: availability.ok,
     rules: { root: envelope.root, masked: (path) => masked(path) || git.holdsCredential(path) },
     run: (args, options) => execute(args, tool.limits.outputBytes, options),
     ask: async (args, options) => {

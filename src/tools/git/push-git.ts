@@ -31,7 +31,7 @@ export async function runGitPush(session: GitSession, parsed: ParsedGit): Promis
 
   const target = findPushTarget(session.repository, configured, session.config);
   if (isStop(target)) return target;
-  const keys = target.kind === 'network' && !session.contained ? keysOfConnection(session.config) : [];
+  const keys = target.kind === 'network' && !session.sandboxed ? keysOfConnection(session.config) : [];
   if (keys.length > 0)
     return outOfScopeStop(
       'args',

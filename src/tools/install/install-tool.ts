@@ -47,7 +47,7 @@ export async function runInstallTool(context: ShellContext): Promise<ToolReport 
   const tree = await inspectCallTree(context);
   const before = hashLockFiles(root);
   const request = { ...tree, overlayBytes: OVERLAY_BYTES, limits: { ...tree.limits, memoryBytes: OVERLAY_BYTES } };
-  const caches = context.contained ? testCacheMounts(call) : [];
+  const caches = context.sandboxed ? testCacheMounts(call) : [];
   const layout = addMountsToLayout({ ...makeTestLayout(request), name: 'install' }, caches);
   let kept: KeptChanges = { effects: [], kept: [], dropped: [] };
   let changed: string[] = [];

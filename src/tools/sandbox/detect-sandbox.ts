@@ -29,8 +29,8 @@ export interface DetectSandboxOptions {
 
 /**
  * Finds bubblewrap and tests it with a real command, whose attempts to write, to change a kernel setting and to connect
- * must all fail. Never throws: on a host that cannot contain commands, `availability` of the returned sandbox holds the
- * reason and the remedy.
+ * must all fail. Never throws: on a machine that cannot sandbox commands, `availability` of the returned sandbox holds
+ * the reason and the remedy.
  */
 export async function detectSandbox(options: DetectSandboxOptions = {}): Promise<Sandbox> {
   const bwrap = options.bwrap ?? findBwrap();
@@ -42,7 +42,7 @@ export async function detectSandbox(options: DetectSandboxOptions = {}): Promise
           throw new SandboxError(`${reason}; ${remedy}`);
         },
   });
-  if (process.platform !== 'linux') return unavailable('commands can be contained on Linux only', 'use Linux or WSL 2');
+  if (process.platform !== 'linux') return unavailable('the sandbox needs Linux', 'use Linux or WSL 2');
   if (process.arch !== 'x64' && process.arch !== 'arm64')
     return unavailable(`hopgate has no system-call filter for ${process.arch}`, 'use an x86-64 or arm64 machine');
   if (bwrap === null || !existsSync(bwrap)) return unavailable('bubblewrap is not installed', adviseInstall());
@@ -146,7 +146,7 @@ async function probeContainment(host: SandboxHostFacts, shells: CommandShells, f
     const { stdout, stderr } = await runSandboxed(host, shells, null, layout, argv, probeOptions());
     if (stdout !== 'done\n')
       throw new SandboxError(
-        `the sandbox does not contain commands on this host: ${stdout.trim()} ${stderr.trim()}`.trim(),
+        `a command can leave the sandbox on this machine: ${stdout.trim()} ${stderr.trim()}`.trim(),
       );
   } finally {
     server.close();

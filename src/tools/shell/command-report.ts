@@ -64,9 +64,9 @@ export function makeCommandReport(
     ...repositoryRemedy(context, result),
     ...watchRemedy(result),
     ...(missing === null ? fields : { ...withoutRemedy, notShown: missing }),
-    ...(context.contained ? {} : { unsandboxed: true }),
+    ...(context.sandboxed ? {} : { unsandboxed: true }),
   };
-  const observed = context.contained ? effects : 'unobserved';
+  const observed = context.sandboxed ? effects : 'unobserved';
   if (!result.aborted) return { outcome: { status: 'ok', result: json }, effects: observed };
   const message = 'The call was aborted; all of its processes were killed.';
   return { outcome: { status: 'failed', code: 'aborted', message, result: json }, effects: observed };
@@ -131,20 +131,20 @@ const NO_STORE = /confirmModulesPurge|ERR_PNPM_(?:UNEXPECTED_STORE|MISSING_PACKA
 
 /** The remedy for pnpm without the operator's store, which it needs to compare node_modules with the lock file. */
 function hiddenStoreRemedy(
-  { call, contained }: ShellContext,
+  { call, sandboxed }: ShellContext,
   { exit, stdout, stderr }: CommandResult,
 ): { [key: string]: Json } {
-  if (exit === 0 || !contained || !NO_STORE.test(`${stdout}\n${stderr}`)) return {};
+  if (exit === 0 || !sandboxed || !NO_STORE.test(`${stdout}\n${stderr}`)) return {};
   return { notShown: `pnpm's store of the operator is not shown here. ${installAdvice(call)}` };
 }
 
 /** The remedy for a program that is on the operator's PATH and not in the sandbox. */
 function hiddenProgramRemedy(
-  { env, contained }: ShellContext,
+  { env, sandboxed }: ShellContext,
   { exit, stderr }: CommandResult,
 ): { [key: string]: Json } {
   const [, name] = /(?:^|[:\s])([\w.+-]+): (?:command )?not found$/m.exec(stderr) ?? [];
-  if (exit === 0 || !contained || name === undefined || findProgram(name, env['PATH']) === null) return {};
+  if (exit === 0 || !sandboxed || name === undefined || findProgram(name, env['PATH']) === null) return {};
   return {
     notShown: `${name} is a program of the operator that the sandbox does not show. Ask the operator to add it to programs: in hopgate.yaml.`,
   };
@@ -158,8 +158,8 @@ function maskedFilesRemedy({ emptyFiles }: ShellContext): { [key: string]: Json 
 }
 
 /** The remedy for a package that a failed command named and that is a link out of the repository (`npm link`). */
-function linkedPackageRemedy({ call, contained }: ShellContext, result: CommandResult): { [key: string]: Json } {
-  if (result.exit === 0 || !contained) return {};
+function linkedPackageRemedy({ call, sandboxed }: ShellContext, result: CommandResult): { [key: string]: Json } {
+  if (result.exit === 0 || !sandboxed) return {};
   const words = `${result.stdout}\n${result.stderr}`.split(/[\s"'`()<>=,;]+/);
   const { root } = call.envelope;
   const found = linksIn(join(root, 'node_modules')).find(

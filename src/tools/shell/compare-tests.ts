@@ -19,7 +19,7 @@ export interface ComparedTest {
   readonly printed: string;
 }
 
-/** The shipped tool `bash-test`, with its limits of time and output. */
+/** The built-in tool `bash-test`, with its limits of time and output. */
 const TOOL: ToolSpec = {
   id: 'bash-test',
   purpose: '',
@@ -51,7 +51,7 @@ export async function compareTests(
   const PATH = [...(tree.programs?.path ?? []), env['PATH'] ?? ''].join(delimiter);
   const outside: ShellContext = {
     ...context,
-    contained: false,
+    sandboxed: false,
     run: (_, layout, argv, options = {}) =>
       runUnsandboxed(layout, argv, {
         ...TOOL.limits,

@@ -44,8 +44,9 @@ const TOOLS: { readonly [id: string]: (context: ShellContext) => Promise<ToolRep
  * Commands in a sandbox: `bash-readonly`, `bash`, `bash-background`, `bash-test`, `bash-deploy`, `install`. The text of
  * a command line is never judged; the kernel decides what it may do, by the layout that it runs in.
  *
- * On a host that cannot contain commands every call is refused with `sandbox-unavailable`, unless the operator allowed
- * the tools anyway (`envelope.unsafeNoSandbox`): then results carry `unsandboxed: true` and effects are `unobserved`.
+ * On a machine that cannot sandbox commands every call is refused with `sandbox-unavailable`, unless the operator
+ * allowed the tools anyway (`envelope.unsafeNoSandbox`): then results carry `unsandboxed: true` and effects are
+ * `unobserved`.
  * @param env the operator's environment, in which commands find their programs and variables
  */
 export function shellBackend(sandbox: Sandbox, env = () => process.env): ToolBackend {

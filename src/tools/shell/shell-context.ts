@@ -32,13 +32,13 @@ export interface ShellContext {
   readonly call: ToolCall;
   readonly sandbox: Sandbox;
   readonly env: NodeJS.ProcessEnv;
-  /** False if the operator allowed the shell tools on a host that cannot contain commands. */
-  readonly contained: boolean;
+  /** False if the operator allowed the shell tools on a machine that cannot sandbox commands. */
+  readonly sandboxed: boolean;
   /** True if layouts with an overlay work on this machine. */
   readonly overlay: boolean;
   /** Masked files that a command read as empty, or that its words or the output of a failed command name. */
   readonly emptyFiles: Set<string>;
-  /** Runs a command within the call's limits: in the layout if the host can contain it, else without a sandbox. */
+  /** Runs a command within the call's limits: in the layout if the machine can sandbox it, else without a sandbox. */
   run(
     tree: ScannedCallTree,
     layout: SandboxLayout,
@@ -47,7 +47,7 @@ export interface ShellContext {
   ): Promise<CommandResult>;
 }
 
-/** The context of a call; a refusal if this host cannot contain commands and the operator did not allow it. */
+/** The context of a call; a refusal if this machine cannot sandbox commands and the operator did not allow it. */
 export function makeShellContext(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv): ShellContext | ToolStop {
   const { availability } = sandbox;
   if (!availability.ok && !call.envelope.unsafeNoSandbox) return unavailableToolStop(availability);
@@ -59,7 +59,7 @@ export function makeShellContext(sandbox: Sandbox, call: ToolCall, env: NodeJS.P
     call,
     sandbox,
     env,
-    contained: availability.ok,
+    sandboxed: availability.ok,
     overlay: availability.ok && availability.overlay,
     run: async (tree, layout, argv, options = {}) => {
       let check = availability.ok ? watchCoveredFiles(tree, layout) : () => {};
@@ -200,10 +200,10 @@ export function findCommandPrograms(
   });
 }
 
-/** A refusal if commands can be contained but overlays cannot be mounted; for tools that need one. */
+/** A refusal if commands can be sandboxed but overlays cannot be mounted; for tools that need one. */
 export function overlayRefusal(context: ShellContext): ToolStop | null {
-  if (!context.contained || context.overlay) return null;
-  const message = 'Commands that write cannot be contained here: overlayfs cannot be mounted.';
+  if (!context.sandboxed || context.overlay) return null;
+  const message = 'This machine cannot sandbox commands that write: overlayfs cannot be mounted.';
   const remedy =
     'Ask the operator for Linux 5.11 or later with user namespaces; until then use bash-readonly, edit and write.';
   return sandboxFailedStop(message, remedy);

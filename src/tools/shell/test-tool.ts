@@ -107,14 +107,14 @@ export async function runTest(
 ): Promise<{ result: CommandResult; junit: string | null; changed: readonly string[] }> {
   const { envelope, tool } = context.call;
   const filled = fillCommandEnv(env, context.env);
-  const location = typeof report === 'object' ? locateReport(report.junit, context.contained) : null;
+  const location = typeof report === 'object' ? locateReport(report.junit, context.sandboxed) : null;
   const named = location === null ? null : nameReport(location, argv, filled.env);
   const path = location === null ? null : named === null ? location.path : location.freshPath;
   let junit: string | null = null;
   let changed: readonly string[] = [];
-  const before = path === null || context.contained ? null : fileStateStamp(join(envelope.root, path));
+  const before = path === null || context.sandboxed ? null : fileStateStamp(join(envelope.root, path));
   const layout = addMountsToLayout(makeTestLayout({ ...tree, limits: { ...tree.limits, ...memoryLimit(memory) } }), [
-    ...(context.contained ? testCacheMounts(context.call) : []),
+    ...(context.sandboxed ? testCacheMounts(context.call) : []),
     ...(named && location?.outbox ? [{ kind: 'outbox', target: location.outbox } as const] : []),
   ]);
   const result = await context.run(tree, layout, named?.argv ?? argv, {
@@ -131,7 +131,7 @@ export async function runTest(
       changed = (await findChangedCode(context, view)).filter((each) => path === null || each !== normalize(path));
     },
   });
-  if (path !== null && !context.contained && fileStateStamp(join(envelope.root, path)) !== before)
+  if (path !== null && !context.sandboxed && fileStateStamp(join(envelope.root, path)) !== before)
     junit = readWrittenFile(envelope.root, path);
   const { stdout, stderr } = result;
   const plain = { stdout: stripVTControlCharacters(stdout), stderr: stripVTControlCharacters(stderr) };
@@ -153,9 +153,9 @@ interface ReportLocation {
 }
 
 /** In the sandbox, `reports/out.xml` becomes `/var/report-<id>/out.xml`; without a sandbox, `reports/out-<id>.xml`. */
-function locateReport(path: string, contained: boolean): ReportLocation {
+function locateReport(path: string, sandboxed: boolean): ReportLocation {
   const { dir, name, ext, base } = parse(path);
-  const outbox = contained ? `/var/report-${randomUUID()}` : null;
+  const outbox = sandboxed ? `/var/report-${randomUUID()}` : null;
   return { path, outbox, freshPath: outbox ? join(outbox, base) : join(dir, `${name}-${randomUUID()}${ext}`) };
 }
 

@@ -6,7 +6,7 @@ import { memoise } from '../../base/lazy.ts';
 import { assertStarted, sendSignal } from '../../base/process.ts';
 
 const SETPRIV = '/usr/bin/setpriv';
-/** How long a program may go on after stdin is closed, and again after SIGTERM. */
+/** How long a program may run after stdin is closed, and again after SIGTERM. */
 const GRACE_MS = 500;
 
 /** A program in its own process group. The group is killed when the program or hopgate ends. */

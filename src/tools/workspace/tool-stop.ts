@@ -34,14 +34,14 @@ export const sandboxFailedStop = (message: string, remedy: string): ToolStop => 
   stop: { status: 'refused', code: 'sandbox-unavailable', message, remedy },
 });
 
-/** The refusal of a command on a host that cannot contain it, with the reason and remedy of the sandbox. */
+/** The refusal of a command on a machine that cannot sandbox it, with the reason and remedy of the sandbox. */
 export const unavailableToolStop = ({
   reason,
   remedy,
 }: {
   readonly reason: string;
   readonly remedy: string;
-}): ToolStop => sandboxFailedStop(`This host cannot contain commands: ${reason}.`, `Ask the operator to ${remedy}.`);
+}): ToolStop => sandboxFailedStop(`This machine cannot sandbox commands: ${reason}.`, `Ask the operator to ${remedy}.`);
 
 /** A refusal of an argument that makes a command line longer than the system allows; null for any other error. */
 export function tooLongCommandStop(error: unknown, argument: string, remedy: string): ToolStop | null {

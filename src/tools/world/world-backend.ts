@@ -79,7 +79,7 @@ const failedReport = (code: string, message: string): ToolReport => ({
 
 const messageWithRemedy = ({ code, message }: WorldError): string =>
   ({
-    unreachable: `${message}. Start the world ("hopgate world"), then try again: the game goes on if it is the same.`,
+    unreachable: `${message}. Start the world ("hopgate world"), then try again: the game continues if it is the same world.`,
     'no-game': message,
     'game-over': `${message}. Leave, or start another game with the argument task.`,
     'no-such-game': message,
@@ -104,7 +104,7 @@ async function play(call: ToolCall, settings: Fields, world: WorldEnvironment, h
       );
     const resumption = await game.resume(stored.saved);
     if (resumption.kind === 'lost')
-      throw new Refusal('world-lost', `Your game cannot go on: ${resumption.why}. ${START_ANOTHER}`);
+      throw new Refusal('world-lost', `Your game cannot continue: ${resumption.why}. ${START_ANOTHER}`);
     if (resumption.kind === 'replayed')
       notices.push(
         `The world had lost your game. It was started again, and your ${resumption.steps} commands had the same answers.`,

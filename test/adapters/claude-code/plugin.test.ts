@@ -30,7 +30,7 @@ describe('the plugin for Claude Code', () => {
       const hook = groups[0]?.hooks[0] as { onFailure?: string; timeout: number; command: string };
       expect(hook.timeout).toBe(30);
       expect(hook.command).toBe(`/bin/sh "\${CLAUDE_PLUGIN_ROOT}/hooks/ask.sh" ${event}`);
-      return `${event} ${hook.onFailure ?? 'goes on'}`;
+      return `${event} ${hook.onFailure ?? 'continues'}`;
     });
     expect(blocks).toEqual([
       'SessionStart block',
@@ -39,9 +39,9 @@ describe('the plugin for Claude Code', () => {
       'PostToolUse block',
       'PostToolUseFailure block',
       'SubagentStart block',
-      'SubagentStop goes on',
-      'Stop goes on',
-      'SessionEnd goes on',
+      'SubagentStop continues',
+      'Stop continues',
+      'SessionEnd continues',
       'ConfigChange block',
     ]);
   });

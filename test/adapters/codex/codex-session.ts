@@ -143,7 +143,7 @@ export async function world(options: StageOptions = {}): Promise<World> {
 
 export const patchOf = (...lines: string[]) => ({ command: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') });
 
-/** Moves a session of the shipped specs to edit, in execute. */
+/** Moves a session of the built-in specs to edit, in execute. */
 export async function toEdit(session: Session): Promise<void> {
   await must(session.setMode({ to: 'diagnose' }));
   await must(session.start('explore'));

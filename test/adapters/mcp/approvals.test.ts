@@ -124,7 +124,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     expect(session.state.mode).toBe('diagnose');
   });
 
-  it('explains to the person that an acceptance without the tick is no yes, and asks again', async () => {
+  it('explains to the person that an acceptance without the tick is not a yes, and asks again', async () => {
     const world = await agentWorld('explore');
     const session = await world.open({ approver: leaving([]) });
     const shown: string[] = [];
@@ -149,7 +149,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
       const session = await world.open({ approver: leaving([]) });
       const shown: string[] = [];
       const grantIn = (text: string) =>
-        text === '2x' ? { until: Date.now() + 60_000, uses: 2 } : { problem: `"${text}" is no limit` };
+        text === '2x' ? { until: Date.now() + 60_000, uses: 2 } : { problem: `"${text}" is not a limit` };
       const client = await connected(hostOf(agentSession(session), { grantIn }), {
         era,
         person: async (message) => {
@@ -159,7 +159,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
         },
       });
       expect((await call(client, 'mode', EXECUTE)).isError).toBe(false);
-      expect(shown[1]).toMatch(/^Nothing is approved yet: "forever" is no limit\./);
+      expect(shown[1]).toMatch(/^Nothing is approved yet: "forever" is not a limit\./);
       const again = async () => {
         await call(client, 'mode', { to: 'discuss', summary: 'done' });
         await call(client, 'mode', { to: 'diagnose' });

@@ -113,7 +113,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('messages over MCP (%
     expect(await ann.inbox()).toMatchObject({ messages: [{ text: '3456' }] });
   });
 
-  it('are sent by tools that every peripheral of the shipped set has', async () => {
+  it('are sent by tools that every peripheral of the built-in set has', async () => {
     const { client, bob, messages } = await pair(era);
     const sent = await call(client, 'bell', { to: 'agent:bob', text: 'Look at src.' });
     expect(sent.isError).toBe(false);

@@ -140,7 +140,7 @@ const whistling = async ({ session, client }: Awaited<ReturnType<typeof pair>>, 
   const declaration = { name: 'whistle', inputSchema: {}, taskSupport: whistle.execution?.taskSupport ?? 'optional' };
   const params = { arguments: input as { readonly [name: string]: JsonValue } };
   const execution = await session.callTool('whistle', params.arguments, { ...PREFER, declaration });
-  if (execution.kind !== 'task') throw new Error('the whistle was no task');
+  if (execution.kind !== 'task') throw new Error('the whistle was not a task');
   return execution;
 };
 
@@ -198,7 +198,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a whistle as a task 
     expect((await call(world.client, 'status')).text).toContain('"By the way."');
   });
 
-  it('is found by a restarted server, and a message of another kind is no task', async () => {
+  it('is found by a restarted server, and a message of another kind is not a task', async () => {
     const world = await pair(era);
     const message = { kind: 'whistle', act: 'query', author: 'ann', ref: null, to: `session:${world.bob.id}` } as const;
     await world.messages.send({ ...message, id: 'm-old', from: `session:${world.ann.id}`, text: 'Which port?' });

@@ -91,7 +91,7 @@ const REFUSED: readonly (readonly [key: string, command: string, attributes?: st
   ['url.{EVIL}.insteadOf', 'push'],
 ];
 
-/** A repository's own configuration names programs: none of them ever runs, and work goes on where it can. */
+/** A repository's own configuration names programs: none of them ever runs, and work continues where it can. */
 export const hostileConfigCases: readonly Case[] = [
   ...PROGRAMS.flatMap(([key, ...commands]) => commands.map((command) => attack(key, command, [[key, '{EVIL}']]))),
   ...REFUSED.map(([key, command, attributes]) => attack(key, command, [[key, '{EVIL}']], attributes, 'no-success')),

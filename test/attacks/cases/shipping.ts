@@ -271,7 +271,7 @@ export const gitCases: readonly Case[] = [
     { shows: ['"upToDate":true'], inSequence: true },
   ),
   git.benign('R13', 'switch to the branch that is checked out', { sub: 'switch main' }),
-  git.attack('R15', 'push what is no fast-forward', { sub: 'push' }, 'no-success', {
+  git.attack('R15', 'push what is not a fast-forward', { sub: 'push' }, 'no-success', {
     before: (world) => {
       const other = join(world.folder, 'other');
       operatorGit(world.folder, 'clone', '-q', world.remote, other);

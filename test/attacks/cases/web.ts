@@ -87,7 +87,7 @@ export const webCases: readonly Case[] = [
     { url: 'http://docs.example.com:{WEB}/untyped' },
     { shows: ['of no type'] },
   ),
-  fetch.attack('R10', 'bytes that are no text', { url: 'http://docs.example.com:{WEB}/binary' }, 'no-success'),
+  fetch.attack('R10', 'bytes that are not text', { url: 'http://docs.example.com:{WEB}/binary' }, 'no-success'),
   ...[42, null, ['http://docs.example.com/'], {}, true].map((url) =>
     fetch.attack('R2', `fetch ${JSON.stringify(url)}`, { url }, 'invalid-action'),
   ),

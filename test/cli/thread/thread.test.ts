@@ -151,7 +151,7 @@ describe('a thread in a terminal', () => {
               fruit: files: a.ts · n: 1
 +1:01:40  ┌ deploy, from edit
           │   reframe: expected pass, got fail
-          ╵ goes on
+          ╵ continues
 `,
     );
   });

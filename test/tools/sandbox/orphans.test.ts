@@ -35,7 +35,7 @@ test('the cleanup keeps another user’s files with similar names', { skip: proc
   rmdirSync(folder);
 });
 
-test('a control group of an earlier process with the same pid is no obstacle', { skip: !linux }, async () => {
+test('a control group of an earlier process with the same pid is not an obstacle', { skip: !linux }, async () => {
   const cgroups = probeCgroups();
   if (cgroups === null) return;
   const folders = ['/sys/fs/cgroup', '/sys/fs/cgroup/pids'].filter((folder) => existsSync(folder));

@@ -24,7 +24,7 @@ test('a command sees a PEM file of certificates, and a key is empty for it', asy
 
 test.each([
   ['a key next to a certificate', CERTIFICATE + KEY],
-  ['a block that is no certificate', CERTIFICATE.replace(/MIIB[\s\S]*?\n/, 'c2VjcmV0\n')],
+  ['a block that is not a certificate', CERTIFICATE.replace(/MIIB[\s\S]*?\n/, 'c2VjcmV0\n')],
   ['a block that is cut', CERTIFICATE.slice(0, -30)],
   ['a key in a comment', `PRIVATE ${CERTIFICATE}`],
   ['a token between the blocks', `token: abc\n${CERTIFICATE}`],

@@ -301,7 +301,7 @@ describe('the limits of bash-readonly', () => {
   ])(
     'end a command that watches files, with the remedy if its output says so: %j, at the time limit: %s',
     (stdout, timedOut, remedy) => {
-      const context = { contained: false, emptyFiles: new Set(), call: { envelope: { config: {} } } };
+      const context = { sandboxed: false, emptyFiles: new Set(), call: { envelope: { config: {} } } };
       const ran = { exit: null, signal: null, stdout, stderr: '', truncated: false, timedOut, aborted: false };
       const { outcome } = makeCommandReport(context as never, { ...ran, flooded: false, seconds: 1 }, []);
       const result = (outcome as { readonly result: { readonly [key: string]: unknown } }).result;
@@ -402,7 +402,7 @@ test.each([[''], ['  '], ['a\0b'], [42], [undefined]])('bash-readonly refuses th
 /** Every name and content, so that any change shows. */
 /** The outcome of a command that failed in `root` with this text on stderr. */
 function failedWith(stderr: string, root: string): object {
-  const context = { contained: false, emptyFiles: new Set(), call: { envelope: { root, config: {} } } };
+  const context = { sandboxed: false, emptyFiles: new Set(), call: { envelope: { root, config: {} } } };
   const ran = { exit: 1, signal: null, stdout: '', stderr, truncated: false, timedOut: false, aborted: false };
   return makeCommandReport(context as never, { ...ran, flooded: false, seconds: 1 }, []).outcome;
 }

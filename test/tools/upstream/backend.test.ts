@@ -292,7 +292,7 @@ describe('a failed upstream server', () => {
 
   it.each([
     ['does not exist', () => program({ command: ['/no/such/program'] })],
-    ['is no MCP server', () => program({ command: ['true'] })],
+    ['is not an MCP server', () => program({ command: ['true'] })],
     ['needs a variable that is not set', () => program({ env: { A: '${NO_SUCH_VARIABLE}' } })],
     ['has no folder to run in', () => program({ cwd: 'no/such/folder' })],
     ['is not listening', (): UpstreamServer => ({ url: 'http://127.0.0.1:1/mcp', headers: {}, contained: false })],

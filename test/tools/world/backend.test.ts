@@ -161,14 +161,14 @@ describe('a game', () => {
       await play('look');
       await fetch(`${server.address}/step`, { method: 'POST', body: '{"action":"look"}' });
       expect(JSON.stringify(await play('inventory'))).toContain(
-        'Your game cannot go on: the world is in another state: seed:6 after 1 commands, not seed:6 after 0. Start another one',
+        'Your game cannot continue: the world is in another state: seed:6 after 1 commands, not seed:6 after 0. Start another one',
       );
       expect(await play('look', 'any')).toMatchObject({ step: 0 });
     });
   });
 });
 
-it('the shipped backends serve the tool', () => {
+it('the default backends serve the tool', () => {
   const served = defaultBackends(memoryStore(), { unsafeNoSandbox: false }).flatMap(({ tools }: ToolBackend) => tools);
   expect(served).toContain('alfworld-action');
 });

@@ -14,9 +14,9 @@ import { Household } from '../../../src/world/household.ts';
 import { serveWorld, type WorldServer } from '../../../src/world/serve/world-server.ts';
 import { depth } from '../../depth.ts';
 
-const shipped = await loadSpecs('specs');
+const builtIn = await loadSpecs('specs');
 const seeds = await loadSpecs('test/fixtures/specs/004');
-const { bell, whistle } = shipped.tools;
+const { bell, whistle } = builtIn.tools;
 const specs = (address: string) => ({
   ...seeds,
   tools: { ...seeds.tools, bell: bell!, whistle: whistle! },

@@ -83,9 +83,9 @@ function commandsInWords({ command, write }: ScopeRule, { test, deploy, git }: P
     case 'none':
       return 'none';
     case 'read-only':
-      return 'any, contained: they can read the tree but not change it; no network';
+      return 'any, in a sandbox: they can read the tree but not change it; no network';
     case 'contained':
-      return `any, contained: only their changes within ${writePathsInWords(write) || 'nothing'} are kept; no network`;
+      return `any, in a sandbox: only their changes within ${writePathsInWords(write) || 'nothing'} are kept; no network`;
     case 'test':
       return tests.length > 0
         ? `only the test commands: ${joinList(tests, 6)}`

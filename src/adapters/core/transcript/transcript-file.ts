@@ -98,7 +98,7 @@ function endOf(fd: number, { items, bytes }: End): End & { readonly isCut: boole
     : { items: lines + 1, bytes: size, isCut: true };
 }
 
-/** Locks the file for one writer. After the wait, writing goes on without it; a repeated item number shows this. */
+/** Locks the file for one writer. After the wait, writing continues without it; a repeated item number shows this. */
 function lock(file: string): () => void {
   for (const until = Date.now() + LOCK_WAIT_MS; ; pause()) {
     try {

@@ -85,7 +85,7 @@ function ownReason(call: AuditedCommand, names: readonly string[], hasProgram: b
   if (command === 'read-only' || command === 'contained')
     return names.map((name) => lineReason(args[name])).find((reason) => reason !== null) ?? null;
   const read = names.map((name) => readCommandWords(args[name]));
-  if (read.includes(null)) return invalidActionReason('the command is not one plain command');
+  if (read.includes(null)) return NOT_SIMPLE;
   const words = [...(hasProgram ? tool.id.split('-').slice(-1) : []), ...read.flatMap((each) => each ?? [])];
   if (command === 'test') return testReason(words, config);
   return words[0] === 'git'
@@ -93,13 +93,17 @@ function ownReason(call: AuditedCommand, names: readonly string[], hasProgram: b
     : deployReason(words, config);
 }
 
-/** A command of an upstream tool is allowed only if the upstream's server contains the effects of its commands. */
+/** A command of an upstream tool is allowed only if the upstream's server sandboxes its commands. */
 function upstreamReason({ tool, scope, config, unsafeNoSandbox }: AuditedCommand): RefusalReason | null {
   const server = config.upstream?.[tool.upstream?.server ?? ''];
-  const isContained = (server?.contained ?? false) || unsafeNoSandbox;
+  const isSandboxed = (server?.contained ?? false) || unsafeNoSandbox;
   const mayRun = scope.command === 'contained' || scope.command === 'read-only';
-  return mayRun && isContained ? null : outOfScopeReason('the commands of the upstream server are not contained');
+  return mayRun && isSandboxed ? null : outOfScopeReason('the commands of the upstream server are not sandboxed');
 }
+
+const NOT_SIMPLE = invalidActionReason(
+  'the text is not one simple command: it may have words and quotes, and no shell syntax',
+);
 
 /** The maximum length of an argument that the kernel accepts, in bytes. */
 const MAX_BYTES = 131_071;
@@ -119,7 +123,7 @@ function testReason(command: Json | undefined, { test }: ProjectConfig): Refusal
   if (test.length === 0) return invalidActionReason('no test command is configured');
   if (command === undefined) return null;
   const words = readCommandWords(command);
-  if (words === null) return invalidActionReason('the command is not one plain command');
+  if (words === null) return NOT_SIMPLE;
   return matchTestCommand(words, test) ? null : outOfScopeReason('the command is not a configured test command');
 }
 
@@ -128,7 +132,7 @@ function installReason(command: Json | undefined, { install = [] }: ProjectConfi
     return install.length === 1 ? null : outOfScopeReason('the command is not a configured install command');
   if (install.length === 0) return outOfScopeReason('no install command is configured');
   const words = readCommandWords(command);
-  if (words === null) return invalidActionReason('the command is not one plain command');
+  if (words === null) return NOT_SIMPLE;
   return install.some(({ run }) => isCommand(words, run))
     ? null
     : outOfScopeReason('the command is not a configured install command');

@@ -4,7 +4,7 @@ import type { Json, ProjectConfig, ScopeRule } from '../../../spec/types.ts';
 import { resolvePathInRoot } from '../audited-path.ts';
 import { isMaskedPath } from '../protected-paths.ts';
 import { isConfiguredBranch } from './audited-branches.ts';
-import { splitPlainCommand } from './audited-words.ts';
+import { splitSimpleCommand } from './audited-words.ts';
 
 /** The reason why a command or an address is refused, with the code of the denial. */
 export interface RefusalReason {
@@ -37,7 +37,7 @@ export function gitArgumentsRefusalReason(
   args: Json | undefined,
   limits: GitLimits,
 ): RefusalReason | null {
-  const head = typeof sub === 'string' ? splitPlainCommand(sub) : null;
+  const head = typeof sub === 'string' ? splitSimpleCommand(sub) : null;
   const tail = wordsAfter(args);
   if (head === null || tail === null) return invalidActionReason('the command is not one plain git command');
   const words = [...head, ...tail];
@@ -46,7 +46,7 @@ export function gitArgumentsRefusalReason(
 
 function wordsAfter(args: Json | undefined): readonly string[] | null {
   if (args === undefined || args === '') return [];
-  if (typeof args === 'string') return splitPlainCommand(args);
+  if (typeof args === 'string') return splitSimpleCommand(args);
   return Array.isArray(args) && args.every((word) => typeof word === 'string') ? args : null;
 }
 

@@ -1,9 +1,9 @@
 import type { Json } from '../../../spec/types.ts';
 
-/** Characters that a shell interprets. A plain command line has them only within quotes. */
+/** Characters that a shell interprets. A simple command line has them only within quotes. */
 const SYNTAX = '|&;<>()$`*?[';
 
-/** Words at the beginning of a line that is not a plain command, such as `if`. */
+/** Words at the beginning of a line that is not a simple command, such as `if`. */
 const RESERVED =
   'if then elif else fi for while until do done case esac select function time coproc in { } ! [[ ]]'.split(' ');
 
@@ -22,8 +22,8 @@ interface ReadWord {
   readonly end: number;
 }
 
-/** Splits a plain command line into words: blanks separate, quotes join. null if it has any other shell syntax. */
-export function splitPlainCommand(text: string): readonly string[] | null {
+/** Splits a simple command line into words: blanks separate, quotes join. null if it has any other shell syntax. */
+export function splitSimpleCommand(text: string): readonly string[] | null {
   if (text.length > MAX_LENGTH || text.includes('\0') || text.trim() === '') return null;
   const line = text.replace(/^(?:[ \t\n]|\\\n)+/, '');
   const words: ReadWord[] = [];
@@ -74,9 +74,9 @@ function isPlain(bare: string, first: string | null): boolean {
   return !(first === null && RESERVED.includes(bare)) && !(mayAssign && /^[A-Za-z_]\w*\+?=/.test(bare));
 }
 
-/** The words of an argument that is a list of words or a text; null if it is not a plain command. */
+/** The words of an argument that is a list of words or a text; null if it is not a simple command. */
 export function readCommandWords(value: Json | undefined): readonly string[] | null {
-  if (typeof value === 'string') return splitPlainCommand(value);
+  if (typeof value === 'string') return splitSimpleCommand(value);
   const isList = Array.isArray(value) && value.length > 0;
   return isList && value.every((word) => typeof word === 'string' && !word.includes('\0')) ? (value as string[]) : null;
 }

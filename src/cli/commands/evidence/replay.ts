@@ -24,7 +24,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .argument('[session...]', 'the ids of the sessions, or their first characters (default: all sessions)')
     .option(
       '--specs <dir>',
-      'the spec set that decides (default: the pinned one of each session; with --trajectories: the shipped one)',
+      'the spec set that decides (default: the pinned one of each session; with --trajectories: the built-in one)',
     )
     .option('--config <dir>', 'the folder of the hopgate.yaml that decides (default: the one pinned by each session)')
     .option(

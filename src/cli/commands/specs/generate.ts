@@ -58,7 +58,7 @@ async function targetsOf(
   out: string,
 ): Promise<readonly { readonly folder: string; readonly files: GeneratedFiles }[]> {
   const files = generateFiles(await loadSpecs(specs), { guardsImport: guardsImport(out) });
-  // Only the shipped specs contain the schemas that every spec file refers to, and hopgate's own pipeline.
+  // Only the built-in specs contain the schemas that every spec file refers to, and hopgate's own pipeline.
   return specs === defaultSpecsFolder()
     ? [
         { folder: out, files: { ...files, 'social-pipeline.mmd': pipelineDiagram() } },

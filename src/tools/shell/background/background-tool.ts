@@ -55,7 +55,7 @@ async function startJob(context: ShellContext, jobs: SessionJobs): Promise<ToolR
   if (isStop(argv)) return argv;
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;
-  if (!context.contained)
+  if (!context.sandboxed)
     return failedToolStop('not-contained', 'A background command needs a sandbox. Run it with bash or bash-readonly.');
   const running = jobs.of(sessionId).filter(({ isRunning }) => isRunning);
   if (running.length >= MAX_JOBS_PER_SESSION) {

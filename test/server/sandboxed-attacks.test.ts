@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { ok } from '../tools/shell/support.ts';
 import { serveWorld } from './serve-world.ts';
 
-const ATTACKER = readFileSync(join(import.meta.dirname, 'contained-attacker.mjs'), 'utf8');
+const ATTACKER = readFileSync(join(import.meta.dirname, 'sandboxed-attacker.mjs'), 'utf8');
 
 /** The statuses by which the server refuses; 0: the connection or the file gave nothing. */
 const REFUSED = [0, 400, 401, 403, 404, 421];
 
-describe('a contained command that shares the network of the machine', () => {
+describe('a sandboxed command that shares the network of the machine', () => {
   it('approves nothing and reads nothing, by any of forty ways', async () => {
     const served = await serveWorld({ 'attacker.mjs': ATTACKER });
     const [mine, other] = [await served.session(), await served.session()];

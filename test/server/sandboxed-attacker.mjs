@@ -1,5 +1,5 @@
-// Runs in a contained command that shares the network of the machine. Prints, as JSON, every answer that an attack got.
-//   node contained-attacker.mjs '{ port, session, other, approval, hash, agent, own, cookie, state }'
+// Runs in a sandboxed command that shares the network of the machine. Prints, as JSON, every answer that an attack got.
+//   node sandboxed-attacker.mjs '{ port, session, other, approval, hash, agent, own, cookie, state }'
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';

@@ -21,12 +21,12 @@ it('machines/ is up to date with specs/ (else run `npm run generate`)', async ()
   expect((await readdir('machines')).sort()).toEqual(Object.keys(files).sort());
 });
 
-it('the shipped machines equal those that a session compiles', async () => {
+it('the generated machines equal those that a session compiles', async () => {
   expect(hopGraph.config).toEqual(compileSpecs(specs).hopGraph.config);
   expect(JSON.parse(await readFile('machines/hop-graph.json', 'utf8'))).toEqual(hopGraph.config);
 });
 
-it('an agent can reach every shipped peripheral if tests pass and the operator approves', () => {
+it('an agent can reach every built-in peripheral if tests pass and the operator approves', () => {
   const events = hopGraph.events.flatMap((type) =>
     ['pass', 'fail'].flatMap((result) =>
       [null, ...Object.keys(specs.peripherals)].map((source) => ({

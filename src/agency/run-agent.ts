@@ -26,7 +26,7 @@ export async function runAgent(
   if (unenforceable.length > 0)
     throw new RunFailure(
       'envelope-not-enforceable',
-      `the agent's program cannot enforce ${unenforceable.map((key) => `${key} ${spec.tools[key] ? 'on' : 'off'}`).join(', ')}`,
+      `the agent's program cannot switch ${unenforceable.map((key) => `${key} ${spec.tools[key] ? 'on' : 'off'}`).join(', ')}`,
       'Run this peripheral with another agent, or change its tools.',
     );
   const limit = AbortSignal.timeout(spec.timeoutMs ?? DEFAULT_TIMEOUT_MS);

@@ -8,10 +8,10 @@ import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
 
 /**
  * Compiles the lifecycle of one visit to a peripheral from its spec. Events: `start`; `step`, if there are tools;
- * `exit.<exit>` for each exit that opens a destination, guarded by the fruit that it implies; `stop`. A peripheral with
- * limits also has the state `expired`, which only exits and a stop leave. A peripheral with a tool that acts or
- * simulates has the state `interrupted`, in which the outcome of a step is unknown. Each visit has its own machine.
- * Pure.
+ * `exit.<exit>` for each exit that opens a destination, guarded by the fruit value that the exit implies; `stop`. A
+ * peripheral with limits also has the state `expired`; only an exit or a stop leaves it. A peripheral with a tool that
+ * acts or simulates has the state `interrupted`, in which the outcome of a step is unknown. Each visit has its own
+ * machine. Pure.
  */
 export function compileLifecycle(specs: Pick<SpecSet, 'tools' | 'edges'>, peripheral: PeripheralSpec): MachineJson {
   const { id, purpose, tools, limits, exits } = peripheral;

@@ -260,7 +260,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
       return { message: 'the session is closed', remedy: 'ask the operator to open a new session' };
     case 'session-busy':
       return {
-        message: `another writer holds the session${about.holder ? ` (${about.holder})` : ''}`,
+        message: `another writer has the lease of the session${about.holder ? ` (${about.holder})` : ''}`,
         remedy: `wait until it finishes${about.until ? ` or its lease ends at ${about.until}` : ''}, or open another session`,
       };
     case 'lease-expired':

@@ -158,7 +158,7 @@ export function findInstructionFiles(root: string, expands: boolean, near?: stri
   return found;
 }
 
-/** Matches the words of possible imports; longer words are not paths. */
+/** Matches `@` or `#file:` and captures the next word, up to 1,024 characters. A longer word is not a path. */
 const WORD = /(?<![^\s([<>*_-])(?:@|#file:)(?=((?:[^\s\\]|\\[^\n]){1,1024}))/gu;
 const MAX_WORDS = 20_000;
 

@@ -76,7 +76,7 @@ describe.skipIf(!canMakeMachines())('two machines', () => {
   }, 900_000);
 
   it.skipIf(!hasNft)(
-    'reach a laptop behind a router that masquerades, once, also when the router gets a new address',
+    'reach a laptop behind a NAT router exactly once, also if the router’s address changes',
     async () => {
       const changeAddress = joinByRouter();
       const [a, b] = [machine('a'), machine('b')];
@@ -98,7 +98,7 @@ describe.skipIf(!canMakeMachines())('two machines', () => {
   );
 
   it.skipIf(!hasNft)(
-    'ring each other’s sessions, also behind a router that masquerades',
+    'ring each other’s sessions, also behind a NAT router',
     async () => {
       joinByRouter();
       const [a, b] = [machine('a'), machine('b')];

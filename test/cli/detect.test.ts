@@ -285,7 +285,7 @@ describe('the proposed write paths', () => {
     expect(found).toContain(OTHER[0]);
   });
 
-  it('have manifests and, for C without a deploy target, build files if asked', () => {
+  it('include manifests on request, and for C without a deploy target also build files', () => {
     const withThem = (files: { readonly [path: string]: string }) =>
       addManifestsToScope(proposeEditScope(memoryTree(files)), memoryTree(files));
     expect(withThem({ 'kilo.c': '', Makefile: 'all:\n' })).not.toContain('!Makefile');

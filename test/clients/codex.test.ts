@@ -195,7 +195,7 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(await hopgate(world, repo, ['verify', session])).toMatchObject({ code: 0 });
   });
 
-  test('asks for the review in a turn that changed something, once, with a call that goes through', async () => {
+  test('asks once for the review after a turn that changed a file, and the proposed hop succeeds', async () => {
     let asked: object = {};
     const { ended, resultText, requests, world, repo } = await play(
       {

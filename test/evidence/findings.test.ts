@@ -24,7 +24,7 @@ const FILES: { readonly [why: string]: string } = {
     '.gitattributes .lfsconfig .pre-commit-config.yaml lefthook.yml .lefthook.yml lefthook-local.yaml .pre-commit-hooks.yaml .githooks/pre-commit .lintstagedrc.json .overcommit.yml',
   'agents read this file as instructions':
     'CLAUDE.md AGENTS.md GEMINI.md .github/copilot-instructions.md .github/instructions/a.md .github/prompts/a.md SKILL.md',
-  'a tool manager or an editor obeys this file':
+  'a tool manager or an editor reads settings or commands from this file':
     '.tool-versions .mise.toml mise.toml .nvmrc x.code-workspace .vimrc .dir-locals.el .editorconfig .python-version rust-toolchain.toml rust-analyzer.toml x.sublime-project .luarc.json',
   'a shell runs this file': 'x.sh x.bash x.zsh x.fish x.command x.bat x.cmd x.ps1',
 };

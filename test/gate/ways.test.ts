@@ -158,7 +158,7 @@ describe('shortestWay', () => {
     expect(legs('e', 'a', { naturalClose: true })).toEqual(['e a successful step since the last review']);
   });
 
-  it('leads past the code that failed, to where it can be changed', () => {
+  it('leads back to edit after a failed test run', () => {
     const [test, deploy] = [
       viewOf({ ...at('test'), tests: { passed: false, count: 1, failed: 1 } }),
       new Set(['deploy']),

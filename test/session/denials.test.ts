@@ -430,7 +430,7 @@ describe('a refusal outside the chain', () => {
     const second = await on.reopen();
     const { denial, evidence } = await denied(second.setMode({ to: 'diagnose' }));
     expect(denial).toMatchObject({ code: 'session-busy' });
-    expect(denial.message).toMatch(/^another writer holds the session \([^)]+\)$/);
+    expect(denial.message).toMatch(/^another writer has the lease of the session \([^)]+\)$/);
     const { lease } = (await on.store.sessions())[0]!;
     expect(denial.remedy).toContain(`finishes or its lease ends at ${new Date(lease!.until).toISOString()}`);
     expect(evidence).toEqual([]);

@@ -117,14 +117,14 @@ test('the links of a chain need no exit, only a reason', async () => {
   expect(exits).toEqual(['found-target', 'hop-test', 'pass']);
 });
 
-test('the short form may name the exit and state the summary that the peripheral yields', async () => {
+test('the short form of a hop may name the exit and state the summary that the peripheral yields', async () => {
   const { session } = await stage();
   await lead(session, 'explore');
   const hop = { hop: 'edit', exit: 'found-target', reason: 'found target file', summary: 'it is in src/a.ts' };
   expect(await session.hop(hop)).toMatchObject({ ok: true, fruit: { summary: 'it is in src/a.ts' } });
 });
 
-test('the short form can state a fruit, and is never a request of the operator', async () => {
+test('the short form of a hop accepts a fruit and ignores `by: operator`', async () => {
   const { session } = await stage();
   await lead(session, 'explore');
   const summary = 'it is in src/a.ts';

@@ -145,7 +145,7 @@ const WRONG: readonly [string, () => unknown, RegExp][] = [
 ];
 
 describe('a wrong argument', () => {
-  it.each(WRONG)('is refused with its name and form: %s', async (_name, call, message) => {
+  it.each(WRONG)('is refused with its name and the expected type: %s', async (_name, call, message) => {
     await expect((async () => call())()).rejects.toThrow(message);
   });
 

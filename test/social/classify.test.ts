@@ -72,12 +72,14 @@ describe('the classifier of messages', () => {
     expect(changed.filter(({ typed }) => typed)).toEqual([]);
   });
 
-  it('decides any object by its fields alone, and ends for long texts', () => {
+  it('judges an object only by its fields', () =>
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (payload) => {
         expect(classifyMessage(payload as Json, TALK_PATTERNS)).toEqual(classifyMessage(payload as Json, []));
       }),
-    );
+    ));
+
+  it('terminates on long texts', () => {
     const long = `${'please could you '.repeat(900)}fix it`;
     classifyMessage(long, TALK_PATTERNS);
     classifyMessage('a, '.repeat(5_000), TALK_PATTERNS);

@@ -84,7 +84,7 @@ it('telemetry sends spans of the session, its visits, steps, denials, hops, mode
   expect(JSON.stringify(sent)).not.toContain(SECRET);
 });
 
-it('telemetry sends arguments and results only with the option contents', async () => {
+it('telemetry sends arguments and results only with the option `contents`', async () => {
   const { spans } = await otlpReceiver();
   const session = await opened({ contents: true });
   await session.step({ tool: 'read', args: { path: 'src/a.ts' } });

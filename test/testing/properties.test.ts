@@ -46,7 +46,7 @@ describe('the check of the built-in properties', () => {
     expect(broken(specsOf({ ...desk, ...other })).map(({ property }) => property)).toEqual(['way-back']);
   });
 
-  it('knows that a check of the set has passed only after a peripheral whose tools report it', () => {
+  it('assumes that a tool’s check has passed only after a visit to a peripheral whose tools observe it', () => {
     const check = {
       'tools.yaml': `tools:\n  lint: { purpose: Lints., effect: act, parameters: [], limits: { seconds: 1, output-bytes: 100 }, observes: { style: [pass, fail] } }\n`,
     };

@@ -13,7 +13,7 @@ export interface UnreviewedWork {
   readonly hop: Fields | null;
 }
 
-/** The key of the note that stores the number of evidence entries at the begin of the user's turn. */
+/** The key of the note that stores the number of evidence entries at the beginning of the user's turn. */
 const TURN = 'turnBegan';
 
 /** The note to record when a prompt of the user begins a turn. Work before the turn is not counted. */

@@ -100,7 +100,7 @@ async function parText(host: McpHost): Promise<string> {
     'Write the post-action review (PAR) of this session: its facts come from the evidence; add your own words.',
     ...(here ? [] : [`Hop to ${where} first.`]),
     'Use the log and the refusals: what happened, not what was intended.',
-    `Then leave by a hop, and give your words as its fruit${statedFields(here ?? reflective[0])}.`,
+    `Then hop to another peripheral, and write your words in the argument fruit${statedFields(here ?? reflective[0])}.`,
   ].join('\n');
 }
 

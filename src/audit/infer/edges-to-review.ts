@@ -3,9 +3,9 @@ import type { Edge, SpecSet } from '../../spec/types.ts';
 import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 
 /**
- * The edges that must stay so that a session can leave each used peripheral and reach a review. They form the cheapest
- * paths to a used peripheral that reviews the session, or to an unused one if no used one does. In a set without a
- * review, one hop to any other peripheral is enough.
+ * The edges that an inferred spec must keep, so that a session can leave each used peripheral and reach a review. They
+ * are the paths of lowest cost (see {@link costOf}) to a used peripheral that reviews the session, or to an unused one
+ * if no used one does. In a set without a review, one hop to any other peripheral is enough.
  * @returns the edges; and as `whole` the peripherals that can be left only by exits with requirements. They need all
  * their exits and tools, because a failed test run opens another exit than a passed one.
  */

@@ -76,7 +76,7 @@ function missingInData(
     ([name, value]) => !isBlobReference(value) && !isShown(name, value, situation.state[name]),
   );
   if (unseen.length > 0)
-    problems.push(`the text does not show the carried values of ${unseen.map(([name]) => name).join(', ')}`);
+    problems.push(`the text does not show the context values of ${unseen.map(([name]) => name).join(', ')}`);
   const tools = toolsIn(specs, peripheral, mode);
   if (!sameSet(tools, situation.tools))
     problems.push(`the spec grants the tools ${list(tools)}, and the text offers ${list(situation.tools)}`);

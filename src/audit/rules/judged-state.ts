@@ -18,7 +18,7 @@ export const toJudgedState = (state: AuditState, by: Principal): JudgedState => 
   return { state, by, visit, fruit: {}, backpack, successes };
 };
 
-/** True if a step succeeded since the last review and none is running. */
+/** True if a step succeeded since the last review and no step is pending. */
 export const isAtNaturalClose = ({ state, successes }: JudgedState): boolean => successes > 0 && state.pending === null;
 
 export const hasHadVisit = ({ visit, visits }: AuditState): boolean => visit !== null || Object.keys(visits).length > 0;

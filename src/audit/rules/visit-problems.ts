@@ -48,7 +48,7 @@ export const unknownPeripheralProblem = (id: string): RuleProblem =>
 
 /** The problems of a stop. Only a missing visit and an invalid fruit can forbid it. */
 export function stopProblems({ visit }: AuditState, { fruit = {} }: RequestOfKind<'stop'>): readonly RuleProblem[] {
-  if (!visit?.spec) return [noVisitProblem('a stop must end a visit')];
+  if (!visit?.spec) return [noVisitProblem('a stop needs a visit that has not ended')];
   const { found, add } = makeProblemCollector();
   addFruitProblems(visit.spec, visit, fruit, add);
   return found;

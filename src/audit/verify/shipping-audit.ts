@@ -22,7 +22,7 @@ export class ShippingAudit {
     this.#tree = tree ?? null;
     const conditions = getOwn(state.pinned.specs.peripherals, to)?.entry.conditions ?? [];
     if (!tree || !conditions.includes(TESTS_PASSED_CONDITION) || textOf(tree['id']) === state.tested) return;
-    const message = `the tree was ${shortJson(tree['id'])}, the last test run was of ${shortJson(state.tested)}`;
+    const message = `the tree on entry was ${shortJson(tree['id'])}; the last test run tested ${shortJson(state.tested)}`;
     this.#report.violation('condition', `${TESTS_PASSED_CONDITION}, for the current files`, message, NEEDS_HISTORY);
   }
 

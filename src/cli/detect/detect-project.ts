@@ -23,9 +23,9 @@ export interface DetectedProject {
 }
 
 /**
- * Detects a project from its files and from git; runs none of the repository's programs. The test target of a Makefile
- * counts only if no other tests are found. A test script counts only if the Makefile has no such target either.
- * Otherwise the same tests would run again.
+ * Detects a project from its files and from git; runs none of the repository's programs. If no other tests are found,
+ * the test target of a Makefile counts; without one, a test script counts. With other tests, both are left out, because
+ * they would run the same tests again.
  */
 export async function detectProject(tree: ProjectFileReader, git: AskGit): Promise<DetectedProject> {
   const script = detectPackageTest(tree);

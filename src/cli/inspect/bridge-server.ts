@@ -35,7 +35,7 @@ export async function startBridge(port: number, inspector?: string): Promise<Bri
     socket.on('error', () => socket.terminate());
     for (const message of messages) socket.send(message);
   });
-  sockets.once('error', () => {}); // The error of `server.listen` below says the same.
+  sockets.once('error', () => {}); // `server.listen` below rejects with the same error.
   await once(server.listen(port, LOOPBACK), 'listening').catch((error: NodeJS.ErrnoException) => {
     throw unusablePort(port, error);
   });

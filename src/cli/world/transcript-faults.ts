@@ -28,7 +28,7 @@ export const TRANSCRIPT_FAULTS: readonly TranscriptFault[] = [
   },
   {
     breaks: 'P-2',
-    what: 'nothing said where the agent was',
+    what: "no text named the agent's peripheral",
     change: ({ transcript: { items }, entries }) => ({
       transcript: renumberItems(
         items

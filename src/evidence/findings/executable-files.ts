@@ -53,7 +53,7 @@ const RUNS: { readonly [why: string]: readonly string[] } = {
     .overcommit.yml
   `),
   'agents read this file as instructions': INSTRUCTION_FILES,
-  'a tool manager or an editor obeys this file': splitWords(`
+  'a tool manager or an editor reads settings or commands from this file': splitWords(`
     .tool-versions .mise.toml mise.toml .nvmrc .{node,python,ruby,java,go}-version .sdkmanrc rust-toolchain{.toml,}
     *.code-workspace *.sublime-project .project .classpath .vimrc .vimspector.json .luarc.json{c,}
     {.,}rust-analyzer.toml .dir-locals.el .editorconfig

@@ -62,8 +62,9 @@ function splitArgument(argument: string, text: string): { readonly words: readon
 }
 
 /**
- * Judges the words of a git command by their text: sub-command, options, whether the scope ships, remote, branch and
- * paths. The backend judges what only the repository knows: commits, the branch of HEAD, links.
+ * Judges the words of a git command by their text: sub-command, options, remote, branch and paths. A command that
+ * ships needs a scope with deploy commands. The backend judges what only the repository knows: commits, the branch of
+ * HEAD, links.
  * @returns the parsed command if the scope grants it
  */
 export function judgeGitCommand(

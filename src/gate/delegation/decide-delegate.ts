@@ -33,8 +33,8 @@ export interface DelegatePlan {
 }
 
 /**
- * Decides whether a sub-agent may start in a peripheral. The present peripheral must list it in `delegates`; its entry
- * and its gates must hold as for a hop. The visit continues.
+ * Decides whether a sub-agent may start in a peripheral. The present peripheral must list it in `delegates`. The entry
+ * rules and gates of the new peripheral apply as for a hop. The parent's visit continues.
  */
 export function decideDelegate(context: GateContext, request: DelegateRequest): Decision<DelegatePlan> {
   const { specs, view } = context;

@@ -3,10 +3,10 @@ import type { BlockedSender } from '../../ports/message-store.ts';
 import { MAX_MAIL_WAIT_MS, MAX_WAITS_PER_MAIL, type NodeMailBody } from './mail-schema.ts';
 
 /*
- * A wait cycle may include any number of machines, and each machine knows only its own waits. So a machine sends
- * to another node, with each wait for somebody there, also the tokens of all waits for its waiter, directly or over
- * further machines. A token is a hash of a wait, without names. A machine that receives the token of its own wait knows
- * how that wait continues, and finds the cycle in its own rows.
+ * A wait cycle (deadlock) can include several machines, and each machine knows only its own waits. With its waits for
+ * somebody on another node, a machine sends that node tokens: of these waits, and of all waits for their waiters,
+ * directly or through other waits. A token is a hash of a wait, without names. A machine that receives the token of its
+ * own wait knows how that wait continues, and finds the cycle in its own rows.
  */
 
 /** A name as the mail to `node` spells it. Inverse: {@link readNameFromNode}. */
@@ -116,8 +116,8 @@ export const hashOfWaits = ({ waits, behind }: WireWaits, now: number): string =
 };
 
 /**
- * The names of a wait cycle as the mail to `node` spells them. The names of third machines are replaced by an
- * empty name.
+ * The names in a wait cycle, as the mail to `node` writes them. Successive names on other machines than this one and
+ * `node` become one empty name.
  */
 export const spellWaitCycleForNode = (cycle: readonly string[], node: string): string[] =>
   cycle

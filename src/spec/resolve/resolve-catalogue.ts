@@ -57,7 +57,7 @@ export function resolveTools(
       if (as !== undefined && tool.upstream === undefined)
         report(
           [...at, 'parameters', index, 'as'],
-          'names an argument of an upstream, and the tool has none',
+          'names an argument of an upstream tool, but this tool has no upstream',
           'remove it',
         );
       return { name, role, schema, required: !optional, description, ...(as === undefined ? {} : { as }) };

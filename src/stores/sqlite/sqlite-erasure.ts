@@ -16,7 +16,10 @@ const SQL = {
   eraseEphemeral: "UPDATE ephemeral SET body = 'null' WHERE session_id = ? AND body <> 'null'",
 };
 
-/** Returns a function that erases the bodies of entries, their references to blobs, and the folds that repeat them. */
+/**
+ * Returns a function that erases the bodies of entries, their references to blobs, and the stored session states that
+ * contain them.
+ */
 export function createBodyEraser(db: Database): (what: ErasureTarget, now: number) => number {
   const sql = prepareAtFirstUse(db, SQL);
   const rowsOf = (what: ErasureTarget) => {

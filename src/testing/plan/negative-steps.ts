@@ -7,7 +7,10 @@ import type { Move } from './move.ts';
 import { pathsLikelyRefused } from './odd-paths.ts';
 import { rotateList } from './rotate-list.ts';
 
-/** A scope that grants something of each kind. It provides arguments for a call whose own scope allows none. */
+/**
+ * A scope that grants an argument of each kind. A generated call takes its arguments from here if the scope of the
+ * visit grants none.
+ */
 const ANY_SCOPE = {
   ...({ read: 'root', write: ['src/'], command: 'contained', url: 'allow-list', resource: ['thing'] } as const),
   agency: [{ to: 'no-such-agency', within: 'parent' }],

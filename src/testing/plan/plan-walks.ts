@@ -181,7 +181,7 @@ function newMovesIn(graph: Graph, isNew: WalkProgress['isNew']) {
   };
 }
 
-/** The shortest route from a state that ends with something new; null if none is found. */
+/** The shortest route from a state to a move that no test covers yet; null if none is found. */
 function findNewRoute(
   model: HopModel,
   searches: readonly Search[],

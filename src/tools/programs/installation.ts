@@ -12,10 +12,10 @@ const SIGNS = ['lib', 'lib64', 'libexec', 'include', 'share', 'VERSION', 'pyvenv
 /** Folders that many programs share, relative to the home folder. */
 const SHARED_HOME = ['.local', '.local/share', '.local/lib', '.config', '.cache'];
 
-/** The folders that no shown installation may contain or lie in. */
+/** Folders that limit the installations shown in the sandbox: none that contains `home` is shown. */
 export interface HiddenFolders {
   readonly home: string;
-  /** The repository and hopgate's state. No shown installation contains one of them or lies in one. */
+  /** The repository and hopgate's state. An installation that contains one of them, or lies in one, is not shown. */
   readonly folders: readonly string[];
 }
 

@@ -221,7 +221,7 @@ function describeLimits(self: HostUser, cgroups: Cgroups | null): { [limit: stri
   const ofUser = self.uid === 0 ? 'none for a repository of root (no writable cgroup), else per user' : 'per user';
   return {
     time: 'wall clock; the whole process tree is killed',
-    output: 'head and tail kept; a flood is killed',
+    output: 'the head and tail are kept; a command that prints too much is killed',
     files: 'size and number per process',
     processes: cgroups?.processes ? 'cgroup' : ofUser,
     memory: cgroups?.memory ? 'cgroup' : 'watched by hopgate (no writable cgroup)',

@@ -46,8 +46,8 @@ const MAX_BYTES = 1 << 30;
 const CLOCK_SLACK_MS = 2;
 
 /**
- * Divides changes into those that may be applied and those that are dropped. Only regular files with one name and no
- * set-id bits, and relative links, are applied. They and the targets of links must be in the scope, not masked, not
+ * Divides changes into those that may be applied and those that are dropped. Only regular files (one hard link, no
+ * set-id bits) and relative links are applied. They and the targets of links must be in the scope, not masked, not
  * protected, and not changed by anyone else since `startedAt` (epoch milliseconds).
  * @param protectedPaths paths that a walk of the tree found to be protected regardless of their names
  * @param contentProblem why a file may not have its new content; null if it may

@@ -146,8 +146,8 @@ async function play(call: ToolCall, settings: Fields, world: WorldEnvironment, h
 
 const START_ANOTHER = 'Start another one with the argument task, for example task: "any".';
 const INSTEAD = {
-  bell: 'Call the tool bell.',
-  whistle: 'Call the tool whistle.',
+  bell: 'Call the tool "bell".',
+  whistle: 'Call the tool "whistle".',
   'hop-out': 'Hop to another peripheral.',
 } as const;
 

@@ -52,7 +52,7 @@ describe('the transcript of Claude Code', () => {
     expect(readClaudeTranscript(file).ran).toEqual([]);
   });
 
-  it('omits a plan, and a read of a saved result of the conversation, as in a sub-agent', () => {
+  it('omits writes of plan files and reads of saved tool results, also for a sub-agent', () => {
     const saved = join(file.replace(/\.jsonl$/, ''), 'tool-results', 'b1.txt');
     const plan = join(dirname(dirname(dirname(file))), 'plans', 'p.md');
     const calls = line(
@@ -69,7 +69,7 @@ describe('the transcript of Claude Code', () => {
     expect(readClaudeTranscript(agent).ran.map(({ id }) => id)).toEqual(['b']);
   });
 
-  it('is read on from the last position, and an unfinished line is left for later', () => {
+  it('is read from the last position, and an unfinished line is left for later', () => {
     const next = line('assistant', { type: 'text', text: 'two' });
     writeFileSync(file, line('assistant', { type: 'text', text: 'one' }) + next.slice(0, 20));
     const first = readClaudeTranscript(file);

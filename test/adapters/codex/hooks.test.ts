@@ -426,7 +426,7 @@ describe('an error of hopgate', () => {
     for (const tool of ['apply_patch', 'Bash', 'view_image']) expect((await call(tool, input as object)).exit).toBe(2);
   });
 
-  test('refuses the call if the host fails, but never keeps an agent from stopping twice', async () => {
+  test('refuses the first stop if the host fails, and allows the second', async () => {
     const { host, root } = await world();
     const broken = { ...host, conversation: async () => Promise.reject(new Error('the store is gone')) };
     const event = { session_id: 's', cwd: root, hook_event_name: 'Stop' };

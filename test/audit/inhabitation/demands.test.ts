@@ -102,7 +102,7 @@ describe('P-2 (context injection)', () => {
     ['says nothing of the place', changing(entered, () => ({ situation: null })), 'does not say where the agent is'],
     ['names another place', situated({ peripheral: 'edit' }), 'the text says that the agent is in edit'],
     ['names another mode', situated({ mode: 'execute' }), 'the text says mode execute'],
-    ['hides what is carried', situated({ state: {} }), 'the text does not show the carried values of session-id'],
+    ['hides what is carried', situated({ state: {} }), 'the text does not show the context values of session-id'],
     ['offers too little', situated({ tools: ['read'] }), 'the text offers read'],
     [
       'offers too much',
@@ -204,14 +204,14 @@ describe('P-3 (confinement) fails', () => {
   });
 });
 
-describe('P-4 (explicit exit) fails', () => {
+describe('P-4 (explicit exit)', () => {
   async function ending(end: (made: Awaited<ReturnType<typeof inhabit>>) => Promise<unknown>) {
     const made = await inhabit();
     await end(made);
     const { findings } = await judge(made.session, made.items.transcript);
     return findings[3];
   }
-  it('if the session was closed during a visit', async () => {
+  it('fails if the session was closed during a visit', async () => {
     const made = await inhabit();
     await made.session.close('enough', { by: 'operator' });
     const all = (await made.session.evidence()).filter(({ tags }) => !tags.includes('stop') || tags.includes('hop'));
@@ -219,22 +219,22 @@ describe('P-4 (explicit exit) fails', () => {
     expect(fourth).toMatchObject({ verdict: 'fails' });
     expect(fourth?.findings.map(({ reason }) => reason).join()).toContain('closed inside');
   });
-  it('never for a session that is still in a visit', async () => {
+  it('holds for a session that is still in a visit', async () => {
     const end = await ending(({ agent }) => agent.call({ name: 'musn-log', input: {} }));
     expect(end).toMatchObject({ verdict: 'holds' });
   });
-  it('if the agent’s program stops the visit', async () => {
+  it('fails if the agent’s program stops the visit', async () => {
     const end = await ending(({ session }) => must(session.stop('the script is over')));
     expect(end).toMatchObject({
       verdict: 'fails',
       findings: [{ reason: 'the agent did not request to leave reflect' }],
     });
   });
-  it('never if the operator ends the visit', async () => {
+  it('holds if the operator ends the visit', async () => {
     const end = await ending(({ session }) => must(session.stop('enough', { by: 'operator' })));
     expect(end).toMatchObject({ verdict: 'holds' });
   });
-  it('never if a refused hop was followed by a successful one', async () => {
+  it('holds if a refused hop was followed by a successful one', async () => {
     const end = await ending(async ({ agent }) => {
       await agent.call({ name: 'hop', input: { to: 'deploy', reason: 'I want to deploy' } });
       await agent.call({ name: 'hop', input: { to: 'explore', exit: 'hop-explore', reason: 'I hop back to explore' } });

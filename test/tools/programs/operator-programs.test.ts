@@ -307,7 +307,7 @@ describe('a repository’s influence on programs', () => {
     }
   });
 
-  test('never includes the repository or hopgate’s folder in an installation', async () => {
+  test('is not shown a program’s installation that contains the repository or hopgate’s state', async () => {
     const root = scratch({ 'repo/a': '', 'bin/tool': says('x'), 'lib/x': '', secret: 'SECRET' });
     chmodSync(join(root, 'bin/tool'), 0o755);
     homeWith(

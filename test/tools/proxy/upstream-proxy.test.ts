@@ -62,7 +62,10 @@ test('a TLS client in a tunnel through the upstream proxy may name only the host
   const { socket } = await tunnel(port, 'docs.example.com:443');
   const secure = tls.connect({ socket, servername: 'evil.example', rejectUnauthorized: false }).on('error', () => {});
   await new Promise((done) => secure.once('close', done));
-  expect(proxy.tried().at(-1)).toMatchObject({ target: 'evil.example:443', why: expect.stringContaining('TLS requested') });
+  expect(proxy.tried().at(-1)).toMatchObject({
+    target: 'evil.example:443',
+    why: expect.stringContaining('TLS requested'),
+  });
 });
 
 test('a name that leads to a private address here is refused before the upstream proxy is asked', async () => {

@@ -63,7 +63,7 @@ const PHRASES: { readonly [exit: string]: readonly string[] } = {
   ],
 };
 
-/** Exits that require all tests to pass; "some tests pass" does not name them. */
+/** Exits that require all tests to pass. A sentence about only some tests does not name such an exit. */
 export const EXITS_REQUIRING_ALL_TESTS: ReadonlySet<string> = new Set(['pass', 'tests-pass']);
 
 const escapePattern = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -66,7 +66,7 @@ async function par(io: Io, ids: readonly string[], options: Options): Promise<vo
   });
   if (pars === null) return;
   const sum = summariseReviews(pars);
-  const none = 'No reviews yet: a session writes one when it leaves reflect.';
+  const none = 'No reviews yet: a session writes one when it leaves the peripheral reflect.';
   printResult(io, sum, sum.reviews === 0 ? none : describeAggregate(io, sum));
 }
 

@@ -69,7 +69,7 @@ async function explain(io: Io, words: readonly string[], options: Options): Prom
 async function explainNow(io: Io, root: string, words: readonly string[], options: Options): Promise<void> {
   const { session, tool } = options;
   if (session === undefined || options.mode !== undefined || options.agent !== undefined)
-    throw usageError('no peripheral is named', 'Add --peripheral, or only --session to ask about a session as it is.');
+    throw usageError('no peripheral is named', 'Add --peripheral, or use --session without --mode and --agent.');
   await withExistingSessions(io, root, async (store) => {
     const { sessionId } = findSession(await store.sessions(), session);
     const reader = await SessionReader.open({ store, stateDir: stateDir(root, io.env) }, sessionId);

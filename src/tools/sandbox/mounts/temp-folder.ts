@@ -20,7 +20,8 @@ import { runAtProcessExit } from '../at-exit.ts';
 const PREFIX = `hopgate-sandbox-${/\d+/.exec(readLinkOrNull('/proc/self/ns/pid') ?? '')?.[0] ?? '0'}-`;
 
 /**
- * Options for removing a folder. A launcher that was just killed may still add its pipes, so the removal is retried.
+ * Options for removing a folder. A sandbox launcher that was just killed may still create named pipes in it, so the
+ * removal is retried.
  */
 const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 20 };
 

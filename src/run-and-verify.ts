@@ -77,7 +77,7 @@ export interface RunAndVerifyResult {
 
 /**
  * The round trip in one call: a session enters a peripheral, takes the actions and stops; then the audit verifies it
- * against its spec. A peripheral that cannot be started is entered by the shortest path: the steps on it get canned
+ * against its spec. A peripheral that cannot be started is entered by the shortest path: the steps on it get stub
  * results (a passing test run before a hop to `deploy`) and reach no backend.
  * @throws TypeError if `specs`, `actions` or `options` has no such form
  * @example
@@ -98,13 +98,13 @@ export async function runAndVerify(
   const { root = '/repository', by = 'agent', agent = 'agent' } = options;
   const config = { ...MADE_UP_CONFIG, ...assertStatedConfig(options.config ?? {}) };
   const store = options.store ?? memoryStore({ clock });
-  const lead: CannedLead = { report: null };
+  const lead: StubLead = { report: null };
   const session = await createSession(
     {
       store,
       clock,
       ids,
-      backends: withCannedReports(lead, specs, backends.map(withTimeLimit)),
+      backends: withStubReports(lead, specs, backends.map(withTimeLimit)),
       approver: options.approver ? toApprover(options.approver) : null,
     },
     { specs, config, agent, root, unsafeNoSandbox: false, version: '0' },
@@ -154,13 +154,13 @@ export async function runAndVerify(
 }
 
 /** The tool report of the present step on the path to the peripheral; null once the session is in the peripheral. */
-interface CannedLead {
+interface StubLead {
   report: ToolReport | null;
 }
 
-/** Backends that return the canned report if there is one, else the report of the caller's backend. */
-function withCannedReports(
-  lead: CannedLead,
+/** Backends that return the stub report if there is one, else the report of the caller's backend. */
+function withStubReports(
+  lead: StubLead,
   { tools }: SpecSet,
   backends: readonly ToolBackend[],
 ): readonly ToolBackend[] {

@@ -12,11 +12,11 @@ const BUDGET: { readonly [folder: string]: number } = {};
 const RELATIVE_START = /^(?:What|Whether|Where|Who|Whom|Whose|Which|Of|That)\b/;
 /** Inversions and private words that have a plain equivalent. */
 const WORDS =
-  /\b(?:anew|beside|beneath|told|tells|stands|lets? go|(?<!there )(?:is|are) no(?! longer)|of ours|of yours|whom|came to be|comes to be|as ever|for good|the most \w+ (?:that|of|at|in|to) )\b|(?:^|[.;(] ?)(?:null|undefined|absent|left out): /i;
+  /\b(?:anew|beside|beneath|told|tells|stands|lets? go|(?<!there )(?:is|are) no(?! longer)|of ours|of yours|whom|came to be|comes to be|as ever|for good|(?<![<.])circles?|plain commands?|shipped (?:specs?|set|catalogue|peripherals?)|goes on|the most \w+ (?:that|of|at|in|to) )\b|(?:^|[.;(] ?)(?:null|undefined|absent|left out): /i;
 const COLUMNS = 120;
 /** Phrases that texts for operators and models replaced; each has a plain equivalent. */
 const PHRASES =
-  /\b(?:anew|(?<!there )(?:is|are) no (?!longer|one)|beneath|stands for|as (?:it|they) stands?|for good|fell silent|goes? on with|went? on with|lets? (?:it )?through|let through|seen by nobody|nobody (?:told|watched|knows|is there)|in good time|of ours|turned? out otherwise|what came of|where (?:it|the session) stands|keep out of the way)\b/i;
+  /\b(?:anew|(?<!there )(?:is|are) no (?!longer|one)|beneath|stands for|as (?:it|they) stands?|for good|fell silent|goes? on with|went? on with|lets? (?:it )?through|let through|seen by nobody|nobody (?:told|watched|knows|is there)|in good time|of ours|turned? out otherwise|what came of|where (?:it|the session) stands|keep out of the way|(?<![<.])circles?|plain commands?|shipped (?:specs?|set|catalogue|peripherals?)|goes on)\b/i;
 /** A count must agree with its noun: use `plural` of base/text.ts. */
 const COUNTS =
   /\$\{[^}]*(?:\.length|\.size|[cC]ount|steps|gaps|denials)\} (?:steps|lines|entries|gaps|files|matches|violations|tests|problems|denials|visits)\b/;
@@ -105,6 +105,8 @@ describe('the strings of src', () => {
   it.each([
     ['const a = "the value stands for it";', true],
     ['print(`nobody knows ${what}`)', true],
+    ['const a = "a circle of waits";', true],
+    ['draw(\'<circle cx and cy="3"/>\')', false],
     ['// the value stands for it\n', false],
     ["throw new Error('it is not a list')", false],
   ])('with a listed phrase are found: %j', (source, found) =>
@@ -152,6 +154,14 @@ describe('the comments of src', () => {
   ])('with a listed phrase are found: %j', (source, doubtful) =>
     expect(commentsOf('a.ts', source).some((comment) => doubtfulWords(comment) !== null)).toBe(doubtful),
   );
+});
+
+describe('the prose of the documents', () => {
+  const pages = (readdirSync('docs', { recursive: true }) as string[]).filter((file) => file.endsWith('.md'));
+  it.each(['../README.md', '../CONTRIBUTING.md', ...pages])('in %s contains no listed phrase', (page) => {
+    const prose = readFileSync(`docs/${page}`, 'utf8').replaceAll(/^```[\s\S]*?^```$|`[^`\n]*`/gm, '');
+    expect(prose.split('\n').filter((line) => PHRASES.test(line))).toEqual([]);
+  });
 });
 
 describe('the comments of test', () => {

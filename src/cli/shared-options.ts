@@ -14,7 +14,7 @@ export interface RootOption {
 export const observeOption = (): Option =>
   new Option(
     '--observe',
-    'refuse no call, and record what would be refused; the session never verifies as clean',
+    'run calls that would be refused, and record the refusals; masks, protected names and the sandbox still refuse calls; the session never verifies as clean',
   ).conflicts(['session', 'attach']);
 
 /** The real path of `--root`. Throws ProjectError `no-root` (usage). */

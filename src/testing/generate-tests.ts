@@ -21,7 +21,7 @@ export interface TestSpecsOptions {
   /** The id of the agent in the sessions, for spec sets whose `agents:` restricts entries. */
   readonly agent?: string;
   /**
-   * Your own backends, for the tools that they serve; the other tools stay canned. Your backends may refuse calls that
+   * Your own backends, for the tools that they serve; the other tools stay stubs. Your backends may refuse calls that
    * the gate allows, so such answers are not compared with the spec.
    */
   readonly backends?: readonly ToolBackend[];
@@ -63,7 +63,7 @@ export interface GeneratedTests {
 /**
  * Generates the tests of a spec set: every edge, start and mode transition by a shortest route, every hop's round trip
  * and reframe, every rule that can refuse, every visit's limits (peripherals that differ only in their edges share the
- * tests of their visits); for a large spec set, long walks over every edge. Each test runs a real session with canned
+ * tests of their visits); for a large spec set, long walks over every edge. Each test runs a real session with stub
  * tools, and compares every answer with a second judgement of the spec that does not use the gate.
  * @param specs a spec set, or the path of one; `default` for the built-in one
  * @throws {@link SpecError} if the specs have problems; TypeError for a wrong argument

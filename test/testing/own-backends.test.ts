@@ -10,7 +10,7 @@ const ANSWERS: { readonly [what: string]: ToolReport['outcome'] } = {
 };
 
 it.runIf(isDeep).each(Object.entries(ANSWERS))(
-  'a user’s own backend that %s for one tool passes; the other tools stay canned',
+  'a user’s own backend that %s for one tool passes; the other tools stay stubs',
   async (_what, outcome) => {
     let calls = 0;
     const mine: ToolBackend = {

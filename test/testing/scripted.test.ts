@@ -10,9 +10,9 @@ toolBackendContract(
   () => ({
     backend: scriptedBackend({ read: 'text', write: failure }, ['read', 'write', 'other']),
     cases: [
-      { what: 'a canned value', tool: 'read', args: {}, ends: 'ok', effects: [] },
-      { what: 'a canned report', tool: 'write', args: {}, ends: 'failed', code: 'no-luck' },
-      { what: 'nothing canned', tool: 'other', args: {}, ends: 'ok' },
+      { what: 'a scripted value', tool: 'read', args: {}, ends: 'ok', effects: [] },
+      { what: 'a scripted report', tool: 'write', args: {}, ends: 'failed', code: 'no-luck' },
+      { what: 'nothing scripted', tool: 'other', args: {}, ends: 'ok' },
     ],
   }),
   { none: 'it reads no files' },

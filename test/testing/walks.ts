@@ -78,7 +78,7 @@ async function open(twist: Twist): Promise<Real> {
     store,
     clock,
     ids: countingIds(),
-    backends: [{ name: 'canned', tools: Object.keys(specs.tools), run }],
+    backends: [{ name: 'stub', tools: Object.keys(specs.tools), run }],
     approver: { via: 'approver' as const, approve: async () => (real.approves ? { by: 'operator' } : null) },
   };
   const session = await createSession(parts, {

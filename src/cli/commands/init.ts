@@ -203,6 +203,6 @@ function summary(
     ...(possible.length > 0
       ? [`  scripts may start ${possible.join(', ')}, which the sandbox lacks; if so, add them to "programs:"`]
       : []),
-    'Next: read the file, correct it, then "hopgate trust" and "hopgate doctor".',
+    'Next: read the file. If you change it, run "hopgate trust". Then run "hopgate doctor".',
   ];
 }

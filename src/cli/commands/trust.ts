@@ -59,7 +59,7 @@ async function trust(io: Io, options: Options): Promise<void> {
     if (!io.isTty || io.json)
       throw new CliError(
         'not-asked',
-        `${file} is not trusted, and no terminal is available for a question`,
+        `${file} is not trusted, and hopgate cannot ask, because there is no terminal`,
         'Read it, then run "hopgate trust --yes".',
       );
     const text = readRegularFile(file, MAX_AUTHORED_FILE_BYTES);

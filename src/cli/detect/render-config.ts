@@ -76,11 +76,11 @@ export function renderProjectConfig(
       setting('specs', 'default'),
     ),
     section(
-      'The files that an agent may change here, instead of the paths in the spec of a\nperipheral.',
+      "The files that an agent may change here. They replace the paths in the\nperipheral's spec.",
       setting('scopes', edit.length === 0 ? null : { edit }, { edit: ['src/', 'docs/'] }),
     ),
     section(
-      'How this repository is tested: the only commands that bash-test runs. "report"\nsays where the counts come from: tap (the output), {junit: path} (a file that\nthe run leaves), or none (the exit status only). A word "{args}" marks where\nan agent may add arguments.',
+      'How this repository is tested: the only commands that the tool bash-test\nruns. "report" says where the counts come from: tap (the output), {junit: path}\n(a file that the run leaves), or none (the exit status only). A word "{args}"\nmarks where an agent may add arguments.',
       setting('test', ways, [{ run: ['npm', 'test'], report: 'tap' }], because(test)),
     ),
     certain.length > 0 &&

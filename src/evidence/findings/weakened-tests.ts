@@ -17,7 +17,7 @@ interface LanguagePatterns extends TestPatterns {
 const either = (...patterns: readonly RegExp[]): RegExp =>
   new RegExp(patterns.map(({ source }) => source).join('|'), 'gm');
 
-/** Languages whose ordinary code would match the patterns of the others: `.skip(1)` in Rust, `.only('id')` in Django. */
+/** Languages whose ordinary code would match patterns of the others: `.skip(1)` in Rust, `.only('id')` in Django. */
 const BY_EXTENSION: readonly LanguagePatterns[] = [
   {
     files: /\.(?:rs|zig)$/,

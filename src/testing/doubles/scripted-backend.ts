@@ -2,7 +2,7 @@ import { assertArgument } from '../../base/assert-argument.ts';
 import { isObject, type Json } from '../../base/json.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 
-/** A canned result, a whole report, or a function from a call's arguments to either. */
+/** A scripted result, a whole report, or a function from a call's arguments to either. */
 export type ScriptedResult =
   | Json
   | ToolReport

@@ -18,7 +18,7 @@ export type ExpectedRefusal = { readonly code: string; readonly constraint: stri
 interface ExpectationsOptions {
   readonly pinned: AuditedPin;
   readonly clock: Clock;
-  /** The backends under test; canned tools serve the other tools. */
+  /** The backends under test; stub tools serve the other tools. */
   readonly backends?: readonly ToolBackend[];
 }
 

@@ -12,7 +12,7 @@ import type { ToolBackend } from '../../ports/tool-backend.ts';
 import { createSession, resumeSession } from '../../session/create-session.ts';
 import type { Session } from '../../session/session.ts';
 import { SESSION_LEASE_MS } from '../../session/session-writer.ts';
-import { cannedBackend } from '../doubles/canned-backend.ts';
+import { stubBackend } from '../doubles/stub-backend.ts';
 import { countingIds } from '../doubles/counting-ids.ts';
 import { CrashError, CrashingProcess, type CrashMoment } from '../doubles/crashing-process.ts';
 import { DEFAULT_TOOL_REPORT, type Move } from '../plan/move.ts';
@@ -44,7 +44,7 @@ interface ModelRunOptions {
   readonly ids?: IdGenerator;
   readonly agent: string;
   readonly root: string;
-  /** Backends that replace the canned tools, for the tools that they serve. */
+  /** Backends that replace the stub tools, for the tools that they serve. */
   readonly backends?: readonly ToolBackend[];
   readonly onMove?: (result: JudgedMove) => void;
 }
@@ -286,13 +286,13 @@ export class ModelRun {
       store: this.#process.store,
       clock,
       ids: this.#ids,
-      backends: [...(backends ?? []), this.#canned(unserved)],
+      backends: [...(backends ?? []), this.#stubs(unserved)],
       approver: this.#approver(),
     };
   }
 
-  #canned(tools: readonly string[]): ToolBackend {
-    return cannedBackend(tools, {
+  #stubs(tools: readonly string[]): ToolBackend {
+    return stubBackend(tools, {
       state: () => this.#state,
       last: () => this.#unread.at(-1) ?? null,
       report: () => (this.#move?.breaks ? null : (this.#move?.report ?? DEFAULT_TOOL_REPORT)),

@@ -107,7 +107,7 @@ function makeReports(rules: string, { observes = {}, state = {} }: ToolSpec): Na
 
 const MAX_REPORTS = 16;
 
-/** The steps of canned tools to try: observe, run tests that pass or fail, change a file, ship, use a pattern. */
+/** The steps of stub tools to try: observe, run tests that pass or fail, change a file, ship, use a pattern. */
 export function stepMoves(pinned: AuditedPin, state: AuditState, from: PeripheralSpec): Move[] {
   const scope = visitScope(state);
   const tools = from.tools.flatMap((id) => getOwn(pinned.specs.tools, id) ?? []);

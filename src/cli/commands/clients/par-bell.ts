@@ -47,7 +47,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .addOption(rootOption())
     .examples(
       'hopgate par-bell --agents claude,codex --title "Lab Upload Debrief"',
-      'hopgate par-bell --agents claude --session 01J --json',
+      'hopgate par-bell --agents claude --session s-4f1c --json',
       'hopgate par-bell --agents claude,codex --par debrief-7    # continues "debrief-7"',
     )
     .action((options: Options) => ring(io, options));

@@ -41,9 +41,9 @@ export function configureCommand(command: CliCommand, io: Io): void {
       ]),
     )
     .examples(
-      'hopgate activity 01J',
-      'hopgate activity 01J --limit 100 --json',
-      'hopgate activity 01J --entries --edn > 01J.edn',
+      'hopgate activity s-4f1c',
+      'hopgate activity s-4f1c --limit 100 --json',
+      'hopgate activity s-4f1c --entries --edn > s-4f1c.edn',
       'hopgate activity musn-7 --import activity.edn',
     )
     .action((session: string, options: Options) =>

@@ -18,7 +18,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .argument('<session>', 'the id of the session, or its first characters')
     .addOption(rootOption())
     .option('--yes', 'erase; without this option it only says what it would erase')
-    .examples('hopgate erase 01J', 'hopgate erase 01J --yes')
+    .examples('hopgate erase s-4f1c', 'hopgate erase s-4f1c --yes')
     .action((session: string, options: Options) => erase(io, session, options));
 }
 

@@ -30,7 +30,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .option('--diff', 'print the difference from the current specs')
     .examples(
       'hopgate infer',
-      'hopgate infer 01J --diff',
+      'hopgate infer s-4f1c --diff',
       'hopgate infer --out specs-tight && hopgate check specs-tight',
     )
     .action((sessions: readonly string[], options: Options) => infer(io, sessions, options));

@@ -29,9 +29,9 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .addOption(new Option('--full', 'print whole bodies').conflicts('operator'))
     .option('--operator', 'print the operator log instead: what concerns the store, such as a refused second writer')
     .examples(
-      'hopgate log 01J',
-      'hopgate log 01J --full',
-      'hopgate log 01J --json | jq .body.event',
+      'hopgate log s-4f1c',
+      'hopgate log s-4f1c --full',
+      'hopgate log s-4f1c --json | jq .body.event',
       'hopgate log --operator',
     )
     .action((session: string | undefined, options: Options) => {

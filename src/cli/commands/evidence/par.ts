@@ -25,7 +25,7 @@ interface Options {
 export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
-      'Adds up the post-action reviews (PAR) of sessions: problems that recur, and patterns that helped. A session writes a review each time it leaves reflect.',
+      'Sums up the post-action reviews (PAR) of sessions: problems that recur, and patterns that helped. A session writes a review each time it leaves the peripheral reflect.',
     )
     .argument('[session...]', 'the ids of the sessions, or their first characters (default: all sessions)')
     .addOption(rootOption())
@@ -35,7 +35,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
       'propose changes of the specs, with the proof of the properties and the replay of the sessions; exit code 1 if a change breaks a property',
     )
     .option('--least <n>', 'with --propose: in how many reviews a problem must occur', wholeNumberParser(1000, 1), 2)
-    .examples('hopgate par', 'hopgate par --since 7d', 'hopgate par --propose', 'hopgate par 01J --json')
+    .examples('hopgate par', 'hopgate par --since 7d', 'hopgate par --propose', 'hopgate par s-4f1c --json')
     .action((sessions: readonly string[], options: Options) => par(io, sessions, options));
 }
 

@@ -20,7 +20,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .argument('[sessions...]', 'the ids of the sessions, or their first characters (default: all of this repository)')
     .requiredOption('--out <file>', 'write to this file')
     .addOption(rootOption())
-    .examples('hopgate record 01J --out demo.html', 'hopgate record --out all.html')
+    .examples('hopgate record s-4f1c --out demo.html', 'hopgate record --out all.html')
     .action((sessions: readonly string[], options: Options) => record(io, sessions, options));
 }
 

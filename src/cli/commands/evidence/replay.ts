@@ -35,7 +35,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .addOption(rootOption())
     .examples(
       'hopgate replay --specs stricter/',
-      'hopgate replay --specs stricter/ 01J --json',
+      'hopgate replay --specs stricter/ s-4f1c --json',
       'hopgate replay --trajectories runs/ --results report.json',
     )
     .action((sessions: readonly string[], options: Options) => {

@@ -16,7 +16,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     )
     .argument('[session...]', 'the ids of the sessions, or their first characters (default: all sessions)')
     .addOption(rootOption())
-    .examples('hopgate report', 'hopgate report 01J --json')
+    .examples('hopgate report', 'hopgate report s-4f1c --json')
     .action((sessions: readonly string[], options: RootOption) => report(io, sessions, options));
 }
 

@@ -25,7 +25,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .argument('<subject>', 'the id of a session, or its first characters; or <type>/<id>, such as mission/m-1')
     .addOption(rootOption())
     .option('--stale-after <hours>', 'hours without an entry until an open thread stalls', numberParser(100_000), 24)
-    .examples('hopgate thread 01J', 'hopgate thread mission/m-1 --stale-after 2')
+    .examples('hopgate thread s-4f1c', 'hopgate thread mission/m-1 --stale-after 2')
     .action((subject: string, options: Options) => showThread(io, subject, options));
 }
 

@@ -38,9 +38,9 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .option('--transcript <file>', 'the transcript (default: the recorded one)')
     .examples(
       'hopgate verify',
-      'hopgate verify 01J --strict',
-      'hopgate verify 01J --seal 01J.seal.json --key seal.pub.pem',
-      'hopgate verify 01J --inhabited',
+      'hopgate verify s-4f1c --strict',
+      'hopgate verify s-4f1c --seal s-4f1c.seal.json --key seal.pub.pem',
+      'hopgate verify s-4f1c --inhabited',
     )
     .action((sessions: readonly string[], options: Options) => verify(io, sessions, options));
 }

@@ -11,7 +11,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     )
     .argument('<session>', 'the id of the session, or its first characters')
     .addOption(rootOption())
-    .examples('hopgate watch 01J')
+    .examples('hopgate watch s-4f1c')
     .action((session: string, options: { readonly root: string }) => watch(io, session, options));
 }
 

@@ -21,7 +21,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .option('--port <number>', 'the port of the bridge; 0: any free one', wholeNumberParser(65_535), INSPECTOR_PORT)
     .option('--url <address>', 'send to a receiver at this WebSocket address instead')
     .addOption(rootOption())
-    .examples('hopgate inspect', 'hopgate inspect 01J --port 0', 'hopgate inspect --url ws://127.0.0.1:8080')
+    .examples('hopgate inspect', 'hopgate inspect s-4f1c --port 0', 'hopgate inspect --url ws://127.0.0.1:8080')
     .action((session: string | undefined, options: Options) => inspect(io, session, options));
 }
 

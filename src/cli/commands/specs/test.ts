@@ -23,7 +23,7 @@ interface Options extends RootOption {
 export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
-      'Generates tests from the specs and runs them on real sessions with canned tools: every edge, every round trip of a hop, every rule that can refuse, every limit. Compares each answer with a second, independent judgement of the spec. Exit code 1 if they disagree.',
+      'Generates tests from the specs and runs them on real sessions with stub tools: every edge, every round trip of a hop, every rule that can refuse, every limit. Compares each answer with a second, independent judgement of the spec. Exit code 1 if they disagree.',
     )
     .argument('[specs]', 'a spec folder or file (default: the one that hopgate.yaml names)')
     .option('--crashes', 'also crash the writer during each call, on SQLite (slower)')

@@ -6,7 +6,7 @@ import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend
 import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 
 /** The state of a session that prepared tools check their calls against, and the report that they return. */
-interface CannedCall {
+interface StubCall {
   /** The session's state before the call. */
   readonly state: () => AuditState;
   /** The last entry of the session. */
@@ -18,22 +18,22 @@ interface CannedCall {
 }
 
 /** A backend that runs nothing: it returns prepared reports, and complains about calls that are wrong. */
-export function cannedBackend(tools: readonly string[], session: CannedCall): ToolBackend {
+export function stubBackend(tools: readonly string[], session: StubCall): ToolBackend {
   return {
-    name: 'canned',
+    name: 'stub',
     tools,
     run: async (call) => {
       const problem = intentProblem(call, session) ?? envelopeProblem(call, session);
       if (problem) session.complain(problem);
       const report = session.report();
-      if (!report) throw new Error('the canned tool failed on purpose');
+      if (!report) throw new Error('the stub tool failed on purpose');
       return report;
     },
   };
 }
 
 /** The problem of a tool that runs before its intent is stored; null if the order is right. */
-function intentProblem({ tool }: ToolCall, { last }: CannedCall): string | null {
+function intentProblem({ tool }: ToolCall, { last }: StubCall): string | null {
   if (!recordsIntent(tool)) return null;
   const entry = last();
   const body = entry && toBody(entry.body);
@@ -43,7 +43,7 @@ function intentProblem({ tool }: ToolCall, { last }: CannedCall): string | null 
 }
 
 /** The problem of a call's envelope; null if it is right. The envelope limits effects that no argument shows. */
-function envelopeProblem({ envelope }: ToolCall, { state }: CannedCall): string | null {
+function envelopeProblem({ envelope }: ToolCall, { state }: StubCall): string | null {
   const { root, peripheral, scope, readableFiles, unsafeNoSandbox } = envelope;
   const actual = { root, peripheral, scope, readableFiles, unsafeNoSandbox };
   const now = state();

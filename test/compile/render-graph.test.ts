@@ -26,15 +26,15 @@ flowchart LR
   s_outside -->|"start [session-close or user-request]"| s_reflect
   s_outside -->|"close"| s_closed
   s_explore -->|"found-target<br/>ready-to-edit"| s_edit
-  s_explore -->|"hop-reflect [a natural close]"| s_reflect
+  s_explore -->|"hop-reflect [a successful step since the last review]"| s_reflect
   s_explore -->|"hop-test [user-request]"| s_test
   s_edit -->|"blocked [user-request]"| s_explore
-  s_edit -->|"blocked [a natural close]"| s_reflect
+  s_edit -->|"blocked [a successful step since the last review]"| s_reflect
   s_edit -->|"tests-ready"| s_test
   s_test -->|"fail [result is fail]<br/>hop-edit"| s_edit
-  s_test -->|"fail [result is fail, a natural close]<br/>pass [result is pass, a natural close]"| s_reflect
+  s_test -->|"fail [result is fail, a successful step since the last review]<br/>pass [result is pass, a successful step since the last review]"| s_reflect
   s_test -->|"pass [result is pass, tests-passed, approval by operator]"| s_deploy
-  s_deploy -->|"deployed [a natural close]<br/>failed [a natural close]"| s_reflect
+  s_deploy -->|"deployed [a successful step since the last review]<br/>failed [a successful step since the last review]"| s_reflect
   s_deploy -->|"failed [user-request]"| s_test
   s_reflect -->|"par-generated [user-request]"| s_explore
 `);

@@ -19,7 +19,7 @@ export const NEED_MARK_MEANINGS: { readonly [mark in NeedMark]: string } = {
   operator: 'the operator asks',
   condition: 'a condition holds',
   pattern: 'a pattern was selected or held',
-  close: 'a step succeeded since the last review',
+  close: 'a successful step since the last review',
   observed: 'this result was observed',
   agent: 'only these agents',
 };

@@ -159,11 +159,7 @@ interface StubLead {
 }
 
 /** Backends that return the stub report if there is one, else the report of the caller's backend. */
-function withStubReports(
-  lead: StubLead,
-  { tools }: SpecSet,
-  backends: readonly ToolBackend[],
-): readonly ToolBackend[] {
+function withStubReports(lead: StubLead, { tools }: SpecSet, backends: readonly ToolBackend[]): readonly ToolBackend[] {
   const served = new Set(backends.flatMap((backend) => backend.tools));
   const unserved: ToolBackend = {
     name: 'none',

@@ -26,7 +26,7 @@ export const hasMethods = (value: unknown, ...names: readonly string[]): boolean
 /** The form of a value: a test and its description, or the forms of an object's fields. */
 export type ArgumentForm = readonly [(value: unknown) => boolean, string] | { readonly [field: string]: ArgumentForm };
 
-/** The forms of the arguments of some methods, in their order and by their names. */
+/** For some methods: the form of each argument, by its name and in the order of the arguments. */
 export type MethodForms<T> = { readonly [Method in keyof T]?: { readonly [argument: string]: ArgumentForm } };
 
 /** @throws TypeError with the path of the first wrong value */

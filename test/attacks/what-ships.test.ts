@@ -369,7 +369,7 @@ describe('another program’s change', () => {
     await ship(session, here);
   });
 
-  it.runIf(isDeep)('after the pass requires a new test', async () => {
+  it.runIf(isDeep)('after the pass requires a new test run', async () => {
     const here = world();
     const session = await edited(here);
     await test(session);

@@ -242,7 +242,7 @@ describe('the start of the command line', () => {
 });
 
 it.runIf(isDeep).each(['src/cli/mcp/serve-mcp.ts', 'src/cli/codex/run-codex.ts'])(
-  '%s loads no fetch before a client needs it',
+  '%s does not load fetch before a client needs it',
   (file) => {
     const loaded = `await import(${JSON.stringify(resolve(file))}); console.log(process.moduleLoadList.filter((name) => /undici|internal\\/http2/.test(name)).join())`;
     const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', loaded], { encoding: 'utf8' });

@@ -27,7 +27,7 @@ const typed = async (...lines: string[]) => {
 };
 
 describe('a line typed into the shell', () => {
-  it('that states too little is refused with the options that state the fields', async () => {
+  it('that lacks stated fields is refused with the options that state them', async () => {
     const here = machine({
       'hopgate.yaml': 'specs: specs\n',
       'specs/peripherals/desk.yaml':

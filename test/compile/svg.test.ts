@@ -54,7 +54,9 @@ describe('renderSvg', () => {
       const plain = specs.edges.filter((edge) => edge.from === from && edge.to === to).length === 1;
       if (!(plain && exit === `hop-${to}`)) expect(texts).toContain(exit);
     }
-    expect(texts).toEqual(expect.arrayContaining(['tests-passed', 'approval by operator', 'hop in: a successful step']));
+    expect(texts).toEqual(
+      expect.arrayContaining(['tests-passed', 'approval by operator', 'hop in: a successful step']),
+    );
   });
 
   it('draws one arrow between two peripherals, however many exits it has', async () => {

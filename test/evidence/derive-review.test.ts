@@ -191,7 +191,7 @@ it.each(OBSERVED_EFFECT_KINDS)(
   },
 );
 
-describe('the expectation of an exit', () => {
+describe('the prediction error of an exit', () => {
   const back = (actual: string) => hop('test', 'edit', { expected: 'pass', actual });
 
   it.each([
@@ -202,12 +202,12 @@ describe('the expectation of an exit', () => {
     ['all, where nothing says which failed', 'fail', { failures: [], 'test-count': 4 }, 1],
     ['all, where the failures are not a list', 'fail', { failures: 2, 'test-count': 4 }, 1],
     ['half for a flaky run', 'flaky', { failures: ['x'], 'test-count': 3 }, 0.5],
-  ])('deviates by %s', (_, actual, fruit, magnitude) => {
+  ])('is %s', (_, actual, fruit, magnitude) => {
     const par = deriveReview(sealedEntries(start('test'), stop('test', fruit), back(actual)), {});
     expect(par.prediction_errors).toEqual([{ expected: 'pass', actual, magnitude }]);
   });
 
-  it('failed if a pass was claimed and the tests did not pass, once for each visit', () => {
+  it('is recorded once for each visit if a pass was claimed and the tests did not pass', () => {
     const claim = denial('exit-not-met', 'test', { exit: 'pass' });
     const entries = sealedEntries(
       start('test'),
@@ -228,13 +228,13 @@ describe('the expectation of an exit', () => {
   it.each([
     ['another reason', denial('wrong-mode', 'x', { exit: 'pass' })],
     ['another exit', denial('exit-not-met', 'x', { exit: 'fail' })],
-  ])('did not fail if the refusal was for %s', (_, refused) =>
+  ])('is not recorded if the refusal was for %s', (_, refused) =>
     expect(deriveReview(sealedEntries(step('bash-test', { verdict: 'fail' }), refused), {}).prediction_errors).toEqual(
       [],
     ),
   );
 
-  it('is listed with the agent’s own expectations', () =>
+  it('is listed with those that the agent states', () =>
     expect(deriveReview([], { 'prediction-errors': ['slower'] }).prediction_errors).toEqual([
       { expected: null, actual: 'slower', magnitude: null },
     ]));

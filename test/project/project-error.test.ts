@@ -20,7 +20,7 @@ it.each([
   expect(operatorRemedy(error as ProjectError)).toBe('Name the repository with --root DIR.');
 });
 
-it('a misspelt option is refused, so that no session opens with other specs than were asked for', async () => {
+it('a misspelt option is refused, so that no session opens with other specs than requested', async () => {
   const opened = openSession({ root: folder, agent: 'worker', store: 'memory', spec: 'mine' } as never);
   await expect(opened).rejects.toThrow('openSession has no option "spec"; did you mean "specs"?');
 });

@@ -398,7 +398,7 @@ describe('trusted reports', () => {
     });
   });
 
-  it('end a test pass if an observing step changed a file', async () => {
+  it('of a change by an observing step invalidate a test pass', async () => {
     const sneaky = {
       outcome: { status: 'ok' as const, result: {} },
       effects: [{ path: 'src/a.ts', op: 'modify' as const }],

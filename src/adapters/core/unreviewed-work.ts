@@ -21,7 +21,7 @@ export const makeTurnBeginNote = async (session: Session): Promise<ConversationR
   [TURN]: (await session.evidence()).length,
 });
 
-/** A change of this turn, worth a review; null if there is none, or the session is reviewed, closed or reflecting. */
+/** This turn's work that deserves a review; null if there is none, or if the session is closed or reflecting. */
 export async function findUnreviewedWork(
   session: Session,
   notes: ConversationRecord['notes'],

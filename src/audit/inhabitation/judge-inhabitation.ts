@@ -100,7 +100,9 @@ function judgeExplicitExit({ acts, alignment, stillIn }: SessionTimeline): Deman
       failures.push(failDemand(`the agent did not request to leave ${act.left}`, { seq: act.seq }));
   const last = acts.at(-1);
   if (stillIn !== null && last?.kind === 'close')
-    failures.push(failDemand(`the session was closed inside ${stillIn}; no exit was taken`, { seq: last.seq }));
+    failures.push(
+      failDemand(`the session was closed during the visit to ${stillIn}; no exit was taken`, { seq: last.seq }),
+    );
   return demandResult('P-4', failures);
 }
 

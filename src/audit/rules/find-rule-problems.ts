@@ -39,6 +39,6 @@ function problemsOf(state: AuditState, request: AuditRequest, now: number): read
   if (request.kind === 'delegate') return delegateProblems(state, request);
   request.kind satisfies 'close';
   if (!state.visit) return [];
-  const message = `the session was closed in ${state.visit.peripheral}`;
+  const message = `the session was closed during the visit to ${state.visit.peripheral}`;
   return [makeRuleProblem('already-active', 'conclusion-last', 'a visit ends with a stop', message)];
 }

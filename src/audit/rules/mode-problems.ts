@@ -15,7 +15,8 @@ export function modeProblems({ pinned, mode }: AuditState, request: RequestOfKin
   if (reset || by === 'clock') {
     const how = reset ? 'reset' : 'timeout';
     if (to !== modeGate.reset) found.push(refused(`reset: ${modeGate.reset}`, `a ${how} changed the mode to ${to}`));
-    if (reset && by === 'agent') found.push(refused('a reset: by the operator', `the reset was made by the ${by}`));
+    if (reset && by === 'agent')
+      found.push(refused('only the operator resets the mode', `the reset was made by the ${by}`));
     if (mode === to) found.push(refused('a change of mode leads to another mode', `${mode} → ${to}`));
     return found;
   }

@@ -89,7 +89,8 @@ async function clientSession(
     const env = peripheral === null ? {} : { HOPGATE_PERIPHERAL: peripheral };
     return host.conversations.attach(root, agent, { env, pid: null, observe });
   }
-  if (peripheral !== null) throw usageError('a continued session stays in its peripheral', 'Leave out --peripheral.');
+  if (peripheral !== null)
+    throw usageError('--peripheral is only for a new session', 'Leave out --peripheral, or --session.');
   const found = await findSessionIn(io, root, session);
   if (!found.closed) return found.sessionId;
   throw new CliError('session-closed', `session ${found.sessionId} is closed`, 'Leave --session out for a new one.');

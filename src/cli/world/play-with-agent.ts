@@ -23,7 +23,7 @@ export async function playScriptedAgent(
 ): Promise<StoryOutcome> {
   const turns = textTurns(session, { record: session });
   let commands = 0;
-  /** All answers to the agent: the person's answer may arrive with any of them. */
+  /** All answers to the agent. Any of them may also contain the person's message. */
   const answers: string[] = [];
   /** Sends one text, and returns the world's last observation. */
   const say = async (text: string): Promise<string> => {

@@ -42,7 +42,7 @@ export interface PlayedStory {
 interface StorySetting extends StoryConnectionKinds {
   readonly root: string;
   readonly seed: number;
-  /** The state folder of this environment gets the evidence and the transcript. */
+  /** The environment; its state folder gets the evidence and the transcript. */
   readonly env: Io['env'];
   /** The person: a script, or one in `emacs --batch`. */
   readonly joe: 'script' | 'emacs';

@@ -26,7 +26,7 @@ interface Way {
   readonly step: Step | null;
   readonly peripheral: PeripheralSpec | null;
   readonly mode: Mode | null;
-  /** The facts that can hold by now, as bits. */
+  /** The facts that may hold at this point of the path, as bits. */
   readonly facts: bigint;
   readonly needs: number;
   readonly hops: number;

@@ -102,7 +102,7 @@ function pathProblem(
     : `its path has ${way.length} hops, but ${open} suffice`;
 }
 
-/** True for an edge that is open whatever the session did before. Any other may need a detour. */
+/** True for an edge without requirements. A path over any other edge may be longer. */
 function needsNothing({ peripherals }: SpecSet, { to, implies, when, conditions, gates }: Edge): boolean {
   const { context = {}, entry } = getOwn(peripherals, to) ?? {};
   return (

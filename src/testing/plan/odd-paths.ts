@@ -21,7 +21,7 @@ const NOWHERE = [
   `${'long/'.repeat(1000)}a`,
 ];
 
-/** A third of the protected names, to save time, and spellings under which a file system may still find them. */
+/** A third of the protected names, to save time, and spellings that a file system may treat as such a name. */
 const PROTECTED = [
   ...PROTECTED_FILE_NAMES.filter((_, at) => at % 3 === 0).map((name, at) =>
     at % 2 === 0 ? `${name}/a` : `deep/er/${name}`,

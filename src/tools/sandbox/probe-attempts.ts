@@ -113,13 +113,13 @@ export const ESCAPE_ATTEMPTS: { readonly [name: string]: Attempt } = {
   ...(existsSync(PERL) && {
     'send to a unix socket': { tries: ({ socket }: ProbeTarget) => [PERL, '-MSocket', '-e', SEND, socket] },
     // A datagram socket could send to abstract sockets.
-    'have a datagram socket in the network of the host': {
+    'open a datagram socket in the network of the host': {
       tries: () => [PERL, '-MSocket', '-e', PAIR],
       of: ['deploy-online'],
     },
     'connect to a packet socket': { tries: ({ socket }: ProbeTarget) => [PERL, '-MSocket', '-e', SEQUENCED, socket] },
-    'have a socket of another kind': { tries: () => [PERL, '-e', OTHER_SOCKETS] },
-    'have an io_uring': { tries: () => [PERL, '-e', URING] },
+    'open a socket of another kind': { tries: () => [PERL, '-e', OTHER_SOCKETS] },
+    'set up an io_uring': { tries: () => [PERL, '-e', URING] },
   }),
   'make a setuid file': { tries: () => `fs.writeFileSync('/tmp/s', ''); fs.chmodSync('/tmp/s', 0o4755)` },
   'send a signal to hopgate': { tries: () => `process.kill(${process.pid}, 0)` },

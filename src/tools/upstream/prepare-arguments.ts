@@ -16,7 +16,7 @@ import { walkPathBeneath } from '../workspace/walk-beneath.ts';
 
 /** A path that a call passes to its server, with links resolved. */
 export interface PassedPath {
-  /** Root-relative segments. */
+  /** The path from the root, as a list of names. */
   readonly real: readonly string[];
   readonly access: PathAccess;
   readonly kind: 'file' | 'folder' | 'missing';

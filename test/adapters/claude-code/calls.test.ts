@@ -302,7 +302,7 @@ describe('any other tool of Claude Code', () => {
     ['text', 'observe', 'mcp__notes'],
   ];
   it.each(sample(ROLES, 3))(
-    'asks the person about an own tool with the role %s if the user has rules for that',
+    'asks the person about a tool of the spec set with the role %s if the user’s rules cover such arguments',
     async (role, effect, native) => {
       const limits = 'limits: { seconds: 1, output-bytes: 1 }';
       const here = new World({

@@ -20,7 +20,7 @@ describe('the arguments of "hopgate codex"', () => {
     expect(parseCodexCommand(words).continued).toEqual(continued);
   });
 
-  test('belong to hopgate up to the first one that it does not know, then to Codex', () => {
+  test('up to the first unknown one belong to hopgate, the others to Codex', () => {
     expect(
       parseCodexCommand([
         '--root',

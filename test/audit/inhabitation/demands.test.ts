@@ -217,7 +217,7 @@ describe('P-4 (explicit exit)', () => {
     const all = (await made.session.evidence()).filter(({ tags }) => !tags.includes('stop') || tags.includes('hop'));
     const [, , , fourth] = judgeInhabitation(made.items.transcript, fixtureSpecs, all);
     expect(fourth).toMatchObject({ verdict: 'fails' });
-    expect(fourth?.findings.map(({ reason }) => reason).join()).toContain('closed inside');
+    expect(fourth?.findings.map(({ reason }) => reason).join()).toContain('closed during the visit');
   });
   it('holds for a session that is still in a visit', async () => {
     const end = await ending(({ agent }) => agent.call({ name: 'musn-log', input: {} }));

@@ -143,7 +143,7 @@ describe.each([
     });
   });
 
-  it('refuses a link out of the root at any place', async () => {
+  it('refuses a link out of the root anywhere in a path', async () => {
     world().link('root/src/file', '../../beside/secret.txt');
     world().link('root/src/folder', path.join(world().base, 'beside'));
     world().link('root/src/twice', 'folder/secret.txt');

@@ -28,7 +28,10 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .addOption(rootOption())
     .option('--key <file>', 'an Ed25519 private key in PEM (default: one in the state folder)')
     .option('--out <file>', 'write the seal to this file')
-    .examples('hopgate seal s-4f1c --out s-4f1c.seal.json', 'hopgate verify s-4f1c --seal s-4f1c.seal.json --key seal.pub.pem')
+    .examples(
+      'hopgate seal s-4f1c --out s-4f1c.seal.json',
+      'hopgate verify s-4f1c --seal s-4f1c.seal.json --key seal.pub.pem',
+    )
     .action((session: string, options: Options) => seal(io, session, options));
 }
 

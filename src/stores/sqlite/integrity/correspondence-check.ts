@@ -124,7 +124,11 @@ export class CorrespondenceCheck {
   finish(): void {
     for (const { sessionId, seq, parties } of this.#emptyTexts)
       if (!parties.some((address) => this.#erased.has(address)))
-        this.#report(sessionId, `messages.text at ${seq}`, 'the text is gone');
+        this.#report(
+          sessionId,
+          `messages.text at ${seq}`,
+          'the text is missing, and neither side of the message was erased',
+        );
     for (const { recipient } of this.#sql.inboxes.all())
       this.#report(null, 'messages.seq', `the messages of ${recipient} are not numbered from 1 on without gaps`);
     for (const [sender, { count, nth }] of this.#receipts)

@@ -80,7 +80,7 @@ export function renderProjectConfig(
       setting('scopes', edit.length === 0 ? null : { edit }, { edit: ['src/', 'docs/'] }),
     ),
     section(
-      'How this repository is tested: the only commands that the tool bash-test\nruns. "report" says where the counts come from: tap (the output), {junit: path}\n(a file that the run leaves), or none (the exit status only). A word "{args}"\nmarks where an agent may add arguments.',
+      'How this repository is tested: the only commands that the tool bash-test\nruns. "report" says where the counts come from: tap (the output), {junit:\npath} (a file that the run leaves), or none (the exit status only). A word\n"{args}" marks where an agent may add arguments.',
       setting('test', ways, [{ run: ['npm', 'test'], report: 'tap' }], because(test)),
     ),
     certain.length > 0 &&
@@ -104,7 +104,7 @@ export function renderProjectConfig(
       setting('git', git, { remote: 'origin', branch: 'main' }),
     ),
     section(
-      'The hosts that web-fetch may request; none unless listed ("*.example.com" covers\nsubdomains).',
+      'The hosts that web-fetch may request; none unless listed ("*.example.com"\ncovers subdomains).',
       setting('web', { allow: [] }),
     ),
     section(

@@ -92,7 +92,7 @@ describe('alfworld-action', () => {
   });
 
   it.each([
-    ['bell joe "hi"', 'Call the tool "bell".'],
+    ['bell joe "hi"', String.raw`Call the tool \"bell\".`],
     ['hop-out "stuck"', 'Hop to another peripheral.'],
   ])('does not play %s', async (line, remedy) => {
     await open({ seed: 3 });

@@ -143,7 +143,7 @@ describe('P-2 (context injection)', () => {
   });
 
   it.each(['operator', 'agent'] as const)(
-    'passes if the %s placed the agent, and its place was delivered before the first act',
+    'passes if the %s started the visit, and the situation was delivered before the agent’s first act',
     async (by) => {
       const { session } = await stage();
       const stream = new Items();

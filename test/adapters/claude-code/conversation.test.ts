@@ -390,7 +390,7 @@ describe('a call that another hook changed after hopgate had allowed it', () => 
     expect(same.notice).toBeNull();
     const other = await world.call('Bash', { command: 'ls' });
     const ran = await world.done(other.id, 'Bash', {}, { tool_input: { command: 'ls' } });
-    expect(ran.notice).toContain('neither checked nor contained');
+    expect(ran.notice).toContain('neither checked nor sandboxed');
     expect((await world.record()).notes['silent']).toHaveLength(2);
   });
 });

@@ -96,7 +96,7 @@ test('a request to an unlisted host is refused and reported with the remedy', as
   expect(result.stdout).toBe('403');
   expect(result.exit).not.toBe(0);
   expect(result.refusedHosts).toEqual([
-    { place: `127.0.0.1:${other}`, tries: 2, why: 'the host is not in the list of allowed hosts' },
+    { address: `127.0.0.1:${other}`, tries: 2, why: 'the host is not in the list of allowed hosts' },
   ]);
   expect(result.remedy).toContain('Ask the operator to list under deploy.ship.hosts');
   expect(effects).toEqual([]);
@@ -156,7 +156,7 @@ test('a listed name that resolves to this machine is refused', async () => {
   expect(result.stdout).not.toContain('GET');
   expect(result.refusedHosts).toEqual([
     {
-      place: `localhost:${port}`,
+      address: `localhost:${port}`,
       tries: 1,
       why: expect.stringMatching(/^the name leads to (?:127\.0\.0\.1|::1), which is not a public address$/),
     },

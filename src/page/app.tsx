@@ -32,7 +32,7 @@ export function App({ source }: { readonly source: PageData }) {
             ← all sessions
           </button>
         )}
-        <h1>{session ? `${session.place} · ${session.store.state.value.agent}` : 'Sessions'}</h1>
+        <h1>{session ? `${session.folder} · ${session.store.state.value.agent}` : 'Sessions'}</h1>
         <span class="id">{session?.id ?? ''}</span>
         <span class={`badge ${source.connection.value}`}>{source.connection.value}</span>
       </header>
@@ -163,7 +163,7 @@ interface CardProps {
 }
 
 function Card({ session, waits, live }: CardProps) {
-  const { store, graph, place, id } = session;
+  const { store, graph, folder, id } = session;
   const shown = useViewChoices().session;
   const state = store.newest.value;
   const row = store.rowAt(store.count.value - 1);
@@ -173,7 +173,7 @@ function Card({ session, waits, live }: CardProps) {
   return (
     <button type="button" class={`card ${waits ? 'waits' : ''} ${state.closed ? 'over' : ''}`} onClick={open}>
       <span class="name">
-        <strong>{place}</strong> {state.agent}
+        <strong>{folder}</strong> {state.agent}
       </span>
       {waits && <span class="badge urgent">waits for you</span>}
       <Graph graph={graph} state={state} small />

@@ -38,7 +38,7 @@ function MessageCard({ message, source }: { readonly message: InboxMessage; read
   return (
     <article class="request inbox-message" aria-label={`${kind} from ${name}`}>
       <h3>
-        {escapeInvisible(name)} <small>{session?.place ?? from}</small> <span class="state">{act}</span>{' '}
+        {escapeInvisible(name)} <small>{session?.folder ?? from}</small> <span class="state">{act}</span>{' '}
         <span class="state">{state}</span>{' '}
         <small>
           {describeTimeSpan(pageClock.value - Date.parse(sentAt))} ago

@@ -25,7 +25,7 @@ export function RequestCard({ request, source }: { readonly request: WaitingRequ
   return (
     <article class="request" aria-label={title}>
       <h3>
-        {title} <small>{session ? `${session.place} · ${session.store.newest.value.agent}` : request.sessionId}</small>
+        {title} <small>{session ? `${session.folder} · ${session.store.newest.value.agent}` : request.sessionId}</small>
       </h3>
       <p>
         {reason === '' ? 'no reason given' : `“${escapeInvisible(reason)}”`}{' '}

@@ -5,7 +5,8 @@ import type { Env } from './base/user-folders.ts';
 import type { EvidenceStore } from './ports/evidence-store.ts';
 import { ensureStateDir, evidenceFileIn, stateDir } from './project/state-dir.ts';
 import { isDiskFull } from './stores/sqlite/node-sqlite.ts';
-import { type SqliteStoreOptions, sqliteStore } from './stores/sqlite.ts';
+import type { SqliteStoreOptions } from './stores/sqlite/sqlite-parts.ts';
+import { sqliteStore } from './stores/sqlite.ts';
 
 /**
  * Opens the evidence of a repository; the caller closes it.

@@ -1,6 +1,6 @@
 import { isPathWithinAny } from '../gate/scope/locate-path.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../spec/load/load-project-config.ts';
 import { isExcludingPattern } from '../spec/path-patterns.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../spec/resolve/parse-project-config.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 
 /**

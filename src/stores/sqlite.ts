@@ -20,8 +20,6 @@ import { openSqliteParts, type SqliteParts, type SqliteStoreOptions } from './sq
 import { findMatchingEntries } from './sqlite/sqlite-query.ts';
 import { prepareStatementsOnce } from './sqlite/statements.ts';
 
-export type { SqliteStoreOptions } from './sqlite/sqlite-parts.ts';
-
 /**
  * Evidence store in one SQLite file (WAL, synchronous FULL): acknowledged entries survive a crash and a power cut.
  * Several processes may open the same file; a session's lease allows one of them to write it. All waiting appends of a

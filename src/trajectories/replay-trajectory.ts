@@ -6,7 +6,7 @@ import { openSession } from '../open-session.ts';
 import type { ToolBackend, ToolReport } from '../ports/tool-backend.ts';
 import type { Session } from '../session/session.ts';
 import { chooseFirstPeripheral } from '../spec/first-peripheral.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../spec/load/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../spec/resolve/parse-project-config.ts';
 import type { Json, ProjectConfig, SpecSet } from '../spec/types.ts';
 import { actToCalls, fileOpenedByAct, type ReplacementCall } from './act-to-calls.ts';
 import type { ForeignAct, Trajectory } from './read-trajectory.ts';

@@ -7,7 +7,7 @@ import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { ToolBackend, ToolReport } from '../../src/ports/tool-backend.ts';
 import { createSession } from '../../src/session/create-session.ts';
 import type { Session } from '../../src/session/session.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import type { Json, ProjectConfig, SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';

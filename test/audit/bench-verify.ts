@@ -2,14 +2,15 @@
  * Measures `verify` against reading and parsing the same entries in the same run, and the growth of its memory.
  * Run: node --expose-gc test/audit/bench-verify.ts [entries]
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import type { EntryDraft } from '../../src/evidence/entry.ts';
 import { createSession } from '../../src/session/create-session.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 

@@ -8,8 +8,8 @@ import { toBody } from '../../src/evidence/bodies.ts';
 import { decide } from '../../src/gate/decide.ts';
 import { SessionReader } from '../../src/server/session-reader.ts';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import { recordsIntent } from '../../src/spec/policy/tool-effects.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import {
   ARGUMENT_ROLES,
   type ArgumentRole,

@@ -5,8 +5,8 @@ import { decide } from '../../src/gate/decide.ts';
 import type { GateContext } from '../../src/gate/request.ts';
 import { initialSessionState } from '../../src/session/state/session-state.ts';
 import { sessionViewOf } from '../../src/session/state/view-of-state.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import { type Pace, paceOf } from './pace.ts';
 
 const repeat = (times: number, work: () => void): Promise<Pace> =>

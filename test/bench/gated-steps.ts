@@ -2,8 +2,8 @@ import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { ToolBackend } from '../../src/ports/tool-backend.ts';
 import { createSession } from '../../src/session/create-session.ts';
 import type { Session } from '../../src/session/session.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import { makeTimeOrderedId } from '../../src/stores/time-ordered-id.ts';
 import { type Pace, paceOf } from './pace.ts';
 

@@ -6,7 +6,7 @@ import type { Denial, WayLeg } from '../../src/gate/denial.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { ToolBackend, ToolReport } from '../../src/ports/tool-backend.ts';
 import type { Session } from '../../src/session/session.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import type { Json, Mode, ProjectConfig, SpecSet } from '../../src/spec/types.ts';
 
 /** A call of the agent model. A test run states its verdict, which the world knows. */

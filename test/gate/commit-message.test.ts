@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { commandRefusalReason } from '../../src/audit/rules/commands/audited-command.ts';
 import { commandProblem } from '../../src/gate/commands/judge-command.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { fixtureSpecs } from './views.ts';
 

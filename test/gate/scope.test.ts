@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { commandRefusalReason } from '../../src/audit/rules/commands/audited-command.ts';
 import { effectiveScope } from '../../src/gate/decide-step.ts';
 import { scopeProblem } from '../../src/gate/scope/scope-problem.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import type { ArgumentRole, Json, ProjectConfig, ScopeRule, ToolSpec } from '../../src/spec/types.ts';
 import { fixtureSpecs } from './views.ts';
 

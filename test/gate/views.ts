@@ -2,7 +2,7 @@ import type { Approval } from '../../src/gate/approvals/approval.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { GateContext, Request } from '../../src/gate/request.ts';
 import type { SessionView, VisitView } from '../../src/gate/session-view.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 

@@ -1,5 +1,5 @@
 import { createSession } from '../../src/session/create-session.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';

@@ -7,7 +7,7 @@ import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { ToolBackend } from '../../src/ports/tool-backend.ts';
 import { createSession, resumeSession } from '../../src/session/create-session.ts';
 import type { Session } from '../../src/session/session.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { Json, ProjectConfig, SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';

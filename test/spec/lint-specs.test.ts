@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { lintSpecs, loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { lintSpecs } from '../../src/spec/check/lint-specs.ts';
+import { loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { deriveEdges } from '../../src/spec/resolve/derive-edges.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 

@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compileMasks } from '../../src/gate/scope/masks.ts';
 import { SpecError } from '../../src/spec/check/spec-problem.ts';
+import { loadProjectConfig } from '../../src/spec/load/load-project-config.ts';
+import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 import {
   DEFAULT_PROJECT_CONFIG,
-  loadProjectConfig,
   parseProjectConfig,
   parseStatedConfig,
-} from '../../src/spec/load/load-project-config.ts';
-import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
+} from '../../src/spec/resolve/parse-project-config.ts';
 
 const WHOLE = `specs: default
 scopes: { edit: [src/, docs/, scripts/] }

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { CEL_FACT_TYPES } from '../../src/spec/cel-facts.ts';
-import { parseProjectConfig } from '../../src/spec/load/load-project-config.ts';
 import { loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG, parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import { parseScenario } from '../../src/spec/resolve/parse-scenario.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import { FRUIT_OBSERVATIONS } from '../../src/spec/types.ts';

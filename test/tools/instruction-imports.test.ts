@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import { importProblemOfText } from '../../src/tools/instruction-imports.ts';
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-imports-')));

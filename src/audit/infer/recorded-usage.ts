@@ -1,4 +1,5 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
+import { type Fields, textOf } from '../../base/json.ts';
 import { type EffectRecord, toBody } from '../../evidence/bodies.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { ArgumentRole, Json, Mode, ToolEffect, ToolSpec } from '../../spec/types.ts';
@@ -6,7 +7,6 @@ import type { AuditedPin } from '../rules/audit-state.ts';
 import { isFileChange } from '../rules/audited-observations.ts';
 import { resolvePathInRoot } from '../rules/audited-path.ts';
 import { readCommandWords } from '../rules/commands/audited-words.ts';
-import { type Fields, textOf } from '../rules/compare-json.ts';
 import type { EntryOrStoredEntry } from '../verify/session-audit.ts';
 
 export class PeripheralUsage {

@@ -1,3 +1,4 @@
+import { fieldsOf, textOf } from '../../base/json.ts';
 import { toBody, type WouldBeRefusal } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
@@ -5,7 +6,6 @@ import type { Json, ProjectConfig, SpecSet } from '../../spec/types.ts';
 import type { AuditedPin } from '../rules/audit-state.ts';
 import { isFileChange } from '../rules/audited-observations.ts';
 import { isWritablePath } from '../rules/audited-path.ts';
-import { fieldsOf, textOf } from '../rules/compare-json.ts';
 import type { EntryOrStoredEntry } from '../verify/session-audit.ts';
 import { coverPaths } from './path-cover.ts';
 

@@ -1,6 +1,8 @@
+import { fieldsOf } from '../../base/json.ts';
+import { isBlobReference } from '../../evidence/blob-values.ts';
 import type { Transcript, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json } from '../../spec/types.ts';
-import { fieldsOf, isBlobReference, isSameJson } from '../rules/compare-json.ts';
+import { isSameJson } from '../rules/compare-json.ts';
 import type { SessionAct } from './session-acts.ts';
 
 type TranscriptCall = Extract<TranscriptItem, { kind: 'call' }>;

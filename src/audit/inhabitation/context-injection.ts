@@ -1,7 +1,8 @@
 import { isEmptyJson, listOf } from '../../base/json.ts';
+import { isBlobReference } from '../../evidence/blob-values.ts';
 import type { SituationData, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
-import { isBlobReference, isSameJson } from '../rules/compare-json.ts';
+import { isSameJson } from '../rules/compare-json.ts';
 import { type DemandFailure, type DemandResult, demandResult, inapplicableDemand } from './inhabitation-demands.ts';
 import type { SessionAct } from './session-acts.ts';
 import type { SessionTimeline } from './session-timeline.ts';

@@ -1,7 +1,6 @@
-import type { Fields } from '../../base/json.ts';
+import { type Fields, fieldsOf } from '../../base/json.ts';
 import { type Body, toBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
-import { fieldsOf } from '../rules/compare-json.ts';
 
 /** One action of an agent or a person on the session, such as a hop. Several entries may record it. */
 export interface SessionAct {

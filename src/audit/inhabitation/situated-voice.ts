@@ -1,6 +1,6 @@
+import { fieldsOf } from '../../base/json.ts';
 import { plural } from '../../base/text.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { fieldsOf } from '../rules/compare-json.ts';
 import { mentionsName } from './context-injection.ts';
 import { type DemandResult, failDemand, INHABITATION_DEMANDS, inapplicableDemand } from './inhabitation-demands.ts';
 import type { SessionTimeline } from './session-timeline.ts';

@@ -1,3 +1,4 @@
+import { type Fields, fieldsOf, textOf } from '../../base/json.ts';
 import type { Body, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { updateFindings } from '../../evidence/findings/findings.ts';
@@ -18,7 +19,6 @@ import {
   isFileChange,
   trustedReportKind,
 } from './audited-observations.ts';
-import { type Fields, fieldsOf, textOf } from './compare-json.ts';
 import { noTestRuns } from './test-runs.ts';
 
 /** Backpack fields that a context or a fruit sets only if they are empty: the identity, and the changed files. */

@@ -1,5 +1,5 @@
+import type { Fields } from '../../base/json.ts';
 import type { Json, Principal } from '../../spec/types.ts';
-import type { Fields } from './compare-json.ts';
 
 /** A request to a session, as its evidence shows it. `approves` is true if the evidence holds an approval of it. */
 export type AuditRequest =

@@ -1,9 +1,9 @@
+import type { Fields } from '../../base/json.ts';
 import type { HopBody } from '../../evidence/bodies.ts';
 import type { FindingsByPath } from '../../evidence/findings/findings.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Mode, PeripheralSpec, ProjectConfig, ScopeRule, SpecSet } from '../../spec/types.ts';
 import { type AuditedVisitObservations, copyObservations } from './audited-observations.ts';
-import type { Fields } from './compare-json.ts';
 import { copyTestRuns, doTestsPass, noTestRuns, type TestRuns } from './test-runs.ts';
 
 /** The spec set and the configuration that a session is pinned to. */

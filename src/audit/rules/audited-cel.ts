@@ -1,10 +1,9 @@
 import { type ASTNode, Environment, serialize } from '@marcbachmann/cel-js';
 import { getOrInsert } from '../../base/get-or-insert.ts';
-import { asJson } from '../../base/json.ts';
+import { asJson, type Fields } from '../../base/json.ts';
 import { valueOr } from '../../base/value-or.ts';
 import { addRuleFunctions, parseCelRule } from '../../spec/cel-environment.ts';
 import type { Json } from '../../spec/types.ts';
-import type { Fields } from './compare-json.ts';
 
 interface CelVariables {
   readonly fruit: Fields;

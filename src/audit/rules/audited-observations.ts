@@ -1,4 +1,5 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
+import { type Fields, fieldsOf, listOf, textOf } from '../../base/json.ts';
 import type { EffectRecord, StepBody } from '../../evidence/bodies.ts';
 import { patternStatusAfter } from '../../evidence/patterns/pattern-tools.ts';
 import { getOwn } from '../../spec/names.ts';
@@ -6,7 +7,6 @@ import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import { FILE_CHANGE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import type { FruitObservation, Json, PeripheralSpec, ScopeRule, SpecSet } from '../../spec/types.ts';
-import { type Fields, fieldsOf, listOf, textOf } from './compare-json.ts';
 import { addTestRun, allRunsPassed, copyTestRuns, noTestRuns, type TestRuns, testRunsOfStep } from './test-runs.ts';
 
 export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGE_EFFECT_KINDS.includes(op);

@@ -1,9 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FruitType, Json } from '../../spec/types.ts';
 
-export { type Fields, fieldsOf, listOf, textOf } from '../../base/json.ts';
-export { isBlobReference } from '../../evidence/blob-values.ts';
-
 /** True for the same JSON: the order of members does not matter. */
 export const isSameJson = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a, b);
 

@@ -1,9 +1,9 @@
+import type { Fields } from '../../base/json.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
 import { nonNullFields } from './apply-to-audit-state.ts';
 import type { RequestOfKind } from './audit-request.ts';
 import type { AuditState } from './audit-state.ts';
-import type { Fields } from './compare-json.ts';
 import {
   addContextProblems,
   addEntryProblems,

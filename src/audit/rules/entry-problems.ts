@@ -1,11 +1,11 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
+import type { Fields } from '../../base/json.ts';
 import { isBlank } from '../../base/text.ts';
 import { formatEntrySource, getOwn } from '../../spec/names.ts';
 import { SESSION_IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { fieldsReportedByTools } from '../../spec/reported-fields.ts';
 import type { EntrySource, GateRule, PeripheralSpec } from '../../spec/types.ts';
 import type { AuditedPin, AuditState } from './audit-state.ts';
-import type { Fields } from './compare-json.ts';
 import { doesConditionHold, hasHadVisit, isAtNaturalClose, type JudgedState, stateMeetsRule } from './judged-state.ts';
 import { type AddRuleProblem, NEEDS_HISTORY } from './rule-problem.ts';
 

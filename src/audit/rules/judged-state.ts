@@ -1,10 +1,10 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
+import type { Fields } from '../../base/json.ts';
 import { getOwn } from '../../spec/names.ts';
 import { checkFieldOfCondition } from '../../spec/reported-fields.ts';
 import { type Principal, TESTS_PASSED_CONDITION } from '../../spec/types.ts';
 import { type AuditState, type StateBeforeStop, testFactsOf } from './audit-state.ts';
 import { isCelRuleTrue } from './audited-cel.ts';
-import type { Fields } from './compare-json.ts';
 
 /** The state by which a request is judged, and its principal. A hop is judged by the state before the stop. */
 export interface JudgedState extends StateBeforeStop {

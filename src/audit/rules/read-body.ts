@@ -1,6 +1,6 @@
+import { type Fields, fieldsOf } from '../../base/json.ts';
 import { type Body, toBody } from '../../evidence/bodies.ts';
 import { type Json, PRINCIPALS } from '../../spec/types.ts';
-import { type Fields, fieldsOf } from './compare-json.ts';
 
 type FieldTest = (value: Json | undefined) => boolean;
 

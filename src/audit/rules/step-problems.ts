@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { getOrInsert } from '../../base/get-or-insert.ts';
+import type { Fields } from '../../base/json.ts';
 import { gatesOfCall } from '../../spec/call-gates.ts';
 import { schemaRegex } from '../../spec/linear-regex.ts';
 import { getOwn } from '../../spec/names.ts';
@@ -14,7 +15,7 @@ import { isWithinPaths, isWritablePath, resolvePathInRoot } from './audited-path
 import { fitsBranchPattern } from './commands/audited-branches.ts';
 import { commandRefusalReason } from './commands/audited-command.ts';
 import type { RefusalReason } from './commands/audited-git.ts';
-import { type Fields, shortJson } from './compare-json.ts';
+import { shortJson } from './compare-json.ts';
 import { stateMeetsRule, toJudgedState } from './judged-state.ts';
 import { isMaskedPath, isProtectedPath } from './protected-paths.ts';
 import {

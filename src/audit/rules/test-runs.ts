@@ -1,7 +1,9 @@
+import { type Fields, fieldsOf, listOf } from '../../base/json.ts';
+import { isBlobReference } from '../../evidence/blob-values.ts';
 import type { Json, ProjectConfig } from '../../spec/types.ts';
 import { fullTestCommandWords, matchTestCommand } from './commands/audited-command.ts';
 import { readCommandWords } from './commands/audited-words.ts';
-import { type Fields, fieldsOf, isBlobReference, isSameJson, listOf, shortJson } from './compare-json.ts';
+import { isSameJson, shortJson } from './compare-json.ts';
 
 /** One run of a test command, as its tool reports it. */
 interface AuditedRun {

@@ -1,10 +1,11 @@
+import type { Fields } from '../../base/json.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Exit, PeripheralSpec } from '../../spec/types.ts';
 import { nonNullFields } from './apply-to-audit-state.ts';
 import type { RequestOfKind } from './audit-request.ts';
 import type { AuditedVisit, AuditState } from './audit-state.ts';
 import { computeObservedFruit, observedValue } from './audited-observations.ts';
-import { type Fields, hasFruitType, isSameJson, shortJson } from './compare-json.ts';
+import { hasFruitType, isSameJson, shortJson } from './compare-json.ts';
 import {
   addContextProblems,
   addEntryProblems,

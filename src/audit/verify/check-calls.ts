@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../base/json.ts';
 import type { IntentBody, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import { gatesOfCall } from '../../spec/call-gates.ts';
 import { getOwn } from '../../spec/names.ts';
@@ -5,7 +6,6 @@ import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 import { trustedReportKind } from '../rules/audited-observations.ts';
-import { fieldsOf } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import { testCommandsProblem } from '../rules/test-runs.ts';
 import { checkEffects, checkReportedFields, describeUnconfirmedRelease } from './check-effects.ts';

@@ -1,3 +1,4 @@
+import { fieldsOf, textOf } from '../../base/json.ts';
 import type { EffectRecord, OutcomeRecord, StepBody } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { FileChangeEffectKind, ObservedEffectKind } from '../../spec/policy/effect-ops.ts';
@@ -6,7 +7,7 @@ import type { ToolSpec } from '../../spec/types.ts';
 import type { AuditedVisit, AuditState } from '../rules/audit-state.ts';
 import { isEndpointAllowed, isHostAllowed } from '../rules/audited-hosts.ts';
 import { isFileChange } from '../rules/audited-observations.ts';
-import { fieldsOf, hasFruitType, shortJson, textOf } from '../rules/compare-json.ts';
+import { hasFruitType, shortJson } from '../rules/compare-json.ts';
 import {
   describeVisitScope,
   pathReadProblem,

@@ -1,5 +1,5 @@
+import { type Fields, fieldsOf } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
-import { type Fields, fieldsOf } from '../rules/compare-json.ts';
 import {
   doesConditionHold,
   hasHadVisit,

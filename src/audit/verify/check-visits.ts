@@ -1,10 +1,11 @@
+import { fieldsOf, listOf } from '../../base/json.ts';
 import type { HopBody, StartBody, StopBody } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
 import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
-import { fieldsOf, hasFruitType, isSameJson, listOf, shortJson } from '../rules/compare-json.ts';
+import { hasFruitType, isSameJson, shortJson } from '../rules/compare-json.ts';
 import {
   computeEntryContext,
   describeContextRule,

@@ -1,10 +1,11 @@
+import { type Fields, fieldsOf, textOf } from '../../base/json.ts';
+import { isBlobReference } from '../../evidence/blob-values.ts';
 import type { DenialBody } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
 import { PRINCIPALS, type Principal } from '../../spec/types.ts';
 import type { AuditRequest } from '../rules/audit-request.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { isReflectingPeripheral } from '../rules/audited-observations.ts';
-import { type Fields, fieldsOf, isBlobReference, textOf } from '../rules/compare-json.ts';
 import { gatesOnHop } from '../rules/entry-problems.ts';
 import { findRuleProblems } from '../rules/find-rule-problems.ts';
 import { RULE_PROBLEM_CODES } from '../rules/rule-problem.ts';

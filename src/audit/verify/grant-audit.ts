@@ -1,10 +1,11 @@
+import { type Fields, fieldsOf, listOf } from '../../base/json.ts';
 import type { ApprovalBody, Body, GrantBody } from '../../evidence/bodies.ts';
 import { APPROVAL_FIELD_TITLES, BOUND_SHIPPING_FIELDS } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { trustedReportKind } from '../rules/audited-observations.ts';
 import { isWritablePath } from '../rules/audited-path.ts';
-import { type Fields, fieldsOf, isSameJson, listOf, shortJson } from '../rules/compare-json.ts';
+import { isSameJson, shortJson } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import { testRunsOfStep } from '../rules/test-runs.ts';
 import type { AuditReport, ReportViolation } from './audit-report.ts';

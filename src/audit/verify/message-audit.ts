@@ -1,9 +1,9 @@
+import { fieldsOf, textOf } from '../../base/json.ts';
 import { AgencyRunTracker } from '../../evidence/agency-runs.ts';
 import type { Body, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import { stepWaitingTimeMs } from '../../evidence/waiting-time.ts';
 import { AGENCY_TOOL_ID, RECEIPT_STATES } from '../../spec/policy/closed-lists.ts';
 import type { AuditState } from '../rules/audit-state.ts';
-import { fieldsOf, textOf } from '../rules/compare-json.ts';
 import type { AuditReport, ReportViolation } from './audit-report.ts';
 
 /** Maximum difference between two clocks of one machine, in milliseconds. */

@@ -1,9 +1,9 @@
+import { fieldsOf } from '../../base/json.ts';
 import { getOwn } from '../../spec/names.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { Json, ScopeRule, ToolSpec } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
-import { fieldsOf } from '../rules/compare-json.ts';
 import { makeRuleProblem, type RuleProblem } from '../rules/rule-problem.ts';
 
 /** True if the session only observes: refused calls run, and their entries hold the refusal. */

@@ -1,9 +1,10 @@
+import { type Fields, fieldsOf, textOf } from '../../base/json.ts';
 import { getOwn } from '../../spec/names.ts';
 import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { TESTS_PASSED_CONDITION } from '../../spec/types.ts';
 import type { AuditedPin, AuditState } from '../rules/audit-state.ts';
 import { isConfiguredBranch } from '../rules/commands/audited-branches.ts';
-import { type Fields, fieldsOf, shortJson, textOf } from '../rules/compare-json.ts';
+import { shortJson } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { fieldsOf } from '../../base/json.ts';
 import { isBlobReference, listBlobArguments } from '../../evidence/blob-values.ts';
 import { toBody } from '../../evidence/bodies.ts';
 import { type ChainProblem, unreadableEntryProblem } from '../../evidence/chain.ts';
@@ -11,7 +12,6 @@ import { getOwn } from '../../spec/names.ts';
 import type { Json } from '../../spec/types.ts';
 import { type FindSessionById, SubAgentAudit } from '../delegation/sub-agent-audit.ts';
 import type { AuditedPin } from '../rules/audit-state.ts';
-import { fieldsOf } from '../rules/compare-json.ts';
 import { type AuditResult, MAX_LISTED_FINDINGS } from './audit-result.ts';
 import { checkChainLink } from './check-links.ts';
 import { SessionAudit } from './session-audit.ts';

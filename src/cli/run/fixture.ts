@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { listFileNames, pathExists } from '../../base/files.ts';
 import { installHint } from '../../base/install-hint.ts';
 import { valueOr } from '../../base/value-or.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../spec/resolve/parse-project-config.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { CliError } from '../io.ts';
 

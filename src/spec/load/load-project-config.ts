@@ -7,8 +7,6 @@ import { MAX_AUTHORED_FILE_BYTES } from '../policy/limits.ts';
 import { DEFAULT_PROJECT_CONFIG, parseProjectConfig, parseStatedConfig } from '../resolve/parse-project-config.ts';
 import type { ProjectConfig } from '../types.ts';
 
-export { DEFAULT_PROJECT_CONFIG, parseProjectConfig, parseStatedConfig } from '../resolve/parse-project-config.ts';
-
 /**
  * Loads `hopgate.yaml` from a repository's root.
  * @returns `hash` is sha256 (hex) of the file's bytes; without a file the defaults, `found: false` and null

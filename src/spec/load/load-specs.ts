@@ -14,8 +14,6 @@ import { parseSpecSet } from '../resolve/parse-spec-set.ts';
 import type { SpecSet } from '../types.ts';
 import type { SpecSource } from './source-document.ts';
 
-export { lintSpecs } from '../check/lint-specs.ts';
-
 const SET_FILES = ['gate.yaml', 'tools.yaml', 'scopes.yaml', 'conditions.yaml', 'properties.yaml'];
 const OTHER_FILES = ['hopgate.yaml'];
 

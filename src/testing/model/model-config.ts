@@ -1,4 +1,4 @@
-import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../spec/resolve/parse-project-config.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 
 /** A repository's config with all that a spec set can refer to: test, install, deploy command, remote, host, mask. */

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeTreeMismatch, type TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { CallEnvelope, ToolOutcome } from '../../ports/tool-backend.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../spec/resolve/parse-project-config.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { gitBackend } from '../git/git-backend.ts';
 import { observeTree } from '../tree/observe-tree.ts';

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isPathWithin } from '../../base/paths.ts';
 import { readRegularFile } from '../../base/read-file.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../spec/resolve/parse-project-config.ts';
 import { gitLayout } from '../git/git-layout.ts';
 import { hideMaskedObjects } from '../git-objects/masked-objects.ts';
 import { makeFilteringProxy } from '../proxy/filtering-proxy.ts';

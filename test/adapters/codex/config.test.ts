@@ -7,7 +7,7 @@ import { hookOverrides, mcpOverrides, sandboxOverrides, trustOverride } from '..
 import { threadOptions } from '../../../src/adapters/codex/thread-options.ts';
 import { printTomlLiteral, type TomlValue } from '../../../src/adapters/codex/toml.ts';
 import { quoteShell } from '../../../src/base/text.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/resolve/parse-project-config.ts';
 import { depth } from '../../depth.ts';
 import { fixtureSpecs } from '../../session/sessions.ts';
 

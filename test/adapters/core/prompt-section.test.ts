@@ -3,7 +3,7 @@ import { describeConstraints } from '../../../src/adapters/core/describe-constra
 import { promptSection } from '../../../src/adapters/core/prompt-section.ts';
 import { readSituation } from '../../../src/adapters/core/situation.ts';
 import type { Session } from '../../../src/session/session.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/resolve/parse-project-config.ts';
 import { changed, fixtureSpecs, lead, must, type Place, stage, testRun } from '../../session/sessions.ts';
 
 const config = {

@@ -7,7 +7,7 @@ import {
   type ClientAction,
   toolCallToAction,
 } from '../../../src/adapters/core/calls/tool-call-to-action.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/resolve/parse-project-config.ts';
 import type { Json, ProjectConfig } from '../../../src/spec/types.ts';
 import { fixtureSpecs, lead, stage } from '../../session/sessions.ts';
 

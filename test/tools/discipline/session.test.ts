@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { verifySession } from '../../../src/audit/verify/verify-session.ts';
 import { checkInvariants } from '../../../src/evidence/invariants.ts';
 import { findLearningCycles } from '../../../src/evidence/patterns/learning-cycles.ts';
-import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load/load-project-config.ts';
+import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/resolve/parse-project-config.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
 import { scriptedBackend } from '../../../src/testing/doubles/scripted-backend.ts';
 import { disciplineBackend } from '../../../src/tools/discipline/discipline-backend.ts';

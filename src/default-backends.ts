@@ -2,7 +2,8 @@ import manifest from '../package.json' with { type: 'json' };
 import { memoise } from './base/lazy.ts';
 import type { EvidenceStore } from './ports/evidence-store.ts';
 import type { ToolBackend } from './ports/tool-backend.ts';
-import { AGENCY_TOOL_ID } from './spec/policy/closed-lists.ts';
+import { INSTALL_TOOL_ID } from './spec/policy/command-tools.ts';
+import { LAZY_BACKENDS } from './spec/policy/tool-ids.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import { workspaceBackend } from './tools/workspace/workspace-backend.ts';
 
@@ -29,15 +30,15 @@ export function defaultBackends(
   const shared: readonly ToolBackend[] = [
     workspaceBackend(),
     {
-      ...onFirstUse('shell', SHELL, async () => {
+      ...onFirstUse(LAZY_BACKENDS.shell, async () => {
         const { shellBackend } = await import('./tools/shell/shell-backend.ts');
         return shellBackend(await detect(), options.env);
       }),
       boundFiles: async ({ tool, envelope }) =>
-        tool.id === 'install' ? (await import('./tools/install/lock-files.ts')).hashLockFiles(envelope.root) : {},
+        tool.id === INSTALL_TOOL_ID ? (await import('./tools/install/lock-files.ts')).hashLockFiles(envelope.root) : {},
     },
     {
-      ...onFirstUse('git', ['bash-git'], async () => {
+      ...onFirstUse(LAZY_BACKENDS.git, async () => {
         const { gitBackend } = await import('./tools/git/git-backend.ts');
         return gitBackend(await detect(), options.env);
       }),
@@ -50,38 +51,32 @@ export function defaultBackends(
         });
       },
     },
-    onFirstUse('web', ['web-fetch'], async () => (await import('./tools/web/web-backend.ts')).webBackend()),
-    onFirstUse('session-log', ['musn-log'], async () =>
-      (await import('./tools/session-log.ts')).sessionLogBackend(store),
-    ),
-    onFirstUse('environment', ['alfworld-action'], async () => {
+    onFirstUse(LAZY_BACKENDS.web, async () => (await import('./tools/web/web-backend.ts')).webBackend()),
+    onFirstUse(LAZY_BACKENDS.sessionLog, async () => (await import('./tools/session-log.ts')).sessionLogBackend(store)),
+    onFirstUse(LAZY_BACKENDS.environment, async () => {
       const [{ worldBackend }, { householdWorld }] = await Promise.all([
         import('./tools/world/world-backend.ts'),
         import('./world/home-world.ts'),
       ]);
       return worldBackend(householdWorld);
     }),
-    onFirstUse('messages', ['bell', 'whistle'], async () =>
+    onFirstUse(LAZY_BACKENDS.messages, async () =>
       (await import('./tools/messages/messages-backend.ts')).messagesBackend(store),
     ),
-    onFirstUse('agency', [AGENCY_TOOL_ID], async () => {
+    onFirstUse(LAZY_BACKENDS.agency, async () => {
       const { agencyBackend } = await import('./tools/agency/agency-backend.ts');
       return agencyBackend(store, options.env ?? (() => process.env));
     }),
-    onFirstUse('discipline', DISCIPLINE, async () =>
+    onFirstUse(LAZY_BACKENDS.discipline, async () =>
       (await import('./tools/discipline/discipline-backend.ts')).disciplineBackend(store),
     ),
   ];
   const own = shared.map((backend) => withoutTools(names, backend));
   if (here.length === 0) return own;
-  const upstream = onFirstUse(
-    'upstream',
-    here.map(({ id }) => id),
-    async () => {
-      const { upstreamBackend } = await import('./tools/upstream/upstream-backend.ts');
-      return upstreamBackend({ tools: options.specs?.tools ?? {}, version: manifest.version });
-    },
-  );
+  const upstream = onFirstUse({ name: 'upstream', tools: here.map(({ id }) => id) }, async () => {
+    const { upstreamBackend } = await import('./tools/upstream/upstream-backend.ts');
+    return upstreamBackend({ tools: options.specs?.tools ?? {}, version: manifest.version });
+  });
   return [upstream, ...own];
 }
 
@@ -90,15 +85,11 @@ const withoutTools = (names: ReadonlySet<string>, backend: ToolBackend): ToolBac
   return tools.length === backend.tools.length ? backend : { ...backend, tools };
 };
 
-const SHELL = ['bash-readonly', 'bash', 'bash-background', 'bash-test', 'bash-deploy', 'install'];
-const DISCIPLINE = ['psr-search', 'psr-select', 'pur-update', 'pur-mark-pivot', 'par-punctuate'];
-
 /** A backend that is loaded and created at the first call of one of its tools. */
-function onFirstUse(name: string, tools: readonly string[], make: () => Promise<ToolBackend>): ToolBackend {
+function onFirstUse(listed: Pick<ToolBackend, 'name' | 'tools'>, make: () => Promise<ToolBackend>): ToolBackend {
   let backend: Promise<ToolBackend> | null = null;
   return {
-    name,
-    tools,
+    ...listed,
     async run(call) {
       backend ??= make();
       return (await backend).run(call);

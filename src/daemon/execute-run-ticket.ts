@@ -7,7 +7,7 @@ import { errorText } from '../base/text.ts';
 import type { BackgroundCommand } from '../ports/tool-backend.ts';
 import type { RefusedCall, StepResult } from '../session/call-results.ts';
 import type { Session } from '../session/session.ts';
-import { BACKGROUND_TOOL_ID } from '../spec/policy/closed-lists.ts';
+import { BACKGROUND_TOOL_ID } from '../spec/policy/command-tools.ts';
 import type { Fields, Json } from '../spec/types.ts';
 import type { SessionHost } from './session-host.ts';
 

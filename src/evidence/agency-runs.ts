@@ -1,5 +1,5 @@
 import { fieldsOf, textOf } from '../base/json.ts';
-import { AGENCY_TOOL_ID } from '../spec/policy/closed-lists.ts';
+import { AGENCY_TOOL_ID } from '../spec/policy/tool-ids.ts';
 import type { Body, OutcomeRecord } from './bodies.ts';
 import { canonicalJson } from './canonical.ts';
 

@@ -1,5 +1,5 @@
 import { fieldsOf, textOf } from '../base/json.ts';
-import { BACKGROUND_TOOL_ID } from '../spec/policy/closed-lists.ts';
+import { BACKGROUND_TOOL_ID } from '../spec/policy/command-tools.ts';
 import type { OutcomeRecord } from './bodies.ts';
 
 /** The ids of the background commands that still run after a step, according to the step's result. */

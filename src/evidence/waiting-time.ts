@@ -1,5 +1,5 @@
 import { fieldsOf } from '../base/json.ts';
-import { AGENCY_TOOL_ID } from '../spec/policy/closed-lists.ts';
+import { AGENCY_TOOL_ID } from '../spec/policy/tool-ids.ts';
 import type { OutcomeRecord } from './bodies.ts';
 
 /** The milliseconds that a step waited for an answer to a whistle, or for an agent. No time limit counts them. */

@@ -1,6 +1,6 @@
 import { listModesOfGate } from '../spec/mode-way.ts';
 import { findSimilarName } from '../spec/names.ts';
-import { APPROVAL_FIELD_TITLES } from '../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../spec/policy/approval-fields.ts';
 import type { Mode } from '../spec/types.ts';
 import type { Approval } from './approvals/approval.ts';
 import { checkApproval } from './approvals/check-approval.ts';

@@ -4,7 +4,8 @@ import { gatesOfCall } from '../spec/call-gates.ts';
 import { effectsOfMode } from '../spec/mode-way.ts';
 import { findSimilarName, getOwn } from '../spec/names.ts';
 import { peripheralsWithTool } from '../spec/peripherals-with.ts';
-import { APPROVAL_FIELD_TITLES } from '../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../spec/policy/approval-fields.ts';
+import { INSTALL_TOOL_ID } from '../spec/policy/command-tools.ts';
 import type { Fields, Mode, ProjectConfig, ScopeRule, SpecSet, ToolEffect, ToolGate, ToolSpec } from '../spec/types.ts';
 import { checkApproval } from './approvals/check-approval.ts';
 import { isToolServed } from './available-actions.ts';
@@ -194,7 +195,7 @@ function partsToApprove(
   args: CallArguments,
   files: StepRequest['files'] = {},
 ): Fields | null {
-  const install = id === 'install' ? installToApprove(config, args, files) : null;
+  const install = id === INSTALL_TOOL_ID ? installToApprove(config, args, files) : null;
   if (!gates.some(({ kind }) => kind === 'approval')) return install;
   const named: Fields = install || Object.keys(files).length === 0 ? {} : { [APPROVAL_FIELD_TITLES.files]: files };
   return { ...install, [APPROVAL_FIELD_TITLES.args]: { ...args }, ...named };

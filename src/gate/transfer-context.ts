@@ -2,7 +2,7 @@ import { assertArgument } from '../base/assert-argument.ts';
 import { isObject } from '../base/json.ts';
 import { isBlank } from '../base/text.ts';
 import { getOwn } from '../spec/names.ts';
-import { SESSION_IDENTITY_FIELDS } from '../spec/policy/closed-lists.ts';
+import { SESSION_IDENTITY_FIELDS } from '../spec/policy/reserved-fields.ts';
 import type { Fields, Json, PeripheralSpec } from '../spec/types.ts';
 import type { SessionView } from './session-view.ts';
 

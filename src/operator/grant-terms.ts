@@ -1,7 +1,7 @@
 import { changedFilesInRequest, firstUncoveredFile, type GrantLimits } from '../gate/approvals/grant.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import { writePathProblem } from '../spec/path-patterns.ts';
-import { APPROVAL_FIELD_TITLES } from '../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../spec/policy/approval-fields.ts';
 
 /** The limits of a grant in a person's words. Without `minutes` it ends after an hour. */
 export interface GrantTerms {

@@ -1,4 +1,5 @@
 import type { MessageBody } from '../evidence/bodies.ts';
+import type { RECEIPT_STATES } from '../spec/policy/receipt-states.ts';
 
 /** The kinds of speech act that a message declares. */
 export type SpeechAct =
@@ -33,7 +34,7 @@ export type MessageDraft = Omit<Message, 'seq' | 'sentAt' | 'state'>;
  * A message is `sent` when it is stored in the inbox, `delivered` when it is recorded in the recipient's session,
  * `read` when the recipient's model gets it or a person acknowledges it, `answered` when an answer refers to it.
  */
-export type ReceiptState = 'sent' | 'delivered' | 'read' | 'answered';
+export type ReceiptState = (typeof RECEIPT_STATES)[number];
 
 /** A change of a message's state. */
 export interface Receipt {

@@ -9,7 +9,7 @@ import type { ApprovalRequest } from '../ports/approver.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { SessionPin } from '../session/pin.ts';
 import { effectsOfMode } from '../spec/mode-way.ts';
-import { APPROVAL_FIELD_TITLES } from '../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../spec/policy/approval-fields.ts';
 import type { TreeDiff } from '../tools/tree/tree-diff.ts';
 import { MillisSchema } from './schemas.ts';
 

@@ -1,4 +1,5 @@
 import { getOwn } from './names.ts';
+import { INSTALL_TOOL_ID } from './policy/command-tools.ts';
 import type { PeripheralSpec, ToolGate, ToolSpec } from './types.ts';
 
 /**
@@ -12,4 +13,4 @@ export function gatesOfCall({ id, gates = [] }: ToolSpec, peripheral: Peripheral
 
 /** True if some calls of a tool in a peripheral need an approval. The configuration says which installs need one. */
 export const mayNeedApproval = (tool: ToolSpec, peripheral: PeripheralSpec | undefined): boolean =>
-  tool.id === 'install' || gatesOfCall(tool, peripheral).some(({ kind }) => kind === 'approval');
+  tool.id === INSTALL_TOOL_ID || gatesOfCall(tool, peripheral).some(({ kind }) => kind === 'approval');

@@ -2,6 +2,7 @@ import { isObject, type Json } from '../base/json.ts';
 import type { StoredEntry } from '../evidence/entry.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { ToolBackend, ToolCall, ToolOutcome } from '../ports/tool-backend.ts';
+import { LAZY_BACKENDS } from '../spec/policy/tool-ids.ts';
 import { ABORTED_OUTCOME, invalidCall } from './tool-outcomes.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -15,8 +16,7 @@ const MAX_BODY_BYTES = 4096;
  */
 export function sessionLogBackend(store: EvidenceStore): ToolBackend {
   return {
-    name: 'session-log',
-    tools: ['musn-log'],
+    ...LAZY_BACKENDS.sessionLog,
     run: async (call) => ({ outcome: await readLog(store, call), effects: [] }),
   };
 }

@@ -20,7 +20,6 @@ import { isMaskedByConfig, isWriteProtected } from '../../src/gate/scope/masks.t
 import { mayHoldWritablePath, writePathReason } from '../../src/gate/scope/write-paths.ts';
 import { transferContext } from '../../src/gate/transfer-context.ts';
 import { changedPathsIn } from '../../src/session/state/observations.ts';
-import { SESSION_IDENTITY_FIELDS } from '../../src/spec/policy/closed-lists.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 import { OBSERVED_EFFECT_KINDS } from '../../src/spec/policy/effect-ops.ts';
 import { GIT_SUB_COMMANDS } from '../../src/spec/policy/git-commands.ts';
@@ -31,6 +30,7 @@ import {
   HOPGATE_PACKAGE_PATHS,
   PROTECTED_FILE_NAMES,
 } from '../../src/spec/policy/protected-names.ts';
+import { SESSION_IDENTITY_FIELDS } from '../../src/spec/policy/reserved-fields.ts';
 import type { Json, ProjectConfig } from '../../src/spec/types.ts';
 import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { depth } from '../depth.ts';

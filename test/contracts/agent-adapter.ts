@@ -4,7 +4,7 @@ import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { toBody } from '../../src/evidence/bodies.ts';
 import type { Session } from '../../src/session/session.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
-import { CONTROLS } from '../../src/spec/policy/closed-lists.ts';
+import { CONTROLS } from '../../src/spec/policy/tool-ids.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 import { type AgentWorld, agentWorld, type Start } from './agent-world.ts';

@@ -3,7 +3,7 @@ import { APPROVAL_VERSION, approvalHash, approvalProblem } from '../../src/gate/
 import { approvalRows } from '../../src/gate/approvals/approval-rows.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { SessionView } from '../../src/gate/session-view.ts';
-import { APPROVAL_FIELD_TITLES } from '../../src/spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../src/spec/policy/approval-fields.ts';
 import { contextOf, grantFor, viewOf, visitTo } from './views.ts';
 
 const wanted = { sessionId: 's', requestHash: 'h' };

@@ -1,5 +1,5 @@
 import type { Denial } from '../../gate/denial.ts';
-import { BACKGROUND_TOOL_ID } from '../../spec/policy/closed-lists.ts';
+import { BACKGROUND_TOOL_ID } from '../../spec/policy/command-tools.ts';
 import { renderDenialLines } from '../core/describe-refusal.ts';
 import type { ClaudeToolName } from './claude-tool-name.ts';
 

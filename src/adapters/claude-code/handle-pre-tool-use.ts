@@ -5,7 +5,7 @@ import { gitRootOf } from '../../project/repository-root.ts';
 import type { RefusedCall } from '../../session/call-results.ts';
 import type { Session } from '../../session/session.ts';
 import { getOwn } from '../../spec/names.ts';
-import { BACKGROUND_TOOL_ID } from '../../spec/policy/closed-lists.ts';
+import { BACKGROUND_TOOL_ID } from '../../spec/policy/command-tools.ts';
 import type { Fields } from '../../spec/types.ts';
 import { claudePluginServerName } from '../core/calls/mcp-name.ts';
 import type { ActionStep, HopgateToolCall as Call, ClientAction } from '../core/calls/tool-call-to-action.ts';

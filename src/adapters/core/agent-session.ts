@@ -5,7 +5,7 @@ import type { Available, Denial } from '../../gate/denial.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Message } from '../../ports/message-store.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
-import type { CONTROLS } from '../../spec/policy/closed-lists.ts';
+import type { CONTROLS } from '../../spec/policy/tool-ids.ts';
 import type { Fields, Json, ToolEffect } from '../../spec/types.ts';
 
 /** The JSON Schema of a tool's arguments; its type is always an object. */

@@ -1,4 +1,4 @@
-export { CONTROLS } from '../../spec/policy/closed-lists.ts';
+export { CONTROLS } from '../../spec/policy/tool-ids.ts';
 export type {
   AgentAnswer,
   AgentCall,

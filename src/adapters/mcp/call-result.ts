@@ -1,6 +1,6 @@
 import { type CallToolResult, type ContentBlock, isSpecType } from '@modelcontextprotocol/server';
 import { isObject, type Json } from '../../base/json.ts';
-import { CONTROLS } from '../../spec/policy/closed-lists.ts';
+import { CONTROLS } from '../../spec/policy/tool-ids.ts';
 import type { AgentAnswer } from '../core/agent-session.ts';
 
 /** `_meta` key that carries the denial as data. Programs read it; the model only sees the text. */

@@ -10,7 +10,7 @@ import type {
 } from '@modelcontextprotocol/server';
 import { fieldsOf, isObject } from '../../base/json.ts';
 import { excerpt } from '../../base/text.ts';
-import { AGENCY_TOOL_ID } from '../../spec/policy/closed-lists.ts';
+import { AGENCY_TOOL_ID } from '../../spec/policy/tool-ids.ts';
 import { isOnlyApprovalMissing } from '../core/advise-repeat.ts';
 import type { AgentAnswer, AgentCall } from '../core/agent-session.ts';
 import { renderCommandQuestion } from '../core/approval-question.ts';

@@ -1,5 +1,5 @@
 import { getOwn } from '../../spec/names.ts';
-import { CONTROLS } from '../../spec/policy/closed-lists.ts';
+import { CONTROLS } from '../../spec/policy/tool-ids.ts';
 import type { SpecSet } from '../../spec/types.ts';
 
 /** The names of the tools for clients. A call by a tool's id works as well. */

@@ -1,6 +1,6 @@
 import type { DelegationBody } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
-import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/approval-fields.ts';
 import { contextOfSubAgent } from '../rules/delegate-problems.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { CheckContext } from '../verify/check-visits.ts';

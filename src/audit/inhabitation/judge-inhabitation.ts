@@ -1,6 +1,6 @@
 import type { Entry } from '../../evidence/entry.ts';
 import type { Transcript, TranscriptItem } from '../../evidence/transcript.ts';
-import { CONTROLS } from '../../spec/policy/closed-lists.ts';
+import { CONTROLS } from '../../spec/policy/tool-ids.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { judgeContextInjection } from './context-injection.ts';
 import {

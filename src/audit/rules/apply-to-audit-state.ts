@@ -6,9 +6,10 @@ import { patternStatusAfter } from '../../evidence/patterns/pattern-tools.ts';
 import { runningCommandsAfter } from '../../evidence/running-commands.ts';
 import { stepWaitingTimeMs } from '../../evidence/waiting-time.ts';
 import { getOwn } from '../../spec/names.ts';
-import { SESSION_IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
+import { INSTALL_TOOL_ID } from '../../spec/policy/command-tools.ts';
 import { NON_FILE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
 import { MAX_FILES_IN_SESSION_LOG } from '../../spec/policy/limits.ts';
+import { SESSION_IDENTITY_FIELDS } from '../../spec/policy/reserved-fields.ts';
 import { CHECK_PASSED_VALUE, fieldsReportedByTools } from '../../spec/reported-fields.ts';
 import type { Json } from '../../spec/types.ts';
 import { type AuditState, peripheralScope } from './audit-state.ts';
@@ -182,7 +183,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
       state.backpack = { ...backpack, 'changed-files': appendPaths(before, added) };
   }
   // An install or a resource change makes earlier results void: tests may depend on files that git ignores.
-  if (tool === 'install' || effects.some(({ op }) => op === 'resource')) dropResults(state);
+  if (tool === INSTALL_TOOL_ID || effects.some(({ op }) => op === 'resource')) dropResults(state);
   for (const { op, path } of effects)
     if (!NON_FILE_EFFECT_KINDS.includes(op)) addWithinLimit(MAX_FILES_IN_SESSION_LOG, state.files, path);
   const pattern = patternStatusAfter(tool, outcome);

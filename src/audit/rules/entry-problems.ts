@@ -2,7 +2,7 @@ import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { Fields } from '../../base/json.ts';
 import { isBlank } from '../../base/text.ts';
 import { formatEntrySource, getOwn } from '../../spec/names.ts';
-import { SESSION_IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
+import { SESSION_IDENTITY_FIELDS } from '../../spec/policy/reserved-fields.ts';
 import { fieldsReportedByTools } from '../../spec/reported-fields.ts';
 import type { EntrySource, GateRule, PeripheralSpec } from '../../spec/types.ts';
 import type { AuditedPin, AuditState } from './audit-state.ts';

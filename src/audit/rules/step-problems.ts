@@ -5,6 +5,7 @@ import { gatesOfCall } from '../../spec/call-gates.ts';
 import { schemaRegex } from '../../spec/linear-regex.ts';
 import { getOwn } from '../../spec/names.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
+import { INSTALL_TOOL_ID } from '../../spec/policy/command-tools.ts';
 import { resourceNameProblem } from '../../spec/policy/resource-names.ts';
 import type { Json, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 import type { RequestOfKind } from './audit-request.ts';
@@ -100,7 +101,7 @@ export function stepProblems(
   }
   if (gates.some(({ kind }) => kind === 'approval') && !approves)
     add('approval-required', 'approval', `${id}: approval`, 'the call was not approved', NEEDS_HISTORY);
-  if (id === 'install' && !approves && state.pinned.config.install?.some(({ approval }) => approval))
+  if (id === INSTALL_TOOL_ID && !approves && state.pinned.config.install?.some(({ approval }) => approval))
     add('approval-required', 'approval', 'install: approval', 'the call was not approved', NEEDS_HISTORY);
   return found;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { Fields } from '../../base/json.ts';
 import type { ApprovalBody } from '../../evidence/bodies.ts';
-import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/approval-fields.ts';
 import type { Json } from '../../spec/types.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';

@@ -2,8 +2,9 @@ import { fieldsOf } from '../../base/json.ts';
 import type { IntentBody, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import { gatesOfCall } from '../../spec/call-gates.ts';
 import { getOwn } from '../../spec/names.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/approval-fields.ts';
 import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
-import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
+import { INSTALL_TOOL_ID } from '../../spec/policy/command-tools.ts';
 import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 import { trustedReportKind } from '../rules/audited-observations.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
@@ -35,7 +36,7 @@ export function checkCallApproval({ tool, args, approval }: IntentBody, { state,
   const { install = [] } = pinned.config;
   const known = getOwn(pinned.specs.tools, tool);
   const gates = known ? gatesOfCall(known, visit?.spec) : [];
-  const isInstall = tool === 'install' && install.some((one) => one.approval);
+  const isInstall = tool === INSTALL_TOOL_ID && install.some((one) => one.approval);
   approvals.use(approval, at, {
     action: { kind: 'step', from: visit?.peripheral ?? '', to: tool },
     reason: '',

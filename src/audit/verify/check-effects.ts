@@ -1,6 +1,7 @@
 import { fieldsOf, textOf } from '../../base/json.ts';
 import type { EffectRecord, OutcomeRecord, StepBody } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
+import { INSTALL_TOOL_ID } from '../../spec/policy/command-tools.ts';
 import type { FileChangeEffectKind, ObservedEffectKind } from '../../spec/policy/effect-ops.ts';
 import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
 import type { ToolSpec } from '../../spec/types.ts';
@@ -58,9 +59,9 @@ function otherProblem(
     case 'execute':
       return [`command: ${scope.command}`, scope.command === 'none' ? 'the scope grants no commands' : null];
     case 'connect': {
-      if (tool === 'bash-deploy' || tool === 'install') {
+      if (tool === 'bash-deploy' || tool === INSTALL_TOOL_ID) {
         const { deploy, install = [] } = pinned.config;
-        const commands = tool === 'install' ? install : Object.values(deploy);
+        const commands = tool === INSTALL_TOOL_ID ? install : Object.values(deploy);
         const hosts = commands.flatMap((command) => command.hosts ?? []);
         return [
           `hosts: ${hosts.join(', ') || 'none'}`,

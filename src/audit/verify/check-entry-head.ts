@@ -3,7 +3,7 @@ import { CLAIM_TYPE_OF_EVENT } from '../../evidence/claim-of.ts';
 import type { Entry, EvidenceType } from '../../evidence/entry.ts';
 import { patternToolOfEntry } from '../../evidence/patterns/pattern-tools.ts';
 import { getOwn } from '../../spec/names.ts';
-import { EVIDENCE_TAG_BY_TOOL } from '../../spec/policy/closed-lists.ts';
+import { EVIDENCE_TAG_BY_TOOL } from '../../spec/policy/evidence-tags.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';

@@ -1,5 +1,5 @@
 import type { Body, ModeBody } from '../../evidence/bodies.ts';
-import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/approval-fields.ts';
 import { toJudgedState } from '../rules/judged-state.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import { checkEntryFacts } from './check-facts.ts';

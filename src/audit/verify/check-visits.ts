@@ -1,7 +1,7 @@
 import { fieldsOf, listOf } from '../../base/json.ts';
 import type { HopBody, StartBody, StopBody } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
-import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/approval-fields.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';

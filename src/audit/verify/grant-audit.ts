@@ -1,6 +1,6 @@
 import { type Fields, fieldsOf, listOf } from '../../base/json.ts';
 import type { ApprovalBody, Body, GrantBody } from '../../evidence/bodies.ts';
-import { APPROVAL_FIELD_TITLES, BOUND_SHIPPING_FIELDS } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES, BOUND_SHIPPING_FIELDS } from '../../spec/policy/approval-fields.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { trustedReportKind } from '../rules/audited-observations.ts';

@@ -2,7 +2,8 @@ import { fieldsOf, textOf } from '../../base/json.ts';
 import { AgencyRunTracker } from '../../evidence/agency-runs.ts';
 import type { Body, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import { stepWaitingTimeMs } from '../../evidence/waiting-time.ts';
-import { AGENCY_TOOL_ID, RECEIPT_STATES } from '../../spec/policy/closed-lists.ts';
+import { RECEIPT_STATES } from '../../spec/policy/receipt-states.ts';
+import { AGENCY_TOOL_ID } from '../../spec/policy/tool-ids.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import type { AuditReport, ReportViolation } from './audit-report.ts';
 
@@ -78,7 +79,7 @@ export class MessageAudit {
       this.#wrong(`receipts must be read in order, the next after ${this.#nth}`, `receipt ${nth} follows`);
     this.#nth = Math.max(nth, this.#nth);
     const before = this.#sent.get(message);
-    const rank = RECEIPT_STATES.indexOf(state);
+    const rank = RECEIPT_STATES.findIndex((each) => each === state);
     if (before === undefined) this.#report.gap('no-outcome', `the sending of ${message} is not on record`);
     if (rank < 0 || (before !== undefined && rank <= before))
       this.#wrong(RECEIPT_STATES.join(', then '), `"${state}" follows "${RECEIPT_STATES[before ?? 0]}"`);

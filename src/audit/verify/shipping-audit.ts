@@ -1,6 +1,6 @@
 import { type Fields, fieldsOf, textOf } from '../../base/json.ts';
 import { getOwn } from '../../spec/names.ts';
-import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/approval-fields.ts';
 import { TESTS_PASSED_CONDITION } from '../../spec/types.ts';
 import type { AuditedPin, AuditState } from '../rules/audit-state.ts';
 import { isConfiguredBranch } from '../rules/commands/audited-branches.ts';

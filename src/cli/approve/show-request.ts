@@ -1,7 +1,7 @@
 import { escapeInvisible } from '../../base/text.ts';
 import { approvalRows, approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
-import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/approval-fields.ts';
 import { diffOfWorkingTree, type TreeDiff } from '../../tools/tree/tree-diff.ts';
 import { formatDuration } from '../../view/format-time.ts';
 import { type Io, paint, paintDiff, print } from '../io.ts';

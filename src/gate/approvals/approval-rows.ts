@@ -1,6 +1,6 @@
 import { isObject, type Json } from '../../base/json.ts';
 import { escapeInvisible } from '../../base/text.ts';
-import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/approval-fields.ts';
 import type { ApprovalSubject } from './approval.ts';
 
 /** Names the requested hop, mode change or step in a few words. */

@@ -1,6 +1,6 @@
 import { asJson, type Fields } from '../../base/json.ts';
 import { valueOfLazy } from '../../base/lazy.ts';
-import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/approval-fields.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Fruit } from '../fruit.ts';

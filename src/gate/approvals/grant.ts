@@ -2,7 +2,7 @@ import canonicalize from 'canonicalize';
 import { type Fields, fieldsOf, isObject, type Json, listOf } from '../../base/json.ts';
 import { type Lazy, valueOfLazy } from '../../base/lazy.ts';
 import { writePathProblem } from '../../spec/path-patterns.ts';
-import { APPROVAL_FIELD_TITLES, BOUND_SHIPPING_FIELDS } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES, BOUND_SHIPPING_FIELDS } from '../../spec/policy/approval-fields.ts';
 import { writePathReason } from '../scope/write-paths.ts';
 import type { ApprovalAction, ApprovalSubject } from './approval.ts';
 

@@ -1,7 +1,7 @@
 import { valueOfLazy } from '../../base/lazy.ts';
 import { excerpt, isBlank } from '../../base/text.ts';
 import { getOwn } from '../../spec/names.ts';
-import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/approval-fields.ts';
 import { findDelegationEdge } from '../../spec/resolve/derive-edges.ts';
 import type { Delegate, Fields, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
 import type { Approval, ApprovalAction } from '../approvals/approval.ts';

@@ -1,7 +1,6 @@
 import { getOwn } from '../../spec/names.ts';
 import { peripheralsWithTool } from '../../spec/peripherals-with.ts';
-import { BACKGROUND_TOOL_ID } from '../../spec/policy/closed-lists.ts';
-import { COMMAND_TOOLS, type CommandTool } from '../../spec/policy/command-tools.ts';
+import { BACKGROUND_TOOL_ID, COMMAND_TOOLS, type CommandTool } from '../../spec/policy/command-tools.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { isShippingCommand } from '../commands/git-command.ts';
 import type { DenialCode, WayLeg } from '../denial.ts';

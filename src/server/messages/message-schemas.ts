@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MAX_MESSAGE_CHARS, SPEECH_ACTS } from '../../messages/speech-acts.ts';
 import type { SpeechAct } from '../../ports/message-store.ts';
+import { RECEIPT_STATES } from '../../spec/policy/receipt-states.ts';
 import { EntrySchema, InstantSchema, NameSchema, PageLimitSchema, RefusedAnswerSchema } from '../schemas.ts';
 
 const Act = z.enum(Object.keys(SPEECH_ACTS) as [SpeechAct, ...SpeechAct[]]);
@@ -17,7 +18,7 @@ export const MessageSchema = z.object({
   ref: z.string().nullable().describe('The message that this one answers or is about.'),
   sentAt: InstantSchema,
   state: z
-    .enum(['sent', 'delivered', 'read', 'answered'])
+    .enum(RECEIPT_STATES)
     .describe('delivered: in the evidence of its session. read: a request of the recipient contained it.'),
 });
 

@@ -6,6 +6,7 @@ import { realRepositoryRoot } from '../../project/repository-root.ts';
 import { readSocialOutcome } from '../../social/message-evidence.ts';
 import { sendSocialMessage } from '../../social/pipeline.ts';
 import type { IncomingMessage, SenderConnection, SocialServices } from '../../social/pipeline-types.ts';
+import { RECEIPT_STATES } from '../../spec/policy/receipt-states.ts';
 import { ROLES_THAT_READ_ALL } from '../access/tokens.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
@@ -25,7 +26,7 @@ const To = NameSchema.optional().describe(
 const Outcome = z.object({
   type: z.enum(['task-submission', 'coordination-complete', 'coordination-failed']),
   valid: z.boolean(),
-  state: z.enum(['sent', 'delivered', 'read', 'answered']).nullable().describe('The last receipt of the message.'),
+  state: z.enum(RECEIPT_STATES).nullable().describe('The last receipt of the message.'),
 });
 const Subject = z.object({ type: z.string(), id: z.string() });
 const Answer = z.discriminatedUnion('ok', [

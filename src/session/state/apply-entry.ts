@@ -19,7 +19,8 @@ import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
 import type { TreeState, TreeToShip } from '../../gate/scope/compare-trees.ts';
 import { StoreError } from '../../ports/evidence-store.ts';
 import { getOwn } from '../../spec/names.ts';
-import { SESSION_IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
+import { INSTALL_TOOL_ID } from '../../spec/policy/command-tools.ts';
+import { SESSION_IDENTITY_FIELDS } from '../../spec/policy/reserved-fields.ts';
 import { fieldsReportedByTools } from '../../spec/reported-fields.ts';
 import type { Fields, SpecSet } from '../../spec/types.ts';
 import { addFilesOfStep } from './count-files.ts';
@@ -217,7 +218,10 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
   const mayChange = body.event === 'outcome' || changedPathsIn(body.effects).length > 0;
   const changes = mayChange && countChanges(draft, body.effects);
   // Test results and checks may depend on a changed resource, or on files that git ignores.
-  if (body.tool === 'install' || (body.effects !== 'unobserved' && body.effects.some(({ op }) => op === 'resource')))
+  if (
+    body.tool === INSTALL_TOOL_ID ||
+    (body.effects !== 'unobserved' && body.effects.some(({ op }) => op === 'resource'))
+  )
     draft.change += 1;
   // The effects of a deploy command are outside of the working tree.
   if (body.effects === 'unobserved' && mayChange && report !== 'deploy') draft.blind = true;

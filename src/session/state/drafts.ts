@@ -4,7 +4,7 @@ import { CLAIM_TYPE_OF_EVENT } from '../../evidence/claim-of.ts';
 import type { EntryDraft, EvidenceType } from '../../evidence/entry.ts';
 import { patternToolOfEntry } from '../../evidence/patterns/pattern-tools.ts';
 import { getOwn } from '../../spec/names.ts';
-import { EVIDENCE_TAG_BY_TOOL } from '../../spec/policy/closed-lists.ts';
+import { EVIDENCE_TAG_BY_TOOL } from '../../spec/policy/evidence-tags.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import type { SessionState } from './session-state.ts';
 

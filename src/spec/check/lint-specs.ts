@@ -1,6 +1,6 @@
 import { edgesFromPeripheral } from '../edges-from.ts';
 import { getOwn } from '../names.ts';
-import { RESERVED_STATE_FIELDS } from '../policy/closed-lists.ts';
+import { RESERVED_STATE_FIELDS } from '../policy/reserved-fields.ts';
 import { fieldsReportedByTools } from '../reported-fields.ts';
 import { findDelegationEdge, targetOfHopExit } from '../resolve/derive-edges.ts';
 import type { PeripheralSpec, SpecSet } from '../types.ts';

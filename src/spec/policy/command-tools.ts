@@ -28,10 +28,15 @@ const ANY_SHELL = {
   otherwise: '',
 } as const;
 
+export const INSTALL_TOOL_ID = 'install';
+
+/** The tool that starts, reads and stops commands in the background. */
+export const BACKGROUND_TOOL_ID = 'bash-background';
+
 /** hopgate's own command tools, by id. */
 export const COMMAND_TOOLS: { readonly [id: string]: CommandTool } = {
   'bash-readonly': { ...ANY_SHELL, needsOverlay: false },
-  'bash-background': { ...ANY_SHELL, needsOverlay: true },
+  [BACKGROUND_TOOL_ID]: { ...ANY_SHELL, needsOverlay: true },
   bash: {
     runs: 'a shell',
     argument: 'command',
@@ -41,7 +46,7 @@ export const COMMAND_TOOLS: { readonly [id: string]: CommandTool } = {
     needs: 'lets commands write (paths)',
     otherwise: 'all changes of a command are dropped',
   },
-  install: {
+  [INSTALL_TOOL_ID]: {
     runs: 'installs',
     argument: 'command',
     needsOverlay: true,

@@ -1,7 +1,7 @@
 import { isLeaseHolderGone, nameLeaseHolder } from '../../base/process-holder.ts';
 import { findWaitCycle } from '../../messages/wait-cycle.ts';
 import type { BlockedSender, MailPosition, Message, MessageStore, Receipt } from '../../ports/message-store.ts';
-import { RECEIPT_STATES } from '../../spec/policy/closed-lists.ts';
+import { RECEIPT_STATES } from '../../spec/policy/receipt-states.ts';
 import type { Database } from './node-sqlite.ts';
 import { prepareAtFirstUse } from './statements.ts';
 

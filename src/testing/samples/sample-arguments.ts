@@ -1,5 +1,6 @@
 import { isWritablePath } from '../../audit/rules/audited-path.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
+import { INSTALL_TOOL_ID } from '../../spec/policy/command-tools.ts';
 import type { Fields, Json, ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 
 /** The limits of a call's arguments: its scope and the session's files. */
@@ -63,7 +64,7 @@ const asList = (schema: ToolParameter['schema'], value: string | null): Json | n
 
 function sampleCommand({ id }: ToolSpec, { command }: ScopeRule, config: ProjectConfig): Json | null {
   const { test, deploy, install = [] } = config;
-  if (id === 'install') return install[0]?.run.join(' ') ?? null;
+  if (id === INSTALL_TOOL_ID) return install[0]?.run.join(' ') ?? null;
   if (command === 'test') return test[0]?.run.filter((word) => word !== '{args}').join(' ') ?? null;
   if (command === 'deploy' && id === 'bash-deploy') return Object.keys(deploy)[0] ?? null;
   return command === 'deploy' ? 'status' : 'true';

@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
-import { RESERVED_STATE_FIELDS } from '../../spec/policy/closed-lists.ts';
+import { RESERVED_STATE_FIELDS } from '../../spec/policy/reserved-fields.ts';
 import { fieldsReportedByTools } from '../../spec/reported-fields.ts';
 import type { Fields, FruitType, Json, SpecSet } from '../../spec/types.ts';
 import { CEL_RULE_SEPARATOR, joinCelRules } from '../model/cel-rules-text.ts';

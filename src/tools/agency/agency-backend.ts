@@ -7,7 +7,7 @@ import { AgencyRunTracker } from '../../evidence/agency-runs.ts';
 import { toBody } from '../../evidence/bodies.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
-import { AGENCY_TOOL_ID } from '../../spec/policy/closed-lists.ts';
+import { LAZY_BACKENDS } from '../../spec/policy/tool-ids.ts';
 import type { Fields, Json } from '../../spec/types.ts';
 import { reportIfAborted } from '../tool-outcomes.ts';
 
@@ -23,8 +23,7 @@ const MAX_FRUIT = 32 * 1024;
 export function agencyBackend(store: EvidenceStore, env: () => Env): ToolBackend {
   let nearest: NearestNode | null = null;
   return {
-    name: 'agency',
-    tools: [AGENCY_TOOL_ID],
+    ...LAZY_BACKENDS.agency,
     async run(call) {
       const aborted = reportIfAborted(call);
       if (aborted) return aborted;

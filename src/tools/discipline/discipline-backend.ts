@@ -7,6 +7,7 @@ import { HELD_BY_OUTCOME, PATTERN_OUTCOMES, parsePatternOutcome } from '../../ev
 import { removeToolOutput } from '../../evidence/patterns/remove-output.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
+import { LAZY_BACKENDS } from '../../spec/policy/tool-ids.ts';
 import type { Fields } from '../../spec/types.ts';
 import { invalidCall, reportIfAborted } from '../tool-outcomes.ts';
 import { workspaceBackend } from '../workspace/workspace-backend.ts';
@@ -38,8 +39,7 @@ const TOOLS: { readonly [id: string]: (context: PatternContext) => Promise<ToolO
 export function disciplineBackend(store: EvidenceStore): ToolBackend {
   const files = workspaceBackend();
   return {
-    name: 'discipline',
-    tools: Object.keys(TOOLS),
+    ...LAZY_BACKENDS.discipline,
     async run(call): Promise<ToolReport> {
       const tool = Object.hasOwn(TOOLS, call.tool.id) ? TOOLS[call.tool.id] : undefined;
       if (!tool) throw new Error(`[tools/discipline] serves no tool "${call.tool.id}"`);

@@ -2,6 +2,7 @@ import { isArgumentRefusal } from '../../gate/commands/argument-refusal.ts';
 import { isBranchCreation, judgeGitCommand, readGitWords } from '../../gate/commands/git-command.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { LAZY_BACKENDS } from '../../spec/policy/tool-ids.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { reportIfAborted } from '../tool-outcomes.ts';
 import { observeTree } from '../tree/observe-tree.ts';
@@ -21,8 +22,7 @@ import { runGitAdd, unstageFiles } from './stage-files.ts';
  */
 export function gitBackend(sandbox: Sandbox, env = () => process.env): ToolBackend {
   return {
-    name: 'git',
-    tools: ['bash-git'],
+    ...LAZY_BACKENDS.git,
     tree: (observation) =>
       observeTree(sandbox, observation, observation.signal, observation.isOwnChange, {
         agent: observation.agent,

@@ -3,6 +3,7 @@ import { checkMessage, type MessageProblem, sendBell, sendWhistle } from '../../
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Message } from '../../ports/message-store.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolRefusal } from '../../ports/tool-backend.ts';
+import { LAZY_BACKENDS } from '../../spec/policy/tool-ids.ts';
 import type { Json } from '../../spec/types.ts';
 import { invalidCall, reportIfAborted } from '../tool-outcomes.ts';
 
@@ -12,8 +13,7 @@ const DEFAULT_SECONDS = 45;
 /** `bell` sends without waiting. `whistle` waits until a deadline; a late answer arrives as a message. */
 export function messagesBackend(store: EvidenceStore): ToolBackend {
   return {
-    name: 'messages',
-    tools: ['bell', 'whistle'],
+    ...LAZY_BACKENDS.messages,
     run: async (call) => reportIfAborted(call) ?? { outcome: await send(store, call), effects: [] },
   };
 }

@@ -3,7 +3,8 @@ import { chooseDeployCommand } from '../../gate/commands/choose-command.ts';
 import { commandProblem } from '../../gate/commands/judge-command.ts';
 import { describeTreeMismatch } from '../../gate/scope/compare-trees.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { BACKGROUND_TOOL_ID } from '../../spec/policy/closed-lists.ts';
+import { BACKGROUND_TOOL_ID } from '../../spec/policy/command-tools.ts';
+import { LAZY_BACKENDS } from '../../spec/policy/tool-ids.ts';
 import { runInstallTool } from '../install/install-tool.ts';
 import { commandCacheMounts } from '../programs/cache-mounts.ts';
 import { runConfiguredCommand } from '../proxy/run-configured-command.ts';
@@ -53,8 +54,7 @@ export function shellBackend(sandbox: Sandbox, env = () => process.env): ToolBac
   const jobs = new SessionJobs();
   const tools: typeof TOOLS = { ...TOOLS, [BACKGROUND_TOOL_ID]: (context) => runBackgroundTool(context, jobs) };
   return {
-    name: 'shell',
-    tools: Object.keys(tools),
+    ...LAZY_BACKENDS.shell,
     endBackground: (sessionId) => jobs.end(sessionId),
     close: () => jobs.endAll(),
     async run(call: ToolCall): Promise<ToolReport> {

@@ -6,7 +6,7 @@ import { fieldsOf, type Json } from '../../base/json.ts';
 import { splitWords } from '../../base/text.ts';
 import { isGitInternal, isMaskedByConfig } from '../../gate/scope/masks.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
-import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/approval-fields.ts';
 import { sha256Hex } from '../content-effect.ts';
 import { type GitConfigValue, keysThatRunPrograms, parseGitConfig, submoduleNamesIn } from '../git/git-config-keys.ts';
 import { gitEnvironment, hardenedArgv } from '../git/hardened-git.ts';

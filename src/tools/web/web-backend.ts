@@ -1,5 +1,6 @@
 import { type AllowedUrl, judgeUrl } from '../../gate/scope/judge-url.ts';
 import type { ObservedEffect, ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
+import { LAZY_BACKENDS } from '../../spec/policy/tool-ids.ts';
 import { wholeCharactersLength } from '../sandbox/bounded-output.ts';
 import { reportIfAborted } from '../tool-outcomes.ts';
 import { type FetchAnswer, type FetchNetwork, fetchCheckedUrl, INTERNET_NETWORK } from './fetch-checked-url.ts';
@@ -16,7 +17,10 @@ export interface WebBackendOptions {
 
 /** Serves `web-fetch`: GET from listed hosts at checked addresses; every redirect is checked again. */
 export function webBackend({ network = INTERNET_NETWORK }: WebBackendOptions = {}): ToolBackend {
-  return { name: 'web', tools: ['web-fetch'], run: async (call) => reportIfAborted(call) ?? fetchPage(network, call) };
+  return {
+    ...LAZY_BACKENDS.web,
+    run: async (call) => reportIfAborted(call) ?? fetchPage(network, call),
+  };
 }
 
 async function fetchPage(network: FetchNetwork, call: ToolCall): Promise<ToolReport> {

@@ -3,6 +3,7 @@ import { asJson, type Fields, fieldsOf, isObject, type Json } from '../../base/j
 import { judgeUrl } from '../../gate/scope/judge-url.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { type GameChoice, type WorldEnvironment, WorldError } from '../../ports/world-environment.ts';
+import { LAZY_BACKENDS } from '../../spec/policy/tool-ids.ts';
 import { reportIfAborted } from '../tool-outcomes.ts';
 import { AlfworldClient } from './alfworld-client.ts';
 import { OpenEnvClient } from './openenv-client.ts';
@@ -51,8 +52,7 @@ export function worldBackend(home: LocalWorld): ToolBackend {
     return getOrInsert(worlds, key, () => (address === null ? home.open(settings) : clientOf(address, call)));
   };
   return {
-    name: 'environment',
-    tools: ['alfworld-action'],
+    ...LAZY_BACKENDS.environment,
     async run(call) {
       const aborted = reportIfAborted(call);
       if (aborted) return aborted;

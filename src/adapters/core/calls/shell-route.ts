@@ -3,7 +3,7 @@ import type { Session } from '../../../session/session.ts';
 import { effectsOfMode } from '../../../spec/mode-way.ts';
 import { getOwn } from '../../../spec/names.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
-import { BACKGROUND_TOOL_ID } from '../../../spec/policy/closed-lists.ts';
+import { BACKGROUND_TOOL_ID } from '../../../spec/policy/command-tools.ts';
 import type { Fields, Mode, ProjectConfig, SpecSet, ToolSpec } from '../../../spec/types.ts';
 
 interface CommandTool {

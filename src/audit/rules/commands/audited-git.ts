@@ -1,4 +1,3 @@
-import { GIT_BRANCH_COMMANDS } from '../../../spec/policy/closed-lists.ts';
 import { GIT_SUB_COMMANDS, type GitSubCommand } from '../../../spec/policy/git-commands.ts';
 import type { Json, ProjectConfig, ScopeRule } from '../../../spec/types.ts';
 import { resolvePathInRoot } from '../audited-path.ts';
@@ -63,7 +62,7 @@ export function gitCommandRefusalReason(words: readonly string[], limits: GitLim
   if (sub === 'commit')
     return all.length === 0 ? messageReason(call, limits) : invalidActionReason('git commit takes no paths');
   if (sub === 'push') return pushReason(all, limits);
-  if (GIT_BRANCH_COMMANDS.includes(sub)) return branchReason(call, limits);
+  if (['branch', 'switch', 'checkout'].includes(sub)) return branchReason(call, limits);
   if (sub === 'rev-parse') return all.every(isRevision) ? null : invalidActionReason('the command names no commit');
   if (sub === 'add' && all.length === 0 && !call.options.has('all') && !call.options.has('update'))
     return invalidActionReason('git add needs paths');

@@ -1,7 +1,7 @@
 import { isObject } from '../../../base/json.ts';
 import { type Body, toBody } from '../../../evidence/bodies.ts';
 import { isMessageRecipient } from '../../../messages/resolve-address.ts';
-import { RECEIPT_STATES } from '../../../spec/policy/closed-lists.ts';
+import { RECEIPT_STATES } from '../../../spec/policy/receipt-states.ts';
 import type { Fields, Json } from '../../../spec/types.ts';
 import type { Database } from '../node-sqlite.ts';
 import { type NamedStatements, prepareAtFirstUse, type SqliteRow } from '../statements.ts';
@@ -148,7 +148,7 @@ export class CorrespondenceCheck {
       if (row['id'] !== last?.['id']) [rank, isConfirmed] = [-1, false];
       last = row;
       if (row['nth'] === null) continue;
-      const next = RECEIPT_STATES.indexOf(row['receipt'] as (typeof RECEIPT_STATES)[number]);
+      const next = RECEIPT_STATES.findIndex((each) => each === row['receipt']);
       const follows = Number(row['nth']) > 0 && (rank === -1 ? next === 0 : next > rank);
       if (!follows || row['owner'] !== row['sender'])
         this.#report(null, `receipts of ${row['id']}`, `receipt ${row['nth']} does not follow the receipt before it`);

@@ -1,6 +1,6 @@
 import { isObject, parseJson } from '../../../base/json.ts';
 import type { EntryDraft } from '../../../evidence/entry.ts';
-import { RECEIPT_STATES } from '../../../spec/policy/closed-lists.ts';
+import { RECEIPT_STATES } from '../../../spec/policy/receipt-states.ts';
 import type { Fields, Json } from '../../../spec/types.ts';
 import { subjectIndexKey } from '../facets.ts';
 import type { Database } from '../node-sqlite.ts';
@@ -36,7 +36,7 @@ export function makeDispatchCheck(db: Database, report: Report) {
         wrong(`the dispatch says ${column} ${JSON.stringify(value)}, and the message ${JSON.stringify(row[column])}`);
     if (outcome['valid'] !== true || outcome['type'] !== (isAction ? 'task-submission' : 'coordination-complete'))
       wrong(`the outcome of ${talk} is ${outcome['type']}`);
-    const rank = (state: unknown) => RECEIPT_STATES.indexOf(state as (typeof RECEIPT_STATES)[number]);
+    const rank = (state: unknown) => RECEIPT_STATES.findIndex((each) => each === state);
     if (rank(outcome['state']) < 0 || rank(outcome['state']) > rank(row['state']))
       wrong(`the outcome says "${outcome['state']}", and the message is "${row['state']}"`);
   };

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   accessSync,
+  chmodSync,
   closeSync,
   type Dirent,
   existsSync,
@@ -52,6 +53,18 @@ export const listFolderEntries = (folder: string): readonly Dirent[] =>
 
 /** The target of a symbolic link; null if there is no link, or if it cannot be read. */
 export const readLinkOrNull = (path: string): string | null => valueOr(() => readlinkSync(path), null);
+
+/** True if the user of this process owns the file; true for every file of a system without user ids. */
+export const isOwnFile = ({ uid }: Pick<Stats, 'uid'>): boolean => uid === (process.getuid?.() ?? uid);
+
+/** Closes a folder to other users (0700). Returns what is wrong with it if it is not a folder of this user, else null. */
+export function makeFolderPrivate(folder: string): string | null {
+  const stat = lstatSync(folder);
+  if (!stat.isDirectory()) return 'not a folder';
+  if (!isOwnFile(stat)) return `owned by user ${stat.uid}, not by you`;
+  if ((stat.mode & 0o077) !== 0) chmodSync(folder, 0o700);
+  return null;
+}
 
 /** Passes an open file to `use`, and closes it afterwards. */
 export function withOpenFile<T>(fd: number, use: (fd: number) => T): T {

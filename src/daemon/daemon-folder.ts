@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { chmodSync, lstatSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { makeFolders } from '../base/files.ts';
+import { isOwnFile, makeFolderPrivate, makeFolders } from '../base/files.ts';
 import { type Env, userStateFolder } from '../base/user-folders.ts';
 import { valueOr } from '../base/value-or.ts';
 
@@ -33,15 +33,11 @@ export function daemonFolder(env: Env): string {
  */
 export function ensurePrivateDir(folder: string): string {
   makeFolders(folder, 0o700);
-  const stat = lstatSync(folder);
-  const user = process.getuid?.();
-  if (!stat.isDirectory() || (user !== undefined && stat.uid !== user))
-    throw new Error(`${folder} is not a folder that you own; move it away`);
-  if ((stat.mode & 0o077) !== 0) chmodSync(folder, 0o700);
+  if (makeFolderPrivate(folder) !== null) throw new Error(`${folder} is not a folder that you own; move it away`);
   return folder;
 }
 
 function isOwnFolder(path: string): boolean {
   const stat = valueOr(() => lstatSync(path), null);
-  return stat?.isDirectory() === true && stat.uid === (process.getuid?.() ?? stat.uid);
+  return stat?.isDirectory() === true && isOwnFile(stat);
 }

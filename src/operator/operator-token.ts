@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeNewFile } from '../base/files.ts';
+import { isOwnFile, writeNewFile } from '../base/files.ts';
 
 /** The operator's token cannot be used. `code` is stable; the message contains the remedy. */
 export class TokenError extends Error {
@@ -57,11 +57,9 @@ export function readToken(file: string): string {
   const fd = openToken(file);
   try {
     const stat = fstatSync(fd);
-    const owner = process.getuid?.();
     if (!stat.isFile())
       throw new TokenError('token-unsafe', `${file} is not a file; remove it, then hopgate creates a new one`);
-    if (owner !== undefined && stat.uid !== owner)
-      throw new TokenError('token-unsafe', `${file} belongs to user ${stat.uid}, not to you`);
+    if (!isOwnFile(stat)) throw new TokenError('token-unsafe', `${file} belongs to user ${stat.uid}, not to you`);
     if ((stat.mode & 0o077) !== 0)
       throw new TokenError(
         'token-unsafe',

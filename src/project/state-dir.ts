@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { accessSync, chmodSync, constants, lstatSync, realpathSync } from 'node:fs';
+import { accessSync, constants, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeFolders, pathExists } from '../base/files.ts';
+import { makeFolderPrivate, makeFolders, pathExists } from '../base/files.ts';
 import { isPathWithin } from '../base/paths.ts';
 import { type Env, userStateFolder } from '../base/user-folders.ts';
 import { ProjectError } from './project-error.ts';
@@ -42,14 +42,8 @@ export function ensureStateDir(root: string, env: Env): string {
     );
   }
   for (const path of [dirname(dir), dir]) {
-    const stat = lstatSync(path);
-    const owner = process.getuid?.();
-    if (!stat.isDirectory() || (owner !== undefined && stat.uid !== owner))
-      throw new ProjectError(
-        'state-dir-unsafe',
-        `the state folder ${path} is ${stat.isDirectory() ? `owned by user ${stat.uid}, not by you` : 'not a folder'}`,
-      );
-    if ((stat.mode & 0o077) !== 0) chmodSync(path, 0o700);
+    const problem = makeFolderPrivate(path);
+    if (problem !== null) throw new ProjectError('state-dir-unsafe', `the state folder ${path} is ${problem}`);
   }
   return dir;
 }

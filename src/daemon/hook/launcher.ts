@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, constants, existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isAccessible, writeAtomically } from '../../base/files.ts';
+import { isAccessible, isOwnFile, writeAtomically } from '../../base/files.ts';
 import { findProgram } from '../../base/process.ts';
 import { quoteShell } from '../../base/text.ts';
 import { type Env, userStateFolder } from '../../base/user-folders.ts';
@@ -47,7 +47,7 @@ function compiledClient(folder: string, env: Env, log: (line: string) => void): 
   if (!existsSync(source) || env['HOPGATE_HOOK_CLIENT'] === 'node') return null;
   const name = createHash('sha256').update(readFileSync(source)).update(process.arch).digest('hex').slice(0, 16);
   const file = join(folder, `hook-client-${name}`);
-  if (existsSync(file)) return isOwnFile(file) ? file : null;
+  if (existsSync(file)) return isOwnProgram(file) ? file : null;
   const cc = ['cc', 'gcc', 'clang'].map((name) => findProgram(name, env['PATH'])).find((path) => path !== null);
   if (!cc) return null;
   const unfinished = `${file}.${process.pid}`;
@@ -69,9 +69,9 @@ function compiledClient(folder: string, env: Env, log: (line: string) => void): 
   return file;
 }
 
-function isOwnFile(file: string): boolean {
-  const { uid, mode } = statSync(file);
-  return uid === (process.getuid?.() ?? uid) && (mode & 0o022) === 0 && isAccessible(file, constants.X_OK);
+function isOwnProgram(file: string): boolean {
+  const stat = statSync(file);
+  return isOwnFile(stat) && (stat.mode & 0o022) === 0 && isAccessible(file, constants.X_OK);
 }
 
 /** @param client path of the compiled client that asks the daemon; null if Node asks it */
@@ -125,6 +125,6 @@ fi`;
 
 /** Writes a file atomically, and only if it differs. */
 function writeIfChanged(file: string, text: string, mode: number): void {
-  if (existsSync(file) && isOwnFile(file) && readFileSync(file, 'utf8') === text) return;
+  if (existsSync(file) && isOwnProgram(file) && readFileSync(file, 'utf8') === text) return;
   writeAtomically(file, text, mode);
 }

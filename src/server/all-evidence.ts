@@ -74,7 +74,9 @@ export class EvidenceOfAllRepositories {
         }
       };
       this.#open.set(key, {
-        ...{ key, stateDir, arrivals: openArrivalOrder(file) },
+        key,
+        stateDir,
+        arrivals: openArrivalOrder(file),
         get store() {
           if (store.failed) store = reopened();
           return store;

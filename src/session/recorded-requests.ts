@@ -40,7 +40,10 @@ export function recordedRequestsOf(body: Body | null, batch: readonly StoredEntr
       });
     case 'delegation':
       return allowed({
-        ...{ kind: 'delegate', to: body.to, reason: body.reason, by: body.by },
+        kind: 'delegate',
+        to: body.to,
+        reason: body.reason,
+        by: body.by,
         ...(body.agency ? { agency: body.agency } : {}),
       });
     case 'denial':

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'smol-toml';
 import { fieldsOf } from '../../base/json.ts';
-import { errorText, excerpt } from '../../base/text.ts';
+import { errorText, excerpt, splitWords } from '../../base/text.ts';
 import { codexFolder, type Env } from '../../base/user-folders.ts';
 import { valueOr } from '../../base/value-or.ts';
 import type { UserRuleDecision } from '../mcp/mcp-options.ts';
@@ -93,9 +93,7 @@ const unlessMissing = <T>(read: () => T): T | null => valueOr(read, null, ['ENOE
 const WORD = /(?:[\w./:=@%+,-]|'[^'\0]*'|"[^"$`\\!\0]*")+/;
 const WORDS = new RegExp(`^ *${WORD.source}(?: +${WORD.source})* *$`);
 /** Shell words that run the words after them or read them as a script. */
-const SHELL_WORDS: ReadonlySet<string> = new Set([
-  ...['.', 'builtin', 'command', 'coproc', 'eval', 'exec', 'source', 'time', 'trap'],
-]);
+const SHELL_WORDS: ReadonlySet<string> = new Set(splitWords('. builtin command coproc eval exec source time trap'));
 
 /** The words of a command that the shell runs unchanged; null if the shell may expand, redirect or run more. */
 function plainWords(command: string): readonly string[] | null {

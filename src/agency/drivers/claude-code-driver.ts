@@ -1,4 +1,5 @@
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
+import { splitWords } from '../../base/text.ts';
 import type { AgencySwitch, AgencySwitches } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed, switchesOpenedByShell } from '../agent-driver.ts';
 import { runAgentProgram } from './run-agent-program.ts';
@@ -33,11 +34,15 @@ export function claudeCodeDriver({ program, cwd, model, env }: AgentProgramOptio
         program,
         args: [
           '-p',
-          ...['--output-format', 'json', '--safe-mode', '--strict-mcp-config', '--disable-slash-commands'],
-          ...['--no-session-persistence', '--permission-mode', 'dontAsk'],
-          ...['--tools', toolsOf(tools).join(',')],
+          ...splitWords(`
+            --output-format json --safe-mode --strict-mcp-config --disable-slash-commands --no-session-persistence
+            --permission-mode dontAsk
+          `),
+          '--tools',
+          toolsOf(tools).join(','),
           ...(toolsOf(tools).length > 0 ? ['--allowedTools', toolsOf(tools).join(',')] : []),
-          ...['--append-system-prompt', instructions],
+          '--append-system-prompt',
+          instructions,
           ...(model === null ? [] : ['--model', model]),
         ],
         input: prompt.replaceAll('@', '@\u2060'),

@@ -1,4 +1,5 @@
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
+import { splitWords } from '../../base/text.ts';
 import type { AgencySwitch } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
 import type { AgentProgramOptions } from './claude-code-driver.ts';
@@ -6,6 +7,11 @@ import { runAgentProgram } from './run-agent-program.ts';
 
 /** The features of Codex that offer tools; all are disabled. */
 const TOOL_FEATURES = ['shell_tool', 'multi_agent', 'apps', 'plugins', 'hooks', 'browser_use', 'computer_use', 'goals'];
+
+const SETTINGS = splitWords(`
+  web_search="disabled" features.view_image=false tools.view_image=false mcp_servers={} project_doc_max_bytes=0
+  approval_policy="never"
+`);
 
 /** Codex without tools, in its read-only sandbox, for peripherals without switches: it reads files by its shell. */
 export function codexDriver({ program, cwd, model, env }: AgentProgramOptions): AgentDriver {
@@ -17,19 +23,9 @@ export function codexDriver({ program, cwd, model, env }: AgentProgramOptions): 
         program,
         args: [
           'exec',
-          ...['--json', '--skip-git-repo-check', '--ephemeral', '--sandbox', 'read-only'],
+          ...splitWords('--json --skip-git-repo-check --ephemeral --sandbox read-only'),
           ...TOOL_FEATURES.flatMap((feature) => ['--disable', feature]),
-          ...[
-            '-c',
-            'web_search="disabled"',
-            '-c',
-            'features.view_image=false',
-            '-c',
-            'tools.view_image=false',
-            '-c',
-            'mcp_servers={}',
-          ],
-          ...['-c', 'project_doc_max_bytes=0', '-c', 'approval_policy="never"'],
+          ...SETTINGS.flatMap((setting) => ['-c', setting]),
           ...(model === null ? [] : ['--model', model]),
           '-',
         ],

@@ -1,4 +1,5 @@
 import { type Fields, fieldsOf } from '../../base/json.ts';
+import { splitWords } from '../../base/text.ts';
 import { type Body, toBody } from '../../evidence/bodies.ts';
 import { type Json, PRINCIPALS } from '../../spec/types.ts';
 
@@ -17,6 +18,7 @@ const optional =
   (test: FieldTest): FieldTest =>
   (value) =>
     value === undefined || test(value);
+const texts = (names: string) => Object.fromEntries(splitWords(names).map((name) => [name, text]));
 const outcome = objectWith({ status: text });
 const effects: FieldTest = (value) =>
   value === 'unobserved' ||
@@ -39,28 +41,39 @@ const SHAPES: { readonly [event in Body['event']]: { readonly [field: string]: F
   interrupted: { tool: text },
   denial: { request: fields, code: text, about: fields },
   stop: {
-    ...{ peripheral: text, reason: text, by, fruit: fields, exit: textOrNull },
+    ...texts('peripheral reason'),
+    by,
+    fruit: fields,
+    exit: textOrNull,
     ended: (value) => value === undefined || (Array.isArray(value) && value.every(text)),
   },
   hop: { from: text, exit: text, to: text, reason: text, by, approval: textOrNull },
   delegation: {
-    ...{ from: text, to: text, within: oneOf(['parent', 'own']), session: textOrNull },
-    ...{ context: fields, reason: text, by, approval: textOrNull },
+    ...texts('from to reason'),
+    within: oneOf(['parent', 'own']),
+    session: textOrNull,
+    context: fields,
+    by,
+    approval: textOrNull,
     agency: optional(objectWith({ run: text, acts: (value) => typeof value === 'boolean' })),
   },
   mode: {
-    ...{ from: text, to: text, how: oneOf(['transition', 'reset', 'timeout']), by },
-    ...{ summary: textOrNull, reason: textOrNull, exitCriteria: textOrNull, approval: textOrNull },
+    ...texts('from to'),
+    how: oneOf(['transition', 'reset', 'timeout']),
+    by,
+    summary: textOrNull,
+    reason: textOrNull,
+    exitCriteria: textOrNull,
+    approval: textOrNull,
   },
   approval: {
-    record: objectWith({
-      ...{ id: text, nonce: text, sessionId: text, requestHash: text, by: text, expiresAt: text },
-      grant: optional(text),
-    }),
+    record: objectWith({ ...texts('id nonce sessionId requestHash by expiresAt'), grant: optional(text) }),
     request: objectWith({ action: fields, reason: text, view: fields }),
   },
   grant: {
-    ...{ id: text, by: text, grantedAt: text, action: fields, bound: fields },
+    ...texts('id by grantedAt'),
+    action: fields,
+    bound: fields,
     limits: objectWith({
       until: number,
       uses: (value) => value === undefined || number(value),

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { fieldsOf } from '../../base/json.ts';
 import { isPathWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
+import { splitWords } from '../../base/text.ts';
 import { userStateFolder } from '../../base/user-folders.ts';
 import { gitRootOf } from '../../project/repository-root.ts';
 import { commonGitDirOf } from '../../project/work-trees.ts';
@@ -76,9 +77,10 @@ function emptyMounts(io: Io, root: string): readonly string[] {
   );
   const folders = [root, ...(outside as string[])];
   return [
-    ...['--dev-bind', '/', '/', '--unshare-pid', '--proc', '/proc', '--die-with-parent'],
+    ...splitWords('--dev-bind / / --unshare-pid --proc /proc --die-with-parent'),
     ...folders.flatMap((path) => ['--tmpfs', path]),
     ...folders.flatMap((path) => ['--remount-ro', path]),
-    ...['--chdir', root],
+    '--chdir',
+    root,
   ];
 }

@@ -1,3 +1,4 @@
+import { splitWords } from '../../base/text.ts';
 import { type ClientCommand, parseClientCommand, splitLongOption } from '../client/client-command.ts';
 import { type ContinuedConversation, isConversationId } from '../client/continued-session.ts';
 import { usageError } from '../io.ts';
@@ -58,14 +59,14 @@ const REFUSED_OPTIONS: { readonly [option: string]: string } = {
 };
 
 /** Claude Code's subcommands that run no agent in a session. */
-const OTHER_COMMANDS: ReadonlySet<string> = new Set([
-  ...['agents', 'attach', 'auth', 'auto-mode', 'doctor', 'gateway', 'import', 'install', 'logs', 'mcp', 'plugin'],
-  ...['plugins', 'purge', 'respawn', 'rm', 'setup-token', 'stop', 'kill', 'ultrareview', 'update', 'upgrade'],
-]);
+const OTHER_COMMANDS = splitWords(`
+  agents attach auth auto-mode doctor gateway import install logs mcp plugin plugins purge respawn rm setup-token stop
+  kill ultrareview update upgrade
+`);
 
 function refuseOptions(args: readonly string[]): void {
   const [first = ''] = args;
-  if (OTHER_COMMANDS.has(first))
+  if (OTHER_COMMANDS.includes(first))
     throw usageError(`"claude ${first}" runs no agent in a session`, `Run it without hopgate: claude ${first}.`);
   for (const word of args) {
     if (word === '--') return;

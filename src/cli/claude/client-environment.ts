@@ -1,3 +1,4 @@
+import { splitWords } from '../../base/text.ts';
 import { homeFolder } from '../../base/user-folders.ts';
 import type { Io } from '../io.ts';
 
@@ -6,14 +7,11 @@ const SWITCHES = ['CLAUDE_CODE_SIMPLE', 'CLAUDE_CODE_SAFE_MODE', 'CLAUDE_CODE_PE
 const isSwitch = (name: string): boolean => SWITCHES.includes(name) || name.startsWith('CLAUDE_CODE_SKIP_PLUGIN_');
 
 /** Environment variables that decide how the hooks and the MCP server start, their code and their state. */
-const STEERING = [
-  ...['HOPGATE_SESSION', 'HOPGATE_ROOT', 'HOPGATE_PERIPHERAL', 'HOPGATE_DAEMON', 'HOPGATE_DEADLINE_MS'],
-  'HOPGATE_CLAUDE_RULES',
-  ...['HOME', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR'],
-  ...['SHELL', 'CLAUDE_CODE_SHELL', 'CLAUDE_CODE_SHELL_PREFIX', 'CLAUDE_CODE_SHELL_LAUNCHER_SCRIPT'],
-  ...['NODE_OPTIONS', 'NODE_COMPILE_CACHE', 'OPENSSL_CONF'],
-  ...['BASH_ENV', 'ENV', 'LD_PRELOAD', 'LD_AUDIT', 'LD_LIBRARY_PATH', 'DYLD_INSERT_LIBRARIES'],
-];
+const STEERING = splitWords(`
+  HOPGATE_SESSION HOPGATE_ROOT HOPGATE_PERIPHERAL HOPGATE_DAEMON HOPGATE_DEADLINE_MS HOPGATE_CLAUDE_RULES HOME
+  XDG_STATE_HOME XDG_RUNTIME_DIR SHELL CLAUDE_CODE_SHELL CLAUDE_CODE_SHELL_PREFIX CLAUDE_CODE_SHELL_LAUNCHER_SCRIPT
+  NODE_OPTIONS NODE_COMPILE_CACHE OPENSSL_CONF BASH_ENV ENV LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES
+`);
 
 /**
  * The environment of Claude Code in a hopgate session.

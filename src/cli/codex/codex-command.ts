@@ -1,3 +1,4 @@
+import { splitWords } from '../../base/text.ts';
 import { type ClientCommand, parseClientCommand, splitLongOption } from '../client/client-command.ts';
 import { type ContinuedConversation, isConversationId } from '../client/continued-session.ts';
 import { usageError } from '../io.ts';
@@ -27,33 +28,31 @@ function continuedConversation(args: readonly string[]): ContinuedConversation |
 }
 
 /** Codex's options that would move its work out of the session, or open its sandbox. */
-const SET_BY_HOPGATE: ReadonlySet<string> = new Set([
-  ...['-s', '--sandbox', '-a', '--ask-for-approval', '-C', '--cd', '--add-dir', '--full-auto', '--yolo'],
-  ...['--approve-for-me', '--dangerously-bypass-approvals-and-sandbox', '--remote', '--search', '--worktree'],
-]);
+const SET_BY_HOPGATE = splitWords(`
+  -s --sandbox -a --ask-for-approval -C --cd --add-dir --full-auto --yolo --approve-for-me
+  --dangerously-bypass-approvals-and-sandbox --remote --search --worktree
+`);
 
 /** Keys of Codex's config that hopgate sets, with all keys under them. */
-const KEYS_SET_BY_HOPGATE = [
-  ...['hooks', 'mcp_servers.hopgate', 'features.hooks', 'features.mcp_tool_list_changed'],
-  ...['default_permissions', 'permissions', 'sandbox_mode', 'sandbox_workspace_write', 'approval_policy'],
-  ...['web_search', 'tools.web_search'],
-];
+const KEYS_SET_BY_HOPGATE = splitWords(`
+  hooks mcp_servers.hopgate features.hooks features.mcp_tool_list_changed default_permissions permissions sandbox_mode
+  sandbox_workspace_write approval_policy web_search tools.web_search
+`);
 
 /** Codex's subcommands that run no agent in a session. All others run one, with hopgate's settings. */
-const OTHER_COMMANDS: ReadonlySet<string> = new Set([
-  ...['agents', 'login', 'logout', 'mcp', 'plugin', 'app-server', 'remote-control', 'completion', 'update'],
-  ...['doctor', 'sandbox', 'debug', 'apply', 'a', 'queue', 'archive', 'delete', 'migrate-rollouts'],
-  ...['migrate-nfs-db', 'unarchive', 'cloud', 'exec-server', 'features', 'mcp-server'],
-]);
+const OTHER_COMMANDS = splitWords(`
+  agents login logout mcp plugin app-server remote-control completion update doctor sandbox debug apply a queue archive
+  delete migrate-rollouts migrate-nfs-db unarchive cloud exec-server features mcp-server
+`);
 
 function refuseOptions(args: readonly string[]): void {
   const [first = ''] = args;
-  if (OTHER_COMMANDS.has(first))
+  if (OTHER_COMMANDS.includes(first))
     throw usageError(`"codex ${first}" runs no agent in a session`, `Run it without hopgate: codex ${first}.`);
   for (const [index, word] of args.entries()) {
     if (word === '--') return;
     const [name] = word.startsWith('--') ? splitLongOption(word) : [word.slice(0, 2)];
-    if (word.startsWith('-') && SET_BY_HOPGATE.has(name ?? ''))
+    if (word.startsWith('-') && SET_BY_HOPGATE.includes(name ?? ''))
       throw usageError(`hopgate sets ${name} itself, by the limits of the peripheral`, `Leave ${name} out.`);
     const key = keyOf(word, args[index + 1]);
     const setKey = key && KEYS_SET_BY_HOPGATE.find((own) => overlaps(key, own));

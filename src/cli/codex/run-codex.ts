@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { type CodexHooks, codexHooks } from '../../adapters/codex/codex-hook-config.ts';
 import type { CodexOverride } from '../../adapters/codex/overrides.ts';
 import { type CodexThreadOptions, threadOptions } from '../../adapters/codex/thread-options.ts';
-import { toShellWord as shown } from '../../base/text.ts';
+import { toShellWord as shown, splitWords } from '../../base/text.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { mcpServerName } from '../../daemon/mcp-server-name.ts';
 import { compileCacheFolder } from '../../daemon/package-files.ts';
@@ -112,10 +112,10 @@ async function runOnce(io: Io, { codex, root, sessionId, hooks, trust, options, 
 
 /** Environment variables from which hopgate's MCP server finds its state and its tools. */
 function passedVariables(io: Io): { readonly [name: string]: string } {
-  const names = [
-    ...['HOME', 'PATH', 'TMPDIR', 'LANG', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR', 'SSH_AUTH_SOCK', 'NO_COLOR'],
-    ...['CODEX_HOME', 'HOPGATE_DAEMON', 'HOPGATE_DAEMON_IDLE_MINUTES'],
-  ];
+  const names = splitWords(`
+    HOME PATH TMPDIR LANG XDG_STATE_HOME XDG_RUNTIME_DIR SSH_AUTH_SOCK NO_COLOR CODEX_HOME HOPGATE_DAEMON
+    HOPGATE_DAEMON_IDLE_MINUTES
+  `);
   return Object.fromEntries(names.flatMap((name) => (io.env[name] ? [[name, io.env[name]]] : [])));
 }
 

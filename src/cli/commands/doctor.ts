@@ -61,7 +61,9 @@ async function probe(): Promise<readonly ProbeResult[] | null> {
 function describeAttempts(io: Io, attempts: readonly ProbeResult[]): string {
   const rows = attempts.map(({ layout, name, stopped, detail }) => [
     stopped ? (['green', 'stopped'] as const) : (['red', 'NOT stopped'] as const),
-    ...[layout, name, detail],
+    layout,
+    name,
+    detail,
   ]);
   return `${formatHeading(io, 'Attempts to leave the sandbox')}\n${formatTable(io, ['', 'layout', 'attempt', 'what it saw'], rows)}`;
 }

@@ -88,7 +88,8 @@ export function detectOtherTests(tree: ProjectFileReader): readonly DetectedTest
     ...found(has('stack.yaml'), ['stack', 'test']),
     ...found(named(/\.cabal$/), ['cabal', 'test', 'all', '--offline']),
     ...found(isTested ? 'CMakeLists.txt' : undefined, [
-      ...['sh', '-c'],
+      'sh',
+      '-c',
       'b=$(mktemp -d) && cmake -S . -B $b && cmake --build $b && ctest --test-dir $b --output-on-failure',
     ]),
     ...found(hasMesonTest(tree) ? 'meson.build' : undefined, [
@@ -97,7 +98,8 @@ export function detectOtherTests(tree: ProjectFileReader): readonly DetectedTest
       'b=$(mktemp -d) && meson setup $b && meson test -C $b --print-errorlogs',
     ]),
     ...found(has('configure.ac', 'configure.in'), [
-      ...['sh', '-c'],
+      'sh',
+      '-c',
       `b=$(mktemp -d) && cp -R . $b && cd $b && ${names.has('configure') ? '' : 'autoreconf --install && '}./configure && make check`,
     ]),
   ];

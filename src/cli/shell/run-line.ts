@@ -121,7 +121,9 @@ async function runAction(
       const summary = text('summary');
       return session.setMode({
         to: first as Mode,
-        ...{ summary, reason, by },
+        summary,
+        reason,
+        by,
         ...(options['reset'] ? { reset: true, by: 'operator' as const } : {}),
       });
     }

@@ -119,7 +119,11 @@ export class OwnedSessions {
       agent: `${session.state.agent}/${agentId}`,
     }));
     const opening = {
-      ...{ root, agent, parent: parent.sessionId, ...pin, trustConfig: true },
+      root,
+      agent,
+      parent: parent.sessionId,
+      ...pin,
+      trustConfig: true,
       ...(delegation ? { delegation: { entry: delegation.id, session: delegation.session } } : {}),
     };
     return this.#open(

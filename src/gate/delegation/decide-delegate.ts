@@ -85,7 +85,10 @@ function decideAgency(
   const tools = agency?.acts === true;
   if (!delegate || (tools && delegate.within !== 'own'))
     return makeDenial(context, 'hop-not-allowed', {
-      ...{ from, to, agency: true, tools: tools && delegate !== undefined },
+      from,
+      to,
+      agency: true,
+      tools: tools && delegate !== undefined,
       delegates: agencies.map((each) => each.to),
     });
   const effects = specs.modeGate && view.mode !== null ? (specs.modeGate.effects[view.mode] ?? []) : null;

@@ -201,15 +201,13 @@ function mailMessageOf(message: Message, node: string, rows: readonly BlockedSen
   const { id, kind, act, from, author, to, text, ref } = message;
   const until = rows.find((wait) => wait.id === id)?.until;
   return {
-    ...{
-      id: spellNameForNode(id, node),
-      kind,
-      act,
-      from: spellNameForNode(from, node),
-      author,
-      to: spellNameForNode(to, node),
-      text,
-    },
+    id: spellNameForNode(id, node),
+    kind,
+    act,
+    from: spellNameForNode(from, node),
+    author,
+    to: spellNameForNode(to, node),
+    text,
     ref: ref === null ? null : spellNameForNode(ref, node),
     leftMs: until === undefined ? null : Math.min(until - now, MAX_MAIL_WAIT_MS),
   };

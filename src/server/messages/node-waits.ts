@@ -102,8 +102,10 @@ export function waitRowsFromMail(
     return target === undefined ? [] : [{ id, waiter: readNameFromNode(waiter, node), target, until: now + leftMs }];
   });
   const further = behind.map(({ token, target, leftMs }, index) => ({
-    ...{ id: `${token}.${index}@${node}`, waiter: targetOf.get(token) ?? token },
-    ...{ target: readNameFromNode(target, node), until: now + leftMs },
+    id: `${token}.${index}@${node}`,
+    waiter: targetOf.get(token) ?? token,
+    target: readNameFromNode(target, node),
+    until: now + leftMs,
   }));
   return [...direct, ...further];
 }

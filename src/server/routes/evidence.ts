@@ -132,7 +132,11 @@ const threadForm = (one: Thread, page: { readonly from: number; readonly limit: 
   const { id, status, count, participants, patterns } = one;
   const end = page.from + page.limit;
   return {
-    ...{ id, status, count, participants, patterns },
+    id,
+    status,
+    count,
+    participants,
+    patterns,
     goal: one.goal.id,
     entries: one.entries.slice(page.from, end).map((entry) => entry.id),
     next: end < count ? end : null,

@@ -1,3 +1,5 @@
+import { splitWords } from '../../base/text.ts';
+
 /**
  * Names that no tool of an agent may write, at any depth, whatever the scope grants: programs outside the sandbox read
  * these files and act on them as soon as a person works in the folder. Letter case, streams, trailing dots and blanks
@@ -5,24 +7,30 @@
  */
 export const PROTECTED_FILE_NAMES: readonly string[] = [
   // version control: each of these programs runs hooks or programs that its own folder names
-  ...['.git', '.gitconfig', '.gitmodules', '.husky', '.hg', '.hgrc', '.hgsub', '.jj', '.sl', '.svn', '.bzr'],
+  ...splitWords('.git .gitconfig .gitmodules .husky .hg .hgrc .hgsub .jj .sl .svn .bzr'),
   // agents
-  ...['.claude', '.claude.json', '.codex', '.agents', '.mcp.json', '.cursor', '.cursorrules', '.windsurf'],
-  ...['.windsurfrules', '.gemini', '.opencode', 'opencode.json', 'opencode.jsonc', '.clinerules', '.cline', '.roo'],
-  ...['.roomodes', '.kilocode', '.kilocodemodes', '.continue', '.aider.conf.yml', '.aider.model.settings.yml'],
-  ...['.amazonq', '.augment', '.crush', '.crush.json', 'crush.json', '.factory', '.goose', '.goosehints', '.junie'],
-  ...['.kiro', '.openhands', '.qwen', '.trae', '.copilot'],
+  ...splitWords(`
+    .claude .claude.json .codex .agents .mcp.json .cursor .cursorrules .windsurf .windsurfrules .gemini .opencode
+    opencode.json opencode.jsonc .clinerules .cline .roo .roomodes .kilocode .kilocodemodes .continue .aider.conf.yml
+    .aider.model.settings.yml .amazonq .augment .crush .crush.json crush.json .factory .goose .goosehints .junie .kiro
+    .openhands .qwen .trae .copilot
+  `),
   // editors and debuggers
-  ...['.vscode', '.idea', '.zed', '.fleet', '.devcontainer', '.devcontainer.json', '.exrc', '.nvimrc', '.nvim.lua'],
-  ...['.lvimrc', '.lazy.lua', '.helix', '.nova', '.vs', '.gdbinit', '.gdbearlyinit', '.lldbinit'],
+  ...splitWords(`
+    .vscode .idea .zed .fleet .devcontainer .devcontainer.json .exrc .nvimrc .nvim.lua .lvimrc .lazy.lua .helix .nova
+    .vs .gdbinit .gdbearlyinit .lldbinit
+  `),
   // interpreters that run a file of the working folder when they start
-  ...['.rprofile', '.renviron', '.irbrc', '.pryrc', '.rdbgrc', '.byebugrc', '.ghci', '.iex.exs', '.ocamlinit'],
-  ...['.psqlrc', '.sqliterc', '.octaverc', '.perldb', '.pdbrc', '.psysh.php'],
+  ...splitWords(`
+    .rprofile .renviron .irbrc .pryrc .rdbgrc .byebugrc .ghci .iex.exs .ocamlinit .psqlrc .sqliterc .octaverc .perldb
+    .pdbrc .psysh.php
+  `),
   // shells, package managers and settings of a home folder
-  ...['.bashrc', '.bash_profile', '.bash_login', '.bash_logout', '.profile', '.zshrc', '.zshenv', '.zprofile'],
-  ...['.zlogin', '.zlogout', '.kshrc', '.mkshrc', '.cshrc', '.tcshrc', '.xonshrc', '.inputrc', '.envrc', '.direnvrc'],
-  ...['.tmux.conf', '.screenrc', '.ripgreprc', '.curlrc', '.wgetrc', '.npmrc', '.yarnrc', '.yarnrc.yml', '.ssh'],
-  ...['.gnupg', '.pam_environment'],
+  ...splitWords(`
+    .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc
+    .cshrc .tcshrc .xonshrc .inputrc .envrc .direnvrc .tmux.conf .screenrc .ripgreprc .curlrc .wgetrc .npmrc .yarnrc
+    .yarnrc.yml .ssh .gnupg .pam_environment
+  `),
   // the agent's own limits, at any depth, because hopgate reads this file if it is started in that folder
   'hopgate.yaml',
 ];

@@ -67,10 +67,7 @@ function delegations({ peripherals }: SpecSet, { delegates = [] }: PeripheralSpe
     moveOfRequest('run no-such-agency', { ...nobody, agency: { acts: false } }),
     ...tried.flatMap((to) =>
       [true, false].map((approves) =>
-        moveOfRequest(`delegate to ${to}${approves ? '' : ' without approval'}`, {
-          kind: 'delegate',
-          ...{ to, by: 'agent', reason: 'because', approves },
-        }),
+        moveOfRequest(`delegate to ${to}${approves ? '' : ' without approval'}`, { ...nobody, to, approves }),
       ),
     ),
   ];

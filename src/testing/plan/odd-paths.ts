@@ -1,3 +1,4 @@
+import { splitWords } from '../../base/text.ts';
 import { isExcludingPattern } from '../../spec/path-patterns.ts';
 import {
   GIT_CREDENTIAL_FILES,
@@ -27,15 +28,17 @@ const PROTECTED = [
     at % 2 === 0 ? `${name}/a` : `deep/er/${name}`,
   ),
   ...HOPGATE_PACKAGE_PATHS.map((names) => `${names.join('/')}/a.js`),
-  ...[GIT_HEAD_FILE, `bare/${GIT_HEAD_FILE}`],
-  ...['.GIT/a', '.git./a', '.git::$INDEX_ALLOCATION/a', '.g\u200dit/a', '．git/a', 'GIT~1/a', 'deep/er/.Git/a'],
+  GIT_HEAD_FILE,
+  `bare/${GIT_HEAD_FILE}`,
+  ...splitWords('.GIT/a .git./a .git::$INDEX_ALLOCATION/a .g\u200dit/a ．git/a GIT~1/a deep/er/.Git/a'),
 ];
 
 /** Files in which git keeps the tokens of a remote; always masked. */
 const CREDENTIALS = [
   GIT_CREDENTIAL_FILES.anywhere,
   ...GIT_CREDENTIAL_FILES.inGit.map((name) => `.git/${name}`),
-  ...['.GIT/Config', 'sub/.git/credentials'],
+  '.GIT/Config',
+  'sub/.git/credentials',
 ];
 
 export function pathsLikelyRefused(

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { realpathIfAny } from '../../base/files.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { isPathWithin } from '../../base/paths.ts';
-import { excerpt } from '../../base/text.ts';
+import { excerpt, splitWords } from '../../base/text.ts';
 import { compileMasks } from '../../gate/scope/masks.ts';
 import type { SandboxMount } from '../sandbox/mount.ts';
 import type { TreeScan } from '../sandbox/mounts/scan-tree.ts';
@@ -181,10 +181,9 @@ async function makeCopy(
 }
 
 /** Files and folders with contents outside of git's objects: recovered files, conflicts, patches, texts. */
-const OTHER_CONTENTS: readonly string[] = [
-  ...['lost-found', 'rr-cache', 'rebase-apply', 'lfs', 'annex'],
-  ...['COMMIT_EDITMSG', 'ADD_EDIT.patch', 'addp-hunk-edit.diff', 'rebase-merge/patch'],
-];
+const OTHER_CONTENTS: readonly string[] = splitWords(`
+  lost-found rr-cache rebase-apply lfs annex COMMIT_EDITMSG ADD_EDIT.patch addp-hunk-edit.diff rebase-merge/patch
+`);
 
 /** Mounts an empty file or folder over the real target of a path, if that is in a visible folder (`seen`). */
 function coverOf(seen: readonly string[]): (path: string) => SandboxMount[] {

@@ -4,16 +4,15 @@ import { join } from 'node:path';
 import { lstatIfAny } from '../../base/files.ts';
 import { isPathWithin } from '../../base/paths.ts';
 import { readRegularFile } from '../../base/read-file.ts';
+import { splitWords } from '../../base/text.ts';
 import { MAX_SETTINGS_BYTES } from '../../spec/policy/limits.ts';
 
 /** Names of files that pin dependencies, and of manifests that some package managers install from. */
-const LOCKS = [
-  ...['package-lock.json', 'npm-shrinkwrap.json', 'yarn.lock', 'pnpm-lock.yaml', 'bun.lock', 'package.json'],
-  ...['uv.lock', 'poetry.lock', 'Pipfile.lock', 'pdm.lock', 'requirements.txt', 'pyproject.toml'],
-  ...['go.sum', 'go.mod', 'Cargo.lock', 'Cargo.toml'],
-  ...['Gemfile.lock', 'Gemfile', 'gems.locked', 'gems.rb', 'composer.lock', 'composer.json'],
-  ...['gradle.lockfile', 'build.gradle', 'build.gradle.kts', 'pom.xml', 'mix.lock', 'deno.lock'],
-];
+const LOCKS = splitWords(`
+  package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock package.json uv.lock poetry.lock Pipfile.lock
+  pdm.lock requirements.txt pyproject.toml go.sum go.mod Cargo.lock Cargo.toml Gemfile.lock Gemfile gems.locked gems.rb
+  composer.lock composer.json gradle.lockfile build.gradle build.gradle.kts pom.xml mix.lock deno.lock
+`);
 
 /**
  * sha256 (hex) of each file in the root that decides about dependencies; the hash of a link includes the name of its

@@ -3,6 +3,7 @@ import { openSync, readSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { realpathIfAny, withOpenFile } from '../../base/files.ts';
 import { findProgram } from '../../base/process.ts';
+import { splitWords } from '../../base/text.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { valueOr } from '../../base/value-or.ts';
 
@@ -14,7 +15,7 @@ const ROOT = /^export (\w+ENV_ROOT)="([^"$`\\]+)"$/m;
 
 /** Files in the repository and in the folders above it that select program versions. */
 const VERSION_FILES = [
-  ...['.tool-versions', 'mise.toml', '.mise.toml', 'package.json', 'rust-toolchain', 'rust-toolchain.toml'],
+  ...splitWords('.tool-versions mise.toml .mise.toml package.json rust-toolchain rust-toolchain.toml'),
   ...['python', 'ruby', 'node', 'go', 'java', 'php', 'perl', 'lua', 'crystal'].map(
     (language) => `.${language}-version`,
   ),

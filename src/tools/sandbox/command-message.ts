@@ -1,6 +1,6 @@
 import { chmodSync, constants, copyFileSync, existsSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { quoteShell } from '../../base/text.ts';
+import { quoteShell, splitWords } from '../../base/text.ts';
 import {
   BWRAP_FDS,
   bwrapArgumentsOfLayout,
@@ -153,9 +153,8 @@ function overlayParameters(host: SandboxHostFacts, [tree, other]: readonly Overl
   ];
 }
 
-const runAsArguments = ({ uid, gid }: HostUser) => [
-  ...['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--'],
-];
+const runAsArguments = ({ uid, gid }: HostUser) =>
+  splitWords(`setpriv --reuid=${uid} --regid=${gid} --clear-groups --`);
 
 /** The path of hopgate's own Node inside a sandbox with a proxy. */
 const NODE = '/run/hopgate/node';
@@ -193,7 +192,7 @@ const variableName = (index: number): string => `HOPGATE_${index}`;
 function limitScript({ openFiles, fileBytes, processes }: LayoutLimits, cpuSeconds: number): string {
   return [
     'at_most() { ulimit "$1" "$2" 2>/dev/null || ulimit "$1" "$(ulimit -H "$1")"; }',
-    ...['ulimit -c 0', `at_most -n ${openFiles}`, `at_most -f ${Math.ceil(fileBytes / 512)}`],
+    `ulimit -c 0 && at_most -n ${openFiles} && at_most -f ${Math.ceil(fileBytes / 512)}`,
     `at_most -t ${cpuSeconds}`,
     // Counts this sandbox's processes only; no limit for uid 0 of the host. The option is -u in some shells, -p in
     // others.

@@ -11,16 +11,14 @@ import { readFolder } from './mounts/read-folder.ts';
  * of `/etc`.
  */
 const ETC: readonly string[] = [
-  ...['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'mime.types', 'crypto-policies'],
-  ...['services', 'protocols', 'timezone', 'fonts', 'dotnet', 'manpath.config', 'groff'],
-  ...['os-release', 'debian_version', 'lsb-release', 'redhat-release', 'system-release', 'alpine-release'],
-  ...['ca-certificates', 'ca-certificates.conf'],
-  ...['ssl/certs', 'ssl/openssl.cnf', 'ssl/cert.pem', 'ssl/ca-bundle.pem', 'ssl/ct_log_list.cnf'],
-  ...['pki/tls/certs', 'pki/tls/cert.pem', 'pki/tls/openssl.cnf', 'pki/tls/openssl.d', 'pki/tls/ct_log_list.cnf'],
-  ...['pki/ca-trust', 'pki/java'],
+  ...splitWords(`
+    alternatives ld.so.cache ld.so.conf ld.so.conf.d mime.types crypto-policies services protocols timezone fonts dotnet
+    manpath.config groff os-release debian_version lsb-release redhat-release system-release alpine-release
+    ca-certificates ca-certificates.conf ssl/certs ssl/openssl.cnf ssl/cert.pem ssl/ca-bundle.pem ssl/ct_log_list.cnf
+    pki/tls/certs pki/tls/cert.pem pki/tls/openssl.cnf pki/tls/openssl.d pki/tls/ct_log_list.cnf pki/ca-trust pki/java
+  `),
   // `settings.xml` is left out, because it may contain passwords of servers.
-  ...['maven/m2.conf', 'maven/logging'],
-  ...['php.ini', 'php.d', 'php/php.ini', 'php/conf.d'],
+  ...splitWords('maven/m2.conf maven/logging php.ini php.d php/php.ini php/conf.d'),
   // Programs for container images. `certs.d` is left out, because it may hold client keys.
   ...['policy.json', 'registries.conf', 'registries.conf.d', 'registries.d'].map((name) => `containers/${name}`),
 ];

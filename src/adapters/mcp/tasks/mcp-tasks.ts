@@ -116,7 +116,12 @@ export class McpTasks {
     const note = answer ? 'The answer arrived as a message.' : 'The answer will arrive as a message.';
     const result = { message: id, job: id, status: answer ? 'answered' : 'waiting', note };
     return {
-      ...{ id, status: 'completed', createdAt: sentAt, changedAt: answer?.sentAt ?? sentAt, ttlMs, error: null },
+      id,
+      status: 'completed',
+      createdAt: sentAt,
+      changedAt: answer?.sentAt ?? sentAt,
+      ttlMs,
+      error: null,
       result: { content: [{ type: 'text', text: JSON.stringify(result) }] },
     };
   }

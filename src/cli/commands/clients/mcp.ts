@@ -13,9 +13,9 @@ export function configureCommand(command: CliCommand, io: Io): void {
     )
     .addOption(rootOption())
     .addOption(
-      new Option('--attach', 'use the session of the hooks of this client program').conflicts([
-        ...['session', 'peripheral', 'specs', 'approve', 'waitApproval', 'observe', 'unsafeNoSandbox'],
-      ]),
+      new Option('--attach', 'use the session of the hooks of this client program').conflicts(
+        'session peripheral specs approve waitApproval observe unsafeNoSandbox'.split(' '),
+      ),
     )
     .option('--session <id>', 'continue this session')
     .option('--agent <id>', "the agent's id", parseAgentOption, 'mcp')

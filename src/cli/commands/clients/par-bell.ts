@@ -82,7 +82,12 @@ async function ring(io: Io, options: Options): Promise<void> {
     printRemark(io, `${par}: ${plural(agents.length, 'agent')}, document at ${document.host}:${document.port}`);
     const all = await withLocalNode(io, options, (send, signal) =>
       runReviewParticipants({
-        ...{ agents, par, title, session, document, continued: facts.title !== undefined },
+        agents,
+        par,
+        title,
+        session,
+        document,
+        continued: facts.title !== undefined,
         token: readToken(roleTokenFile(io.env, 'operator')) ?? '',
         run: (request, key) => send(request, { key, budgetMs: null, via: [] }, signal),
         onReply: (agent, reply) =>
@@ -121,7 +126,10 @@ async function keepReview(
   const id = `m-${hash('sha256', JSON.stringify([par, session, title, contributions])).slice(0, 24)}`;
   const event = { 'event/type': 'session/par', agent: 'par-bell', source: 'hopgate', at: new Date().toISOString() };
   const review = {
-    ...{ ...event, 'par/id': par, 'session/id': session, 'par/tags': ['par-bell'] },
+    ...event,
+    'par/id': par,
+    'session/id': session,
+    'par/tags': ['par-bell'],
     problem: title,
     'par/questions': { perspectives: contributions },
   };

@@ -83,7 +83,8 @@ function show(io: Io, { sessionId, decisions, changes }: SessionReplay): void {
     String(seq),
     peripheral ?? '-',
     excerpt(request, 60),
-    ...[was, now],
+    was,
+    now,
     excerpt(why ?? '', 100),
   ]);
   printTable(io, ['seq', 'peripheral', 'request', 'was', 'would be', 'why'], rows);

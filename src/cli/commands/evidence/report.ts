@@ -46,7 +46,9 @@ async function report(io: Io, ids: readonly string[], options: RootOption): Prom
   if (refused > 0) {
     const rows = groups.map(({ peripheral, tool, code, calls, remedy }) => [
       String(calls),
-      ...[peripheral, tool, code],
+      peripheral,
+      tool,
+      code,
       excerpt(pathIn(remedy), WIDTH),
     ]);
     printTable(io, ['calls', 'peripheral', 'tool', 'denial', 'path'], rows);

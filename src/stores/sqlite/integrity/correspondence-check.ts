@@ -94,10 +94,16 @@ export class CorrespondenceCheck {
     if (typeof id !== 'string' || typeof sentAt !== 'string') return;
     const address = `${SESSION}${sessionId}`;
     this.#sent.add(id);
-    const envelope = { recipient: to, seq: recordedSeq, kind: tool, act, sender: address, sent_at: sentAt };
     const agent = this.#agents.get(address);
     this.#compare(sessionId, seq, {
-      ...{ id, ...envelope, ref: args['ref'] ?? null },
+      id,
+      recipient: to,
+      seq: recordedSeq,
+      kind: tool,
+      act,
+      sender: address,
+      sent_at: sentAt,
+      ref: args['ref'] ?? null,
       ...(agent === undefined ? {} : { author: agent }),
       ...(typeof args['text'] === 'string' ? { text: args['text'].toWellFormed() } : {}),
     });

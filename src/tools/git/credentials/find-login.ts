@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { lstatIfAny } from '../../../base/files.ts';
+import { splitWords } from '../../../base/text.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import type { ToolCall } from '../../../ports/tool-backend.ts';
 import type { GitConfig, GitCredential } from '../../../spec/types.ts';
@@ -170,8 +171,10 @@ const accountName = (): string | null => valueOr(() => userInfo().username, null
 /** Neither the user's nor the system's ssh configuration is read, and ssh never prompts. */
 function sshEnvironment(options: readonly string[]): { readonly [name: string]: string } {
   const all = [
-    ...['BatchMode=yes', 'StrictHostKeyChecking=yes', 'UpdateHostKeys=no', 'GlobalKnownHostsFile=/dev/null'],
-    ...['ForwardAgent=no', 'ClearAllForwardings=yes', 'PreferredAuthentications=publickey'],
+    ...splitWords(`
+      BatchMode=yes StrictHostKeyChecking=yes UpdateHostKeys=no GlobalKnownHostsFile=/dev/null ForwardAgent=no
+      ClearAllForwardings=yes PreferredAuthentications=publickey
+    `),
     ...options,
   ];
   return { GIT_SSH_COMMAND: ['ssh -F none', ...all.map((option) => `-o ${option}`)].join(' '), GIT_SSH_VARIANT: 'ssh' };

@@ -48,8 +48,14 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
   const masked = compileMasks(masks);
   const isCertificate = makeCertificateTest(root, masks);
   const found: MutableLists<Omit<TreeScan, 'outer'>> = {
-    ...{ certificates: [], maskedFiles: [], maskedFolders: [], protectedPaths: [] },
-    ...{ repositories: [], stores: [], gitFiles: [], folders: [] },
+    certificates: [],
+    maskedFiles: [],
+    maskedFolders: [],
+    protectedPaths: [],
+    repositories: [],
+    stores: [],
+    gitFiles: [],
+    folders: [],
   };
   let entriesLeft = maxEntries;
 

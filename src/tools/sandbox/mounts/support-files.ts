@@ -37,10 +37,7 @@ const ETC = {
   // An address without a route (RFC 5737), so that a lookup fails at once and the kernel counts it.
   'resolv.conf': lines('nameserver 192.0.2.1', 'options timeout:1 attempts:1'),
   hosts: lines('127.0.0.1 localhost', '::1 localhost', `127.0.0.1 ${SANDBOX_HOST_NAME}`),
-  'nsswitch.conf': lines(
-    ...['passwd: files', 'group: files', 'hosts: files dns'],
-    ...['services: files', 'protocols: files'],
-  ),
+  'nsswitch.conf': lines('passwd: files', 'group: files', 'hosts: files dns', 'services: files', 'protocols: files'),
 };
 
 /** Writes the support files into a fresh folder that is removed when the process exits. */

@@ -18,19 +18,20 @@ function deepFiles(): string[] {
 }
 
 /** The files that take longest, longest first. A worker that gets one of them last would run on alone. */
-const LONGEST = [
-  ...['docs/extend', 'docs/pages', 'attacks/attacks', 'tools/shell/git-in-edit', 'testing/gate-mutants'],
-  ...['effect/effect', 'attacks/what-ships', 'tools/shell/git-in-shell', 'daemon/crash', 'audit/same-answer'],
-  ...['cli/mcp', 'tools/git/hostile', 'tools/shell/read-only', 'tools/git/work', 'tools/sandbox/probe'],
-  ...['tools/shell/test', 'tools/shell/edit', 'adapters/claude-agent-sdk', 'adapters/ai-sdk', 'world/generate'],
-  ...['tools/git/push-https', 'adapters/langchain', 'page/inbox', 'cli/acp', 'adapters/openai-agents', 'packed'],
-  ...['adapters/claude-code/calls', 'daemon/launcher', 'server/process', 'testing/properties', 'testing/spec-sets'],
-  ...['page/page', 'cli/doctor', 'cli/init-and-trust', 'stores/sqlite', 'tools/upstream/backend', 'tools/shell/online'],
-  ...['adapters/mcp/approvals', 'adapters/mcp/contract', 'attacks/at-once', 'agency/two-machines', 'session/crash'],
-  ...['tools/git/odd-repositories', 'tools/git/push-ssh', 'attacks/push-credential', 'adapters/plain-loop'],
-  ...['agency/remote-chain', 'messages/emacs-screen', 'cli/mcp-attach', 'tools/install/install', 'cli/uninstall'],
-  ...['tools/git/branches', 'tools/git/author', 'adapters/claude-code/conversation', 'agency/node'],
-].map((name) => `test/${name}.test.ts`);
+const LONGEST = `
+  docs/extend docs/pages attacks/attacks tools/shell/git-in-edit testing/gate-mutants effect/effect attacks/what-ships
+  tools/shell/git-in-shell daemon/crash audit/same-answer cli/mcp tools/git/hostile tools/shell/read-only tools/git/work
+  tools/sandbox/probe tools/shell/test tools/shell/edit adapters/claude-agent-sdk adapters/ai-sdk world/generate
+  tools/git/push-https adapters/langchain page/inbox cli/acp adapters/openai-agents packed adapters/claude-code/calls
+  daemon/launcher server/process testing/properties testing/spec-sets page/page cli/doctor cli/init-and-trust
+  stores/sqlite tools/upstream/backend tools/shell/online adapters/mcp/approvals adapters/mcp/contract attacks/at-once
+  agency/two-machines session/crash tools/git/odd-repositories tools/git/push-ssh attacks/push-credential
+  adapters/plain-loop agency/remote-chain messages/emacs-screen cli/mcp-attach tools/install/install cli/uninstall
+  tools/git/branches tools/git/author adapters/claude-code/conversation agency/node
+`
+  .trim()
+  .split(/\s+/)
+  .map((name) => `test/${name}.test.ts`);
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -32,7 +32,9 @@ async function playHouse() {
   const loaded = await loadSpecs(specs);
   const alfworld = { ...loaded.peripherals['alfworld']!, config: { seed: 3, commands: 'never' } };
   const session = await openSession({
-    ...{ root, agent: 'claude', store: 'memory' },
+    root,
+    agent: 'claude',
+    store: 'memory',
     specs: { ...loaded, peripherals: { ...loaded.peripherals, alfworld } },
     backends: (real) => [people, ...real],
   });

@@ -105,7 +105,14 @@ describe('par-bell', () => {
     run: Parameters<typeof runReviewParticipants>[0]['run'],
     agents = ['x', 'y'],
   ) => ({
-    ...{ agents, par: 'd1', title: 'Debrief', session: 's1', document, continued: false, token: TOKEN, run },
+    agents,
+    par: 'd1',
+    title: 'Debrief',
+    session: 's1',
+    document,
+    continued: false,
+    token: TOKEN,
+    run,
   });
 
   it('gives each agent the address of the document, and collects the answers', async () => {

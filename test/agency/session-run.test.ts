@@ -82,7 +82,11 @@ async function sessions(env: { readonly [name: string]: string }) {
   onTestFinished(() => store.close());
   return async (session?: string): Promise<Session> => {
     const opened = await openSession({
-      ...{ root: join(home, 'repo'), agent: 'ann', store, specs, env: () => env },
+      root: join(home, 'repo'),
+      agent: 'ann',
+      store,
+      specs,
+      env: () => env,
       ...(session === undefined ? {} : { session }),
     });
     onTestFinished(() => opened.detach());

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { findExtraPermissions } from '../../src/audit/delegation/extra-permissions.ts';
 import { proveAndFindWarnings } from '../../src/audit/properties/prove-properties.ts';
 import { isWritablePath } from '../../src/audit/rules/audited-path.ts';
+import { splitWords } from '../../src/base/text.ts';
 import { makeSubAgentPin } from '../../src/gate/delegation/sub-agent-pin.ts';
 import { writePathReason } from '../../src/gate/scope/write-paths.ts';
 import { loadShippedCatalogue } from '../../src/spec/load/load-specs.ts';
@@ -84,8 +85,9 @@ describe('the proofs about delegates', () => {
 
 describe('a sub-agent within its parent’s peripheral', () => {
   const pattern = fc.constantFrom(
-    ...['.', 'src/', 'src/a/', 'src/a/b.js', 'docs/', '*.md', '**/*.md', 'src/**/*.js', 'src/*/', 'src/a/*.js'],
-    ...['!dist/', '!*.lock', '!src/a/', '!**/*.md'],
+    ...splitWords(`
+      . src/ src/a/ src/a/b.js docs/ *.md **/*.md src/**/*.js src/*/ src/a/*.js !dist/ !*.lock !src/a/ !**/*.md
+    `),
   );
   const rule: fc.Arbitrary<Omit<Required<ScopeRule>, 'agency'>> = fc.record({
     read: fc.constantFrom('root', 'session-log', 'none'),
@@ -119,7 +121,10 @@ describe('a sub-agent within its parent’s peripheral', () => {
       fc.property(place, place, (above, below) => {
         const make = (id: string, { rule, limits, tools }: typeof above): PeripheralSpec => ({
           ...base.peripherals['look']!,
-          ...{ id, tools, limits, scope: { name: id, rule } },
+          id,
+          tools,
+          limits,
+          scope: { name: id, rule },
         });
         const [here, there] = [make('here', above), make('there', below)];
         const specs = { ...base, peripherals: { here, there } };
@@ -148,7 +153,8 @@ describe('a sub-agent within its parent’s peripheral', () => {
   it('has the paths that both peripherals grant if one pattern contains the other', () => {
     const make = (id: string, write: readonly string[]) => ({
       ...base.peripherals['work']!,
-      ...{ id, scope: { name: id, rule: { ...base.peripherals['work']!.scope.rule, write } } },
+      id,
+      scope: { name: id, rule: { ...base.peripherals['work']!.scope.rule, write } },
     });
     const specs = {
       ...base,

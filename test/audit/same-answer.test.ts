@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { applyToAuditState } from '../../src/audit/rules/apply-to-audit-state.ts';
 import { initialAuditState } from '../../src/audit/rules/audit-state.ts';
 import { findFirstRuleProblem } from '../../src/audit/rules/find-rule-problems.ts';
+import { splitWords } from '../../src/base/text.ts';
 import { sessionViewAfterEntry } from '../../src/cli/commands/specs/explain.ts';
 import { toBody } from '../../src/evidence/bodies.ts';
 import { decide } from '../../src/gate/decide.ts';
@@ -144,7 +145,7 @@ const config: fc.Arbitrary<ProjectConfig> = fc
   .map((over) => ({ ...DEFAULT_PROJECT_CONFIG, ...over }));
 
 const WORDS = [
-  ...['npm', 'test', '--', 'one.test.ts', 'make', 'check', 'last', 'ci', 'pip', 'install', './ship', 'staging', 'all'],
+  ...splitWords('npm test -- one.test.ts make check last ci pip install ./ship staging all'),
   ...[
     'git',
     'push',
@@ -160,7 +161,7 @@ const WORDS = [
     'HEAD',
     '--force',
   ],
-  ...['-f', 'switch', '-c', '-cagent/y', 'checkout', '-b', 'branch', '-D', 'status', '-sb', 'diff', '--cached', 'log'],
+  ...splitWords('-f switch -c -cagent/y checkout -b branch -D status -sb diff --cached log'),
   ...[
     '-5',
     '-n',
@@ -221,7 +222,7 @@ const url = fc.oneof(
       'https://x.example.org',
     ],
     ...['https://host.example', 'https://host.example:8443/', 'http://host.example:443', 'file:///etc/passwd', 'x', ''],
-    ...['https://u@docs.example.com', 'https://docs.example.com@evil.org', 'https://[::1]/', 'https://evil.com', '//a'],
+    ...splitWords('https://u@docs.example.com https://docs.example.com@evil.org https://[::1]/ https://evil.com //a'),
   ),
   fc.webUrl(),
 );
@@ -250,7 +251,7 @@ const value: fc.Arbitrary<Json> = fc.oneof(
 );
 
 const resource = pick(
-  ...['db:a/x', 'db:a/secret', 'db:b/x', 'db:a', 'db:a/x/y', 'queue', 'files/a/b', 'files', 'Files/a'],
+  ...splitWords('db:a/x db:a/secret db:b/x db:a db:a/x/y queue files/a/b files Files/a'),
   ...['db:a/*', 'db:a/../b', 'db:a//x', '', ' ', 'db:a/x ', 'db:a/%2e'],
 );
 
@@ -427,8 +428,8 @@ it('gate, audit, explain, why and replay answer each call as the session does', 
     expect.arrayContaining(['allow', 'invalid-action', 'mode-forbids', 'out-of-scope']),
   );
   if (!isDeep) return;
-  expect(Object.keys(seen).sort()).toEqual([
-    ...['allow', 'approval-required', 'changed', 'condition-failed', 'invalid-action', 'mode-forbids', 'out-of-scope'],
-  ]);
+  expect(Object.keys(seen).sort()).toEqual(
+    splitWords('allow approval-required changed condition-failed invalid-action mode-forbids out-of-scope'),
+  );
   expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).toBeGreaterThan(SESSIONS / 40);
 });

@@ -10,6 +10,7 @@ import { computeEntryContext } from '../../src/audit/rules/entry-problems.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
 import { RULE_PROBLEM_CODES } from '../../src/audit/rules/rule-problem.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
+import { splitWords } from '../../src/base/text.ts';
 import { toBody } from '../../src/evidence/bodies.ts';
 import { isCommitName } from '../../src/gate/commands/git-command.ts';
 import { splitCommand } from '../../src/gate/commands/split-command.ts';
@@ -36,11 +37,10 @@ import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { depth } from '../depth.ts';
 import { answering, CONFIG, SPECS, world } from './audited-session.ts';
 
-const OTHER_MASKS = [
-  ...['secrets/', 'a/b', '/config/keys', '**/x/**', '*.{key,p12}', '[ab]*.txt', '?b', 'a:b', '.env.!(*example|dist)'],
-  ...['[x]*.key', 'd/[x]/{a}', 's*key', 'a?pem', '{1..3}b'],
-  ...['!a', '!src/**', '!*.key', '!secrets/a', '!**/d/**', '!.env'],
-];
+const OTHER_MASKS = splitWords(`
+  secrets/ a/b /config/keys **/x/** *.{key,p12} [ab]*.txt ?b a:b .env.!(*example|dist) [x]*.key d/[x]/{a} s*key a?pem
+  {1..3}b !a !src/** !*.key !secrets/a !**/d/** !.env
+`);
 const spelled = (name: string) =>
   fc.constantFrom(
     ...[name, name.toUpperCase(), `${name}.`, `${name} . `, `${name}::$DATA`, `${name}:a`, `${name}x`, `x${name}`],
@@ -59,14 +59,20 @@ const listed = fc
   .constantFrom(
     ...PROTECTED_FILE_NAMES,
     ...HOPGATE_PACKAGE_PATHS.map((names) => names.join('/')),
-    ...[GIT_HEAD_FILE, '.git/config', GIT_CREDENTIAL_FILES.anywhere, 'git~1', 'GIT~12', 'git~'],
+    GIT_HEAD_FILE,
+    '.git/config',
+    GIT_CREDENTIAL_FILES.anywhere,
+    'git~1',
+    'GIT~12',
+    'git~',
     ...GIT_CREDENTIAL_FILES.inGit.map((name) => `.git/modules/${name}`),
   )
   .chain(spelled);
 const masked = fc
   .constantFrom(
-    ...[...DEFAULT_MASKS, ...OTHER_MASKS],
-    ...['.env.local', '.env.example', '.env.sample.b', 'a/.aws/credentials', 'xb', 'cacert.pem', 'a.key'],
+    ...DEFAULT_MASKS,
+    ...OTHER_MASKS,
+    ...splitWords('.env.local .env.example .env.sample.b a/.aws/credentials xb cacert.pem a.key'),
   )
   .chain((mask) =>
     spelled(

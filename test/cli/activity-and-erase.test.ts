@@ -124,7 +124,14 @@ describe('hopgate activity', () => {
     const { id } = session;
     const [from, to] = ['person:operator', `session:${id}`];
     await store.messages!.send({
-      ...{ id: 'm-1', kind: 'bell', act: 'assert', from, author: 'operator', to, text: 'hello', ref: null },
+      id: 'm-1',
+      kind: 'bell',
+      act: 'assert',
+      from,
+      author: 'operator',
+      to,
+      text: 'hello',
+      ref: null,
     });
     await session.setMode({ to: 'diagnose' });
     expect(await session.setMode({ to: 'execute', reason: 'the cause is known' })).toMatchObject({ ok: true });

@@ -64,8 +64,15 @@ it('docs/cli.md shows what the commands print (rewrite it with: npx vitest run t
 
 it('docs/cli.md names every command', async () => {
   const io: Io = {
-    ...{ stdout: process.stdout, stderr: process.stderr, stdin: process.stdin, isTty: false },
-    ...{ env: {}, cwd: '/', color: false, json: false, exitCode: 0 as const },
+    stdout: process.stdout,
+    stderr: process.stderr,
+    stdin: process.stdin,
+    isTty: false,
+    env: {},
+    cwd: '/',
+    color: false,
+    json: false,
+    exitCode: 0 as const,
   };
   const page = readFileSync(PAGE, 'utf8');
   const program = await createCliProgram(io);

@@ -125,8 +125,15 @@ describe('hopgate log', () => {
     const out: string[] = [];
     const stdout = Object.assign(sink(out), { columns: 80 });
     await runCli(['log', 's-one'], {
-      ...{ stdout, stderr: sink(out), stdin: Readable.from([]), isTty: true, env: here.env, cwd: here.root },
-      ...{ color: false, json: false, exitCode: 0 },
+      stdout,
+      stderr: sink(out),
+      stdin: Readable.from([]),
+      isTty: true,
+      env: here.env,
+      cwd: here.root,
+      color: false,
+      json: false,
+      exitCode: 0,
     });
     const lines = out.join('').trim().split('\n');
     expect(lines[0]).toMatch(/^seq {2}time {12}peripheral {2}event {15}summary$/);

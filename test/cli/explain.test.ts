@@ -58,7 +58,9 @@ it('explain --session answers for a tool of the program that opened the session'
   });
   commitAll(root);
   const session = await openSession({
-    ...{ root, agent: 'dba', specs: await loadSpecs(join(root, 'specs')) },
+    root,
+    agent: 'dba',
+    specs: await loadSpecs(join(root, 'specs')),
     backends: [scriptedBackend({ query: {} })],
   });
   await session.start('ask');

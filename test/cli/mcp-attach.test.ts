@@ -93,7 +93,10 @@ it.runIf(isDeep)('hopgate mcp --attach stays in the repository of the hooks, whe
   const elsewhere = folder();
   const env = { ...here.env, CLAUDE_PROJECT_DIR: here.root } as NodeJS.ProcessEnv;
   const { status, stderr } = spawnSync(process.execPath, [MAIN, 'mcp', '--attach', '--json'], {
-    ...{ cwd: elsewhere, env, input: '', encoding: 'utf8' },
+    cwd: elsewhere,
+    env,
+    input: '',
+    encoding: 'utf8',
   });
   expect(status, stderr).toBe(0);
   expect(JSON.parse(stderr)).toMatchObject({ type: 'open', root: here.root });
@@ -111,7 +114,10 @@ it.runIf(isDeep)(
       [folder(), { CLAUDE_PROJECT_DIR: below }],
     ] as const) {
       const { status, stderr } = spawnSync(process.execPath, [MAIN, 'mcp', '--attach', '--json'], {
-        ...{ cwd, env: { ...here.env, ...more } as NodeJS.ProcessEnv, input: '', encoding: 'utf8' },
+        cwd,
+        env: { ...here.env, ...more } as NodeJS.ProcessEnv,
+        input: '',
+        encoding: 'utf8',
       });
       expect(status, stderr).toBe(0);
       expect(JSON.parse(stderr)).toMatchObject({ type: 'open', root: here.root });

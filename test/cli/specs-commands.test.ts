@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { splitWords } from '../../src/base/text.ts';
 import { isDeep } from '../depth.ts';
 import { commitAll, machine, put, spawnCli } from './run.ts';
 
@@ -199,9 +200,9 @@ it.runIf(isDeep)('test prints the paths of the tests as data with --paths --json
     .split('\n')
     .map((line) => JSON.parse(line));
   const found = tests.find(({ name }) => name.startsWith('edge explore found-target edit'));
-  expect(found.moves.map((move: { name: string }) => move.name)).toEqual([
-    ...['to.diagnose', 'to.execute', 'start.explore', 'found-target.edit'],
-  ]);
+  expect(found.moves.map((move: { name: string }) => move.name)).toEqual(
+    splitWords('to.diagnose to.execute start.explore found-target.edit'),
+  );
   expect(code).toBe(0);
   expect((await machine().run('test', '--paths', '--emit', 'x')).code).toBe(2);
 });

@@ -5,8 +5,15 @@ import type { Io } from '../../src/cli/io.ts';
 import { formatTable } from '../../src/cli/table.ts';
 
 const io = (columns?: number): Io => ({
-  ...{ stdout: Object.assign(new PassThrough(), { columns }), stderr: new PassThrough(), stdin: new PassThrough() },
-  ...{ isTty: true, env: {}, cwd: '/', color: false, json: false, exitCode: 0 as const },
+  stdout: Object.assign(new PassThrough(), { columns }),
+  stderr: new PassThrough(),
+  stdin: new PassThrough(),
+  isTty: true,
+  env: {},
+  cwd: '/',
+  color: false,
+  json: false,
+  exitCode: 0 as const,
 });
 
 describe('a table', () => {

@@ -122,7 +122,12 @@ test('after an uninstall, all files of Claude Code have the bytes that they had 
 });
 
 const line = fc.constantFrom(
-  ...['model = "o"', '# a comment', '', '  ', 'approval_policy = "never" # mine', 'notify = [\n  "a",\n]'],
+  'model = "o"',
+  '# a comment',
+  '',
+  '  ',
+  'approval_policy = "never" # mine',
+  'notify = [\n  "a",\n]',
 );
 const section = fc.constantFrom(
   ...[
@@ -131,8 +136,9 @@ const section = fc.constantFrom(
     '[features]',
     '[mcp_servers.mine]\ncommand = "x"',
   ],
-  ...['[[hooks.PreToolUse]]\nmatcher = "x"\n[[hooks.PreToolUse.hooks]]\ntype = "command"\ncommand = "mine"'],
-  ...['[hooks.state]\n[hooks.state."/x:pre_tool_use:0:0"]\ntrusted_hash = "sha256:a"', '[profiles.fast]\nmodel = "p"'],
+  '[[hooks.PreToolUse]]\nmatcher = "x"\n[[hooks.PreToolUse.hooks]]\ntype = "command"\ncommand = "mine"',
+  '[hooks.state]\n[hooks.state."/x:pre_tool_use:0:0"]\ntrusted_hash = "sha256:a"',
+  '[profiles.fast]\nmodel = "p"',
 );
 const config = fc
   .tuple(
@@ -148,7 +154,8 @@ const hooksFile = fc.constantFrom(
     '{"hooks":{}}',
     '{\n  "hooks": {\n    "Stop": [{ "hooks": [{ "type": "command", "command": "mine" }] }]\n  }\n}\n',
   ],
-  ...['{"hooks":{"PreToolUse":[{"matcher":"x","hooks":[{"type":"command","command":"a"}]}]},"other":[1,{}]}', '\n'],
+  '{"hooks":{"PreToolUse":[{"matcher":"x","hooks":[{"type":"command","command":"a"}]}]},"other":[1,{}]}',
+  '\n',
 );
 
 test('after an uninstall, all files of Codex have the bytes that they had before the installation', async () => {

@@ -148,7 +148,11 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(run.requests[4]?.texts.join('\n')).toContain('runs in the background');
     expect(world.read('src/bg.txt')).toBeNull();
     expect((await world.evidence(run.session)).slice(-5)).toEqual([
-      ...['step bash-background ok', 'step bash-background ok', 'stop', 'hop', 'start'],
+      'step bash-background ok',
+      'step bash-background ok',
+      'stop',
+      'hop',
+      'start',
     ]);
     expect((await world.hopgate('verify', run.session, '--root', world.root)).code).toBe(0);
   });
@@ -190,7 +194,11 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
       approved,
     );
     expect(outcomes(run).slice(3)).toEqual([
-      ...['Skill refused', 'Skill ran', 'ToolSearch ran', 'Monitor refused', 'Agent refused'],
+      'Skill refused',
+      'Skill ran',
+      'ToolSearch ran',
+      'Monitor refused',
+      'Agent refused',
     ]);
     expect(run.requests.flatMap(({ texts }) => texts).join('\n')).toContain('Be brief for src/a.js');
     expect(world.read('pwned')).toBeNull();

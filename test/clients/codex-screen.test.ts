@@ -41,7 +41,11 @@ const sessions = async (on: CodexWorld, repo: string): Promise<readonly { readon
 describe.skipIf(!CODEX_BIN || !hasTmux)('Codex on a terminal', () => {
   test('takes a list of approvals, and a resumed conversation finds its session', async () => {
     const toEdit = call('hop', {
-      ...{ to: 'edit', exit: 'hop-edit', reason: 'to change a', mode: 'execute', 'exit-criteria': 'a is two' },
+      to: 'edit',
+      exit: 'hop-edit',
+      reason: 'to change a',
+      mode: 'execute',
+      'exit-criteria': 'a is two',
     });
     const scripts = { main: [toEdit, { text: 'in-edit-now' }, { text: 'resumed-now' }] };
     world = await codexWorld({ scripts });

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { splitWords } from '../../src/base/text.ts';
 import type { GateRule, SpecSet } from '../../src/spec/types.ts';
 import { type Sketch, specSet } from './specs.ts';
 
@@ -6,7 +7,7 @@ export const IDS = ['one', 'two', 'three'];
 export const EXITS = ['pass', 'fail', 'hop-one'];
 export const id = fc.constantFrom(...IDS);
 const entryName = fc.constantFrom(
-  ...['default', 'from-any', 'user-request', 'agent-request', 'session-close', 'tests-passed', 'calm'],
+  ...splitWords('default from-any user-request agent-request session-close tests-passed calm'),
   ...IDS.map((each) => `from-${each}`),
 );
 const gate: fc.Arbitrary<GateRule> = fc.oneof(

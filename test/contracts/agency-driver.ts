@@ -25,7 +25,11 @@ const ALL: readonly AgencySwitches[] = Array.from({ length: 8 }, (_, bits) => ({
 /** The contract of every driver of the agency. The double answers "pong". */
 export function describeAgencyDriver(name: string, make: (double: AgentDouble) => Promise<DriverUnderTest>): void {
   const task = (more: Partial<AgentTask> = {}): AgentTask => ({
-    ...{ instructions: 'Be brief.', prompt: 'ping', tools: OFF, schema: null, signal: new AbortController().signal },
+    instructions: 'Be brief.',
+    prompt: 'ping',
+    tools: OFF,
+    schema: null,
+    signal: new AbortController().signal,
     ...more,
   });
 

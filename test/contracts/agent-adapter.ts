@@ -160,8 +160,14 @@ export function describeAgentAdapter(
       const look: ScriptedTurn = { calls: [{ name: 'read', input: { path: 'README.md' } }] };
       const { at } = await playOn(world, [look, look, END], null, (session) =>
         world.store.messages!.send({
-          ...{ id: 'm-1', kind: 'bell', act: 'suggest', from: 'person:operator', author: 'operator', ref: null },
-          ...{ to: `session:${session.id}`, text: 'Check the cabinet.' },
+          id: 'm-1',
+          kind: 'bell',
+          act: 'suggest',
+          from: 'person:operator',
+          author: 'operator',
+          ref: null,
+          to: `session:${session.id}`,
+          text: 'Check the cabinet.',
         }),
       );
       const line = '[bell 1 from person operator, suggest, id m-1] "Check the cabinet."';

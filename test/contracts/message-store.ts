@@ -17,7 +17,14 @@ export function describeMessageStore(
     afterEach(() => under.store.close());
 
     const draft = (id: string, more: Partial<MessageDraft> = {}): MessageDraft => ({
-      ...{ id, kind: 'bell', act: 'assert', from: 'session:a', author: 'ann', to: 'session:b', text: id, ref: null },
+      id,
+      kind: 'bell',
+      act: 'assert',
+      from: 'session:a',
+      author: 'ann',
+      to: 'session:b',
+      text: id,
+      ref: null,
       ...more,
     });
     const ids = async (address: string, options = {}) => (await messages.inbox(address, options)).map(({ id }) => id);

@@ -404,8 +404,11 @@ describe('the command line in the settings', () => {
     const [conf, cache] = [join(world.root, 'openssl.cnf'), join(world.root, 'cache')];
     writeFileSync(conf, 'nodejs_conf = x\n[');
     const env = {
-      ...{ NODE_OPTIONS: '--require /nowhere.js', OPENSSL_CONF: conf, NODE_COMPILE_CACHE: cache },
-      ...{ BASH_ENV: '/nowhere', ENV: '/nowhere' },
+      NODE_OPTIONS: '--require /nowhere.js',
+      OPENSSL_CONF: conf,
+      NODE_COMPILE_CACHE: cache,
+      BASH_ENV: '/nowhere',
+      ENV: '/nowhere',
     };
     const reply = await shell(
       world,

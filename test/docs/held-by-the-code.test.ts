@@ -21,7 +21,17 @@ it('docs/dependencies.md lists the dependencies of package.json and no others', 
 
 // A literal on purpose: the words of the glossary, one for each idea.
 const WORDS = [
-  ...['peripheral', 'envelope', 'entry', 'exit', 'hop', 'edge', 'visit', 'mode', 'mode gate', 'session', 'backpack'],
+  'peripheral',
+  'envelope',
+  'entry',
+  'exit',
+  'hop',
+  'edge',
+  'visit',
+  'mode',
+  'mode gate',
+  'session',
+  'backpack',
   ...[
     'step',
     'denial',
@@ -36,7 +46,8 @@ const WORDS = [
     'bell',
     'whistle',
   ],
-  ...['inbox', 'turn'],
+  'inbox',
+  'turn',
 ];
 
 it('docs/glossary.md defines every word of the domain', () => {
@@ -48,7 +59,8 @@ const forContributors = pages().filter((page) =>
   /^(?:CONTRIBUTING|docs\/architecture|docs\/extend\/.*)\.md$/.test(page),
 );
 const sources = [
-  ...['package.json', 'tsdown.config.ts'],
+  'package.json',
+  'tsdown.config.ts',
   ...['src', 'test', 'specs', 'docs'].flatMap((folder) =>
     (readdirSync(folder, { recursive: true }) as string[]).map((file) => `${folder}/${file}`),
   ),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { splitWords } from '../../src/base/text.ts';
 import { deriveReview } from '../../src/evidence/patterns/derive-review.ts';
 import { removeToolOutput } from '../../src/evidence/patterns/remove-output.ts';
 import { FILE_CHANGE_EFFECT_KINDS, OBSERVED_EFFECT_KINDS } from '../../src/spec/policy/effect-ops.ts';
@@ -19,9 +20,9 @@ it('a review does not change if the texts of the calls are removed from the entr
   );
   const short = entries.map(removeToolOutput);
   expect(deriveReview(short, {})).toEqual(deriveReview(entries, {}));
-  expect(deriveReview(short, {}).patterns_used.map(({ pattern }) => pattern)).toEqual([
-    ...['reproduce-first', 'read-before-edit', 'test-after-change'],
-  ]);
+  expect(deriveReview(short, {}).patterns_used.map(({ pattern }) => pattern)).toEqual(
+    splitWords('reproduce-first read-before-edit test-after-change'),
+  );
   expect(deriveReview(short, {}).commits).toEqual(['abc']);
   expect(JSON.stringify(short).length).toBeLessThan(text.length);
 });

@@ -3,14 +3,17 @@ import picomatch from 'picomatch';
 import { describe, expect, it } from 'vitest';
 import { isMaskedPath } from '../../src/audit/rules/protected-paths.ts';
 import { globProblem } from '../../src/base/glob.ts';
+import { splitWords } from '../../src/base/text.ts';
 import { compileMasks, isGitInternal, isMaskedByConfig, isWriteProtected } from '../../src/gate/scope/masks.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 import { PROTECTED_FILE_NAMES } from '../../src/spec/policy/protected-names.ts';
 import { depth } from '../depth.ts';
 
 const HELD = [
-  ...['.env', 'app/.env.local', '.env~', '.env.bak', '.ENV', '.env.swp', '.envrc', 'deploy/prod.env', '.dev.vars'],
-  ...['a/terraform.tfstate', 'terraform.tfstate.backup', 'prod.tfvars', 'a.tfvars.json', '.kube/config', 'kubeconfig'],
+  ...splitWords(`
+    .env app/.env.local .env~ .env.bak .ENV .env.swp .envrc deploy/prod.env .dev.vars a/terraform.tfstate
+    terraform.tfstate.backup prod.tfvars a.tfvars.json .kube/config kubeconfig
+  `),
   ...[
     'k8s/kubeconfig.yaml',
     'dev.kubeconfig',
@@ -46,12 +49,12 @@ const HELD = [
     '.cargo/credentials.toml',
     'AuthKey.p8',
   ],
-  ...['fixtures/.env', 'test/server.key', 'certs/server.key', 'testdata/id_rsa'],
+  ...splitWords('fixtures/.env test/server.key certs/server.key testdata/id_rsa'),
   ...'secrets.yml a/secrets.yaml secrets.toml credentials.json auth.json wp-config.php app.env .psql_history .token'.split(
     ' ',
   ),
   ...'pgpass.conf sftp-config.json .config/gh/hosts.yml gcp-key.json signing.properties .ansible_vault_pass'.split(' '),
-  ...['.vault_pass.txt', '.htpasswd', 'android/key.properties', 'x.ovpn', 'node_modules/.cache/dev/server.key'],
+  ...splitWords('.vault_pass.txt .htpasswd android/key.properties x.ovpn node_modules/.cache/dev/server.key'),
 ];
 const OPEN = [
   ...[
@@ -63,11 +66,13 @@ const OPEN = [
     'example.tfvars',
     'dev.example.tfvars',
   ],
-  ...['venv/lib/python3.12/site-packages/certifi/cacert.pem', 'node_modules/x/y/cacert.pem', 'cacert.pem', 'roots.pem'],
-  ...['node_modules/https-agent/test/server.key', 'site-packages/x/tests/key.pem', 'ruby/ssl_certs/x/GlobalSign.pem'],
-  ...['pkg/tls/testdata/server.key', 'test/fixtures/a/b.p12', 'src/test/resources/store.jks', 'tests/certs/ca.key'],
-  ...['id_rsa.pub', 'pkg/kubeconfig/load.go', 'src/environment.ts', 'src/env.ts', 'keys.ts', 'src/secrets.ts', 'a.tf'],
-  ...['service-account.yaml', 'src/serviceAccount.ts', '.env-cmdrc', 'docs/key.md', 'settings.xml'],
+  ...splitWords(`
+    venv/lib/python3.12/site-packages/certifi/cacert.pem node_modules/x/y/cacert.pem cacert.pem roots.pem
+    node_modules/https-agent/test/server.key site-packages/x/tests/key.pem ruby/ssl_certs/x/GlobalSign.pem
+    pkg/tls/testdata/server.key test/fixtures/a/b.p12 src/test/resources/store.jks tests/certs/ca.key id_rsa.pub
+    pkg/kubeconfig/load.go src/environment.ts src/env.ts keys.ts src/secrets.ts a.tf service-account.yaml
+    src/serviceAccount.ts .env-cmdrc docs/key.md settings.xml
+  `),
   ...'config/secrets.yml chart/templates/secrets.yaml testdata/credentials.json locales/en/auth.json'.split(' '),
   ...'src/secrets.py docs/credentials.md tokens.json history.txt api_key.ts'.split(' '),
 ];

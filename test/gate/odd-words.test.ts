@@ -21,7 +21,11 @@ const ASKED: { readonly [what: string]: (odd: string) => Request } = {
   'a target': (to) => ({ kind: 'hop', to, reason: 'on', by: 'agent' }),
   'an exit': (exit) => ({ kind: 'hop', to: 'edit', exit, reason: 'on', by: 'agent' }),
   'the field of a fruit': (field) => ({
-    ...{ kind: 'hop', to: 'edit', exit: 'hop-edit', reason: 'on', by: 'agent' },
+    kind: 'hop',
+    to: 'edit',
+    exit: 'hop-edit',
+    reason: 'on',
+    by: 'agent',
     fruit: { [field]: 1 },
   }),
   'a mode': (to) => ({ kind: 'mode', to: to as never, by: 'agent' }),

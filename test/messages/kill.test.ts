@@ -49,8 +49,13 @@ it.runIf(isDeep)(
     expect(await first.turn()).toBeUndefined();
     const { id } = await store.messages!.send({
       id: 'm-0198f6a0-0000-7000-8000-000000000001',
-      ...{ kind: 'bell', act: 'assert', from: 'person:operator', author: 'operator' },
-      ...{ to: `session:${session.id}`, text: 'the tests are red', ref: null },
+      kind: 'bell',
+      act: 'assert',
+      from: 'person:operator',
+      author: 'operator',
+      to: `session:${session.id}`,
+      text: 'the tests are red',
+      ref: null,
     });
     const line = await first.turn();
     expect(line).toContain(`id ${id}] "the tests are red"`);
@@ -92,8 +97,14 @@ it.runIf(isDeep)('inbox --follow ends after the program that started it was kill
   world.later(() => store.close());
   const { id } = await openSession({ root: world.root, agent: 'ann', store });
   await store.messages!.send({
-    ...{ id: 'm-1', kind: 'bell', act: 'assert', from: `session:${id}`, author: 'ann' },
-    ...{ to: 'person:operator', text: 'the tests are red', ref: null },
+    id: 'm-1',
+    kind: 'bell',
+    act: 'assert',
+    from: `session:${id}`,
+    author: 'ann',
+    to: 'person:operator',
+    text: 'the tests are red',
+    ref: null,
   });
   const follow = [...hopgateCommandLine(), 'inbox', '--follow', '--root', world.root];
   const starter = spawn(process.execPath, ['-e', STARTER, JSON.stringify(follow)], { env: world.env, detached: true });

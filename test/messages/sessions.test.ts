@@ -134,7 +134,8 @@ describe('a whistle', () => {
   it('does not use up the time of the visit, unlike other calls', async () => {
     let now = Date.now();
     const slow = (tool: string, waitedMs: number): ToolBackend => ({
-      ...{ name: tool, tools: [tool] },
+      name: tool,
+      tools: [tool],
       run: async () => {
         now += 11 * 60_000;
         return { outcome: { status: 'ok', result: { waitedMs } }, effects: [] };
@@ -143,7 +144,10 @@ describe('a whistle', () => {
     const { chat } = specs.peripherals;
     const limited = { ...chat!, limits: { steps: null, minutes: 10 } };
     const session = await openSession({
-      ...{ root, agent: 'eve', store: 'memory', clock: { now: () => now } },
+      root,
+      agent: 'eve',
+      store: 'memory',
+      clock: { now: () => now },
       specs: { ...specs, peripherals: { ...specs.peripherals, chat: limited } },
       backends: [slow('whistle', 11 * 60_000), slow('bell', 11 * 60_000)],
     });

@@ -44,8 +44,14 @@ it('an inbox has news as soon as this or another program has sent a message to i
   const file = join(mkdtempSync(join(tmpdir(), 'messages-')), 'evidence.db');
   const [store, other] = [sqliteStore(file), sqliteStore(file)];
   const draft = (id: string): MessageDraft => ({
-    ...{ id, kind: 'bell', act: 'query', from: 'person:operator', author: 'operator' },
-    ...{ to: 'agent:ann', text: id, ref: null },
+    id,
+    kind: 'bell',
+    act: 'query',
+    from: 'person:operator',
+    author: 'operator',
+    to: 'agent:ann',
+    text: id,
+    ref: null,
   });
   const news = (seq: number) => store.messages!.hasNews('agent:ann', { seq, receipt: 0 });
   expect([await news(0), await news(0)]).toEqual([false, false]);

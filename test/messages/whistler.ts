@@ -9,7 +9,9 @@ const [store = '', root = '', to = ''] = process.argv.slice(2);
 const builtIn = await loadSpecs('specs');
 const chat = { ...builtIn.peripherals['chat']!, tools: ['whistle'] };
 const session = await openSession({
-  ...{ root, store, agent: 'ann' },
+  root,
+  store,
+  agent: 'ann',
   specs: { ...builtIn, peripherals: { ...builtIn.peripherals, chat } },
 });
 await session.start('chat');

@@ -205,7 +205,11 @@ describe('the agency for A2A clients', () => {
     const served = await serveWorld({}, { agencyFolder: agencyWith(agents, TALK) });
     const client = await clientOf(served);
     const taskPushNotificationConfig = {
-      ...{ tenant: '', taskId: '', id: 'p', url: 'http://127.0.0.1:9/', token: '' },
+      tenant: '',
+      taskId: '',
+      id: 'p',
+      url: 'http://127.0.0.1:9/',
+      token: '',
       authentication: undefined,
     };
     const configuration = {

@@ -102,8 +102,14 @@ describe('messages over HTTP', () => {
       const [from, to] = ['person:joe', 'person:operator'];
       for (const count of [1, 2, 3])
         await store.messages!.send({
-          ...{ id: `m-${nth}-${count}`, kind: 'bell', act: 'assert', text: 'a', ref: null },
-          ...{ from, author: 'joe', to },
+          id: `m-${nth}-${count}`,
+          kind: 'bell',
+          act: 'assert',
+          text: 'a',
+          ref: null,
+          from,
+          author: 'joe',
+          to,
         });
       await store.close();
     }
@@ -197,7 +203,9 @@ describe('the social pipeline over HTTP', () => {
     expect((await served.ask(at, { token, body })).json).toMatchObject({ ok: true, outcome: { valid: true } });
     expect((await served.ask(`POST /v1/sessions/${id}/stop`, { token, body: { reason: 'done' } })).status).toBe(200);
     expect((await served.ask(at, { token, body })).json).toMatchObject({
-      ...{ ok: false, stage: 'dispatch', code: 'sender-refused' },
+      ok: false,
+      stage: 'dispatch',
+      code: 'sender-refused',
     });
   });
 });

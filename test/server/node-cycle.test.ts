@@ -49,7 +49,8 @@ it.runIf(isDeep).each([4, 5, 8])('a wait cycle over %i machines and through a pe
   const ask = (served: Served, what: string, options: object) => void served.ask(what, options).catch(() => {});
   const [first, second] = [machines[0]!, machines[1]!];
   ask(first.served, `POST /v1/sessions/${first.party.id}/whistle`, {
-    ...{ token: first.party.token, body: { to: 'person:operator@next', text: '?', seconds: 120 } },
+    token: first.party.token,
+    body: { to: 'person:operator@next', text: '?', seconds: 120 },
   });
   await until(async () => (await second.served.ask('GET /v1/inbox')).json.messages.length > 0);
   const body = { to: 'agent:builder@next', text: '?', seconds: 120 };

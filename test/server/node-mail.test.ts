@@ -79,12 +79,19 @@ describe('messages between machines', () => {
     expect(json).toMatchObject({ ok: true, message: { to: 'agent:builder@desk', state: 'sent' } });
     const got = await first(desk, far);
     expect(got).toMatchObject({
-      ...{ from: `session:${near.id}@laptop`, author: 'builder@laptop', to: `session:${far.id}` },
-      ...{ text: 'Which port?', act: 'query', id: `${json.message.id}@laptop` },
+      from: `session:${near.id}@laptop`,
+      author: 'builder@laptop',
+      to: `session:${far.id}`,
+      text: 'Which port?',
+      act: 'query',
+      id: `${json.message.id}@laptop`,
     });
     await ring(desk, far, { to: got['from'], text: '4780', act: 'answer', ref: got['id'] });
     expect(await first(laptop, near)).toMatchObject({
-      ...{ from: `session:${far.id}@desk`, text: '4780', act: 'answer', ref: json.message.id },
+      from: `session:${far.id}@desk`,
+      text: '4780',
+      act: 'answer',
+      ref: json.message.id,
     });
     await until(async () => (await statesOf(laptop, json.message.id)).includes('answered'));
     await until(async () => (await statesOf(desk, got['id'])).at(-1) === 'answered');
@@ -117,7 +124,9 @@ describe('messages between machines', () => {
     const { laptop, near } = await twoMachines();
     const { json } = await ring(laptop, near, { to: 'agent:nobody@desk', text: 'a' });
     expect(await first(laptop, near)).toMatchObject({
-      ...{ from: 'node:desk', act: 'assert', ref: json.message.id },
+      from: 'node:desk',
+      act: 'assert',
+      ref: json.message.id,
       text: 'Not delivered: nobody has the address "agent:nobody".',
     });
     const { json: ended } = await laptop.ask(`POST /v1/sessions/${near.id}/whistle`, {

@@ -54,9 +54,16 @@ it('telemetry sends spans of the session, its visits, steps, denials, hops, mode
   const named = (name: string) => sent.find((span) => span.name === name)!;
   expect(sent.map(({ name }) => name).sort()).toEqual(
     [
-      ...['approval execute', 'denial tool-not-allowed', 'execute_tool edit', 'execute_tool read'],
-      ...['hop explore → edit', 'invoke_agent tester', 'mode diagnose → execute', 'mode discuss → diagnose'],
-      ...['visit edit', 'visit explore'],
+      'approval execute',
+      'denial tool-not-allowed',
+      'execute_tool edit',
+      'execute_tool read',
+      'hop explore → edit',
+      'invoke_agent tester',
+      'mode diagnose → execute',
+      'mode discuss → diagnose',
+      'visit edit',
+      'visit explore',
     ].sort(),
   );
   const all = named('invoke_agent tester');

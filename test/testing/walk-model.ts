@@ -24,8 +24,18 @@ export interface Model {
 }
 
 export const opening = (): Model => ({
-  ...{ peripheral: null, mode: 'discuss', steps: 0, approves: true, begun: false, age: 0 },
-  ...{ natural: false, verdicts: new Set(), seen: null, last: null, edited: false, wrote: false },
+  peripheral: null,
+  mode: 'discuss',
+  steps: 0,
+  approves: true,
+  begun: false,
+  age: 0,
+  natural: false,
+  verdicts: new Set(),
+  seen: null,
+  last: null,
+  edited: false,
+  wrote: false,
 });
 
 const EFFECTS = {

@@ -52,7 +52,11 @@ it.each([
   const mine = new Mine();
   const specs = join(folder, 'specs');
   const session = await openSession({
-    ...{ root: join(folder, 'root'), agent: 'a', store: 'memory', specs, telemetry: true },
+    root: join(folder, 'root'),
+    agent: 'a',
+    store: 'memory',
+    specs,
+    telemetry: true,
     backends: backends(mine),
   });
   await session.start('work');

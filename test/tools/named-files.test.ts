@@ -38,7 +38,11 @@ it('the approval of a call shows and binds the content of the files that it name
   const sent: unknown[] = [];
   const store = memoryStore();
   const session = await openSession({
-    ...{ specs, root, store, agent: 'clerk', config: CONFIG },
+    specs,
+    root,
+    store,
+    agent: 'clerk',
+    config: CONFIG,
     backends: [
       {
         name: 'post',

@@ -57,7 +57,9 @@ describe('hopgate claude', () => {
     const main = join(import.meta.dirname, '../../../src/cli/main.ts');
     const here = fakeClaude(`until [ -e ${bin}/go ]; do sleep 0.05; done`);
     const other = spawn(process.execPath, [main, 'claude', '--session', session, '--claude', here], {
-      ...{ cwd: on.root, env: on.env as NodeJS.ProcessEnv, stdio: 'ignore' },
+      cwd: on.root,
+      env: on.env as NodeJS.ProcessEnv,
+      stdio: 'ignore',
     });
     const ended = once(other, 'exit');
     await vi.waitFor(() => expect(env()).toContain(session), { timeout: 500_000 });
@@ -75,7 +77,9 @@ describe('hopgate claude', () => {
     const client = fakeClaude(`pwd > ${join(bin, 'where')}; exit 7`);
     const main = join(import.meta.dirname, '../../../src/cli/main.ts');
     const { stderr } = spawnSync(process.execPath, [main, 'claude', '--claude', client, '-p', 'x'], {
-      ...{ cwd: join(on.root, 'src'), env: on.env as NodeJS.ProcessEnv, encoding: 'utf8' },
+      cwd: join(on.root, 'src'),
+      env: on.env as NodeJS.ProcessEnv,
+      encoding: 'utf8',
     });
     expect(stderr).toContain(` in ${on.root}: `);
     expect(readFileSync(join(bin, 'where'), 'utf8').trim()).toBe(on.root);

@@ -212,7 +212,10 @@ test('the hooks use the configured repository, whichever of its folders Codex wo
 
 describe('a tool of Codex other than the shell and apply_patch', () => {
   test.each([
-    ...[`mcp__${SERVER}__read`, `mcp__${SERVER}__hop`, 'spawn_agent', 'update_plan'],
+    `mcp__${SERVER}__read`,
+    `mcp__${SERVER}__hop`,
+    'spawn_agent',
+    'update_plan',
     ...[
       'collaborationspawn_agent',
       'collaborationwait_agent',

@@ -54,7 +54,11 @@ it('a long answer of an upstream server comes in parts, together with its images
 });
 
 const answer = (text: string, messages: AgentAnswer['messages'] = []): AgentAnswer => ({
-  ...{ status: 'ok', text, data: {}, denial: null, toolsChanged: false },
+  status: 'ok',
+  text,
+  data: {},
+  denial: null,
+  toolsChanged: false,
   messages,
 });
 

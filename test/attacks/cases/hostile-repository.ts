@@ -192,7 +192,9 @@ const QUIET = [
   ...['objects', 'objects/zz', 'objects/12', 'refs', 'refs/heads', 'logs', 'hooks', 'info', 'lfs'].map(
     (folder) => `.git/${folder}`,
   ),
-  ...['node_modules', 'node_modules/dep', `${AT}/objects/zz`],
+  'node_modules',
+  'node_modules/dep',
+  `${AT}/objects/zz`,
 ];
 
 /** A repository in such a folder, also in that of another repository, and a masked file. */

@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { splitWords } from '../../../src/base/text.ts';
 import type { Io } from '../../../src/cli/io.ts';
 import { wrapText } from '../../../src/cli/table.ts';
 import { renderThread } from '../../../src/cli/thread/render-thread.ts';
@@ -16,10 +17,9 @@ import { draftsOf } from '../../evidence/arbitraries.ts';
 import { draft, opening } from '../../evidence/drafts.ts';
 
 const START = Date.parse('2026-01-31T09:00:00.000Z');
-const EVENTS = [
-  ...['session-open', 'session-closed', 'start', 'stop', 'step', 'intent', 'outcome', 'interrupted'],
-  ...['denial', 'hop', 'mode', 'approval', 'expired', 'par'],
-];
+const EVENTS = splitWords(`
+  session-open session-closed start stop step intent outcome interrupted denial hop mode approval expired par
+`);
 
 /** An entry `ms` after the start; it replies to the one named, if one is. */
 const entryDraft = (id: string, ms: number, claim: EntryDraft['claim'], body: Json, inReplyTo?: string): EntryDraft =>
@@ -29,8 +29,15 @@ const chained = (drafts: readonly EntryDraft[]): readonly Entry[] =>
   buildChainedEntries(EMPTY_CHAIN, drafts).map(({ entry }) => entry);
 
 const io = (color = false): Io => ({
-  ...{ stdout: new PassThrough(), stderr: new PassThrough(), stdin: new PassThrough() },
-  ...{ isTty: false, env: {}, cwd: '/', color, json: false, exitCode: 0 as const },
+  stdout: new PassThrough(),
+  stderr: new PassThrough(),
+  stdin: new PassThrough(),
+  isTty: false,
+  env: {},
+  cwd: '/',
+  color,
+  json: false,
+  exitCode: 0 as const,
 });
 const text = (drafts: readonly EntryDraft[], columns = 100): string =>
   renderThread(io(), outlineVisits(chained(drafts), order), columns);

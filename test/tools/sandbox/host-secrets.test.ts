@@ -13,6 +13,7 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { splitWords } from '../../../src/base/text.ts';
 import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { secretMountsIn } from '../../../src/tools/sandbox/host-secrets.ts';
 import { LayoutError } from '../../../src/tools/sandbox/layout-error.ts';
@@ -38,10 +39,12 @@ const run = async (command: string, toolchains: readonly string[] = []) =>
   });
 
 it('files that are not world-readable, private folders, keys, tokens and sockets are covered', () => {
-  const folder = scratch([
-    ...['certs/a.pem', 'certs/closed.pem', 'certs/server.key', 'certs/private/a.pem', 'etc/npmrc', 'etc/closed/a'],
-    ...['share/doc.txt', 'lib/deep/server.key', 'a/b/c/d/e.key'],
-  ]);
+  const folder = scratch(
+    splitWords(`
+    certs/a.pem certs/closed.pem certs/server.key certs/private/a.pem etc/npmrc etc/closed/a share/doc.txt
+    lib/deep/server.key a/b/c/d/e.key
+  `),
+  );
   chmodSync(join(folder, 'certs/closed.pem'), 0o640);
   chmodSync(join(folder, 'etc/closed'), 0o750);
   symlinkSync('/etc/hostname', join(folder, 'certs/link.key'));

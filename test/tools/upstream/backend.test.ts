@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isAlive } from '../../../src/base/process.ts';
+import { splitWords } from '../../../src/base/text.ts';
 import type { CallEnvelope, ToolBackend, ToolReport } from '../../../src/ports/tool-backend.ts';
 import type { ProjectConfig, ToolEffect, ToolParameter, ToolSpec, UpstreamServer } from '../../../src/spec/types.ts';
 import { FixedClock } from '../../../src/testing/doubles/fixed-clock.ts';
@@ -31,7 +32,7 @@ const THEIRS = [
     'breaks-its-word',
     'means-nothing',
   ],
-  ...['protocol-error', 'tool-error', 'env', 'all', 'change', 'ask', 'child', 'pid', 'where', 'nowhere'],
+  ...splitWords('protocol-error tool-error env all change ask child pid where nowhere'),
 ];
 
 const parameter = (more: Partial<ToolParameter> = {}): ToolParameter => ({

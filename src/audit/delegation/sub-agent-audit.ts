@@ -17,7 +17,7 @@ export interface PinnedSessionEvidence {
 /** Finds another session; null if it is not available. */
 export type FindSessionById = (sessionId: string) => Promise<PinnedSessionEvidence | null>;
 
-interface FoundSession {
+interface SubAgentFindings {
   readonly violations: Violation[];
   readonly gaps: EvidenceGap[];
 }
@@ -51,8 +51,8 @@ export class SubAgentAudit {
     if (body?.event === 'delegation') this.#delegations.push({ entry, body });
   }
 
-  async judge(find: FindSessionById): Promise<FoundSession> {
-    const found: FoundSession = { violations: [], gaps: [] };
+  async judge(find: FindSessionById): Promise<SubAgentFindings> {
+    const found: SubAgentFindings = { violations: [], gaps: [] };
     const orGap = async ({ entry }: { readonly entry: EntryReference }, judgement: Promise<void>): Promise<void> => {
       // The other session's own verification reports an entry that cannot be read.
       await judgement.catch((error) => {
@@ -65,7 +65,7 @@ export class SubAgentAudit {
     return found;
   }
 
-  async #judgeParent({ entry, body }: RecordedBody<SessionOpenBody>, find: FindSessionById, found: FoundSession) {
+  async #judgeParent({ entry, body }: RecordedBody<SessionOpenBody>, find: FindSessionById, found: SubAgentFindings) {
     const { parent, delegation } = body;
     if (delegation === undefined) return;
     const parentSession = parent === undefined ? null : await find(parent);
@@ -86,7 +86,7 @@ export class SubAgentAudit {
     found.violations.push(violation(entry, 'the parent session must record the delegation', message));
   }
 
-  async #judgeChild({ entry, body }: RecordedBody<DelegationBody>, find: FindSessionById, found: FoundSession) {
+  async #judgeChild({ entry, body }: RecordedBody<DelegationBody>, find: FindSessionById, found: SubAgentFindings) {
     if (body.session === null) return;
     const child = await find(body.session);
     if (child === null) {
@@ -115,7 +115,7 @@ function judgePin(
   { from, to, within }: DelegationBody,
   mode: Entry['mode'],
   { parent, child }: { readonly parent: AuditedPin; readonly child: AuditedPin },
-  { violations }: FoundSession,
+  { violations }: SubAgentFindings,
 ): void {
   const wrong = (constraint: string, message: string) => violations.push(violation(entry, constraint, message));
   const only = getOwn(child.specs.peripherals, to);

@@ -21,15 +21,7 @@ import {
   refuseUnknownTree,
   refuseUnmetExit,
 } from './refuse-visit.ts';
-import type {
-  CloseRequest,
-  Decision,
-  DelegateRequest,
-  GateContext,
-  HopRequest,
-  StartRequest,
-  StopRequest,
-} from './request.ts';
+import type { Decision, DelegateRequest, GateContext, HopRequest, StartRequest, StopRequest } from './request.ts';
 import {
   dependsOnTree,
   edgeRequirements,
@@ -77,7 +69,7 @@ export function decideStop(context: GateContext, { fruit: stated }: Pick<StopReq
 }
 
 /** Decides whether the session may be closed: only while it is open and in no visit. */
-export function decideClose(context: GateContext, _request: CloseRequest): Decision<null> {
+export function decideClose(context: GateContext): Decision<null> {
   const { view } = context;
   if (view.closed) return makeDenial(context, 'session-closed', {});
   if (view.visit) return makeDenial(context, 'already-active', { peripheral: view.visit.peripheral });

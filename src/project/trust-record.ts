@@ -84,14 +84,8 @@ export function revokeTrust(root: string, env: Env): boolean {
 
 /** The warning that a new session ignores most of hopgate.yaml; null if the file is trusted or missing. */
 export function untrustedConfigWarning(root: string, env: Env): string | null {
-  let bytes: Buffer;
-  try {
-    const found = readProjectFile(root);
-    if (found === null) return null;
-    bytes = found;
-  } catch {
-    return null;
-  }
+  const bytes = valueOr(() => readProjectFile(root), null);
+  if (bytes === null) return null;
   const config = hash('sha256', bytes);
   const trusted = readTrustRecord(root, config, env)?.config;
   if (trusted === config) return null;

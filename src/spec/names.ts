@@ -46,3 +46,7 @@ export function getOwn<T>(record: { readonly [key: string]: T }, key: string): T
 /** An entry source as a spec writes it: `default`, `from-test`, … */
 export const formatEntrySource = (source: EntrySource): string =>
   source.kind === 'from' ? `from-${source.peripheral}` : source.kind;
+
+/** The peripheral that the exit's name opens: x of `hop-x`; null for any other exit. */
+export const targetOfHopExit = (exit: string): string | null =>
+  exit.startsWith('hop-') ? exit.slice('hop-'.length) : null;

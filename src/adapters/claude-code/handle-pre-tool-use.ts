@@ -5,6 +5,7 @@ import { gitRootOf } from '../../project/repository-root.ts';
 import type { RefusedCall } from '../../session/call-results.ts';
 import type { Session } from '../../session/session.ts';
 import { getOwn } from '../../spec/names.ts';
+import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { BACKGROUND_TOOL_ID } from '../../spec/policy/command-tools.ts';
 import type { Fields } from '../../spec/types.ts';
 import { claudePluginServerName } from '../core/calls/mcp-name.ts';
@@ -273,7 +274,8 @@ async function decideOurTool(at: HookEventContext<ClaudeToolEvent>, { tool, args
       decision: 'ask',
       why: `asks, because the user has rules for ${ruledBy} that Claude Code cannot apply to ${tool}`,
     });
-  const isHarmless = spec?.effect === 'observe' && spec.parameters.every(({ role }) => role !== 'url');
+  const isHarmless =
+    spec?.effect === 'observe' && spec.parameters.every(({ role }) => !ARGUMENT_ROLE_FACTS[role].namesHost);
   return allow([], isHarmless ? WITHOUT_QUESTION : {});
 }
 

@@ -1,5 +1,6 @@
 import { type Fields, isEmptyJson, type Json } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
+import { targetOfHopExit } from '../../spec/names.ts';
 import { joinList, toOneLine } from './language/format-words.ts';
 import { describeShippingStep, type PossibleHop, readSituation, type SessionSituation } from './situation.ts';
 
@@ -132,7 +133,7 @@ function describeExits({ exits, ships, toState, location }: SessionSituation, na
 function easiestOf(exits: readonly PossibleHop[]): PossibleHop | undefined {
   const least = Math.min(...exits.map(({ needs }) => needs.length));
   const easy = exits.filter(({ needs }) => needs.length === least);
-  const way = easy.find(({ exit }) => exit !== null && !exit.startsWith('hop-')) ?? easy[0];
+  const way = easy.find(({ exit }) => exit !== null && targetOfHopExit(exit) === null) ?? easy[0];
   return easy.find(({ exit, to }) => to === way?.to && exit === `hop-${to}`) ?? way;
 }
 

@@ -1,4 +1,5 @@
 import type { SpecWarning } from '../../spec/check/spec-problem.ts';
+import { targetOfHopExit } from '../../spec/names.ts';
 import type { Edge, PeripheralOrMode, PropertyCondition, SpecProperty, SpecSet } from '../../spec/types.ts';
 import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 import { type AbstractMove, type AbstractState, canChangeFiles, canShipChanges } from './abstract-session.ts';
@@ -140,7 +141,7 @@ function cannotReach(
 /** Proves that every exit is bound to a destination. */
 function proveBound({ peripherals }: SpecSet): PropertyProof[] {
   const open = Object.values(peripherals).flatMap(({ id, exits }) =>
-    exits.filter((exit) => !exit.bound && !exit.name.startsWith('hop-')).map(({ name }) => `${id}.${name}`),
+    exits.filter((exit) => !exit.bound && targetOfHopExit(exit.name) === null).map(({ name }) => `${id}.${name}`),
   );
   return open.length === 0
     ? [succeeded('bound')]

@@ -30,10 +30,10 @@ export async function openClientSession(
   // Checked before a session is opened. The spec set of a continued session is known only after opening it.
   if (command.session === null) {
     checkApproveOption(command.approve, project.specs);
-    checkList(command, agent, project.specs);
+    refuseSeparateApproval(command, agent, project.specs);
   }
   const session = command.session ?? (await openContinued(io, root, agent, command));
-  const sessionId = await clientSession(io, host, root, { agent, ...command, session });
+  const sessionId = await openOrFindSession(io, host, root, { agent, ...command, session });
   const { specs, config } = await host.sessions.join(root, sessionId, async ({ specs, config }) => ({ specs, config }));
   checkApproveOption(command.approve, specs);
   await host.sessions.claim(root, sessionId, { approve: command.approve }).catch((cause: unknown) => {
@@ -48,7 +48,7 @@ export async function openClientSession(
  * Refuses a second approval that is separated by a space: the client program would take it for its prompt.
  * @throws CliError `usage`
  */
-function checkList(
+function refuseSeparateApproval(
   { approve, afterApprove }: ClientCommand,
   agent: InstructionReader,
   { peripherals, modeGate }: SpecSet,
@@ -78,7 +78,7 @@ async function openContinued(
 }
 
 /** The session for a client program: a new one in its first peripheral, or an existing one. The id may be a prefix. */
-async function clientSession(
+async function openOrFindSession(
   io: Io,
   host: SessionHost,
   root: string,

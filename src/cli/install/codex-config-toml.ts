@@ -105,7 +105,7 @@ function withFeatures(
   const features = { ...(before['features'] as Table), ...Object.fromEntries(names.map((name) => [name, true])) };
   if (
     added !== null &&
-    isSame(
+    hasSameTables(
       valueOr(() => parse(added), null),
       { ...before, features },
     )
@@ -143,7 +143,7 @@ function dropEmptyTables(value: unknown): unknown {
   return Object.fromEntries(entries.filter(([, item]) => !(isPlain(item) && Object.keys(item).length === 0)));
 }
 
-const isSame = (a: unknown, b: unknown): boolean => isDeepStrictEqual(plainTables(a), plainTables(b));
+const hasSameTables = (a: unknown, b: unknown): boolean => isDeepStrictEqual(plainTables(a), plainTables(b));
 
 /** Converts the parser's tables to ordinary objects; dates stay dates. */
 function plainTables(value: unknown): unknown {

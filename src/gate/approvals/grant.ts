@@ -123,7 +123,7 @@ export function grantProblem(
 ): string | null {
   const over = grantEndReason(grant, session.now);
   if (over !== null) return over;
-  if (!isSame(grant.action, subject.action)) return 'the grant is for another action';
+  if (!isSameJson(grant.action, subject.action)) return 'the grant is for another action';
   const differs = differenceOf(grant.bound, approvalFieldsBound(subject));
   if (differs !== null) return differs;
   const { files } = grant.limits;
@@ -143,8 +143,9 @@ export const findCoveringGrant = (
 type Parts = GrantView['bound'];
 
 function differenceOf(approved: Parts, now: Parts): string | null {
-  if (!isSame(approved['shown'] ?? null, now['shown'] ?? null)) return 'the grant is for a call with other arguments';
-  if (!isSame(approved['place'] ?? null, now['place'] ?? null))
+  if (!isSameJson(approved['shown'] ?? null, now['shown'] ?? null))
+    return 'the grant is for a call with other arguments';
+  if (!isSameJson(approved['place'] ?? null, now['place'] ?? null))
     return 'the push has another destination, author or committer';
   const seen = (approved['findings'] ?? {}) as Parts;
   const found = (now['findings'] ?? {}) as Parts;
@@ -158,7 +159,7 @@ function differenceOf(approved: Parts, now: Parts): string | null {
   return unseenTest === undefined ? null : `a test file has changed that nobody has approved: ${unseenTest}`;
 }
 
-const isSame = (a: unknown, b: unknown): boolean => canonicalize(a) === canonicalize(b);
+const isSameJson = (a: unknown, b: unknown): boolean => canonicalize(a) === canonicalize(b);
 
 export function describeGrantLimits({ until, uses, files, testsPass }: GrantLimits): string {
   return [

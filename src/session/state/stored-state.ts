@@ -26,10 +26,10 @@ export async function readStoredState(store: EvidenceStore, sessionId: string): 
   const fold = await store.keptFold?.(sessionId);
   if (!fold) return null;
   const { format, pin, state } = JSON.parse(fold.text) as StoredState & { readonly format: string };
-  if (format !== FORMAT || state.facts.sessionId !== sessionId || !isSame(state.head, fold.head)) return null;
+  if (format !== FORMAT || state.facts.sessionId !== sessionId || !isSameHead(state.head, fold.head)) return null;
   for await (const stored of store.entries(sessionId, { from: fold.head.seq }))
-    return isSame(stored.entry, fold.head) && isEntryIntact(stored) ? { pin, state } : null;
+    return isSameHead(stored.entry, fold.head) && isEntryIntact(stored) ? { pin, state } : null;
   return null;
 }
 
-const isSame = (a: StoredFold['head'], b: StoredFold['head']): boolean => a.seq === b.seq && a.hash === b.hash;
+const isSameHead = (a: StoredFold['head'], b: StoredFold['head']): boolean => a.seq === b.seq && a.hash === b.hash;

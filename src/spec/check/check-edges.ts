@@ -1,7 +1,6 @@
 import { checkCelRule, type FactScope } from '../cel-facts.ts';
 import { edgesFromPeripheral } from '../edges-from.ts';
-import { getOwn } from '../names.ts';
-import { targetOfHopExit } from '../resolve/derive-edges.ts';
+import { getOwn, targetOfHopExit } from '../names.ts';
 import type { Edge, FruitType, GateRule, PeripheralSpec, ToolSpec } from '../types.ts';
 import type { DefinedSpecNames } from './defined-names.ts';
 import type { ReportSpecProblem, SpecPath } from './spec-problem.ts';

@@ -1,8 +1,8 @@
 import { edgesFromPeripheral } from '../edges-from.ts';
-import { getOwn } from '../names.ts';
+import { getOwn, targetOfHopExit } from '../names.ts';
 import { RESERVED_STATE_FIELDS } from '../policy/reserved-fields.ts';
 import { fieldsReportedByTools } from '../reported-fields.ts';
-import { findDelegationEdge, targetOfHopExit } from '../resolve/derive-edges.ts';
+import { findDelegationEdge } from '../resolve/derive-edges.ts';
 import type { PeripheralSpec, SpecSet } from '../types.ts';
 import type { SpecWarning } from './spec-problem.ts';
 

@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { mapValues } from '../../base/map-values.ts';
-import { getOwn } from '../names.ts';
+import { getOwn, targetOfHopExit } from '../names.ts';
 import type { Edge, EntrySource, Exit, GateRule, PeripheralSpec } from '../types.ts';
 
 type Peripherals = { readonly [id: string]: PeripheralSpec };
@@ -48,10 +48,6 @@ export function bindUnboundExits(peripherals: Peripherals): Peripherals {
 }
 
 const USER_REQUEST = 'user-request';
-
-/** The peripheral that the exit's name opens: x of `hop-x`; null for any other exit. */
-export const targetOfHopExit = (exit: string): string | null =>
-  exit.startsWith('hop-') ? exit.slice('hop-'.length) : null;
 
 const namesSource = ({ entry }: PeripheralSpec, sources: readonly string[]): boolean =>
   entry.sources.some(({ kind }) => sources.includes(kind));

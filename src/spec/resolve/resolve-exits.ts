@@ -1,10 +1,9 @@
 import type { DefinedSpecNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem, SpecPath } from '../check/spec-problem.ts';
-import { describeSimilarName } from '../names.ts';
+import { describeSimilarName, targetOfHopExit } from '../names.ts';
 import type { PartiallyParsed } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { Exit, FruitField } from '../types.ts';
-import { targetOfHopExit } from './derive-edges.ts';
 
 type AuthoredExits = NonNullable<PartiallyParsed<PeripheralFile>['exit']>;
 

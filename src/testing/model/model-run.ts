@@ -12,9 +12,9 @@ import type { ToolBackend } from '../../ports/tool-backend.ts';
 import { createSession, resumeSession } from '../../session/create-session.ts';
 import type { Session } from '../../session/session.ts';
 import { SESSION_LEASE_MS } from '../../session/session-writer.ts';
-import { stubBackend } from '../doubles/stub-backend.ts';
 import { countingIds } from '../doubles/counting-ids.ts';
 import { CrashError, CrashingProcess, type CrashMoment } from '../doubles/crashing-process.ts';
+import { stubBackend } from '../doubles/stub-backend.ts';
 import { DEFAULT_TOOL_REPORT, type Move } from '../plan/move.ts';
 import { predictStateAfterMove } from '../plan/predict-state.ts';
 import { compareStatusWithState } from './compare-state.ts';
@@ -157,7 +157,7 @@ export class ModelRun {
     this.#trace.push(name);
     await act(this.session);
     this.#read();
-    this.#compareState({ name, asked: { kind: 'close' } });
+    this.#compareState(null);
   }
 
   /**
@@ -267,14 +267,14 @@ export class ModelRun {
   }
 
   /** Checks that the session's status matches its evidence. */
-  #compareState(move: Move): void {
+  #compareState(move: Move | null): void {
     const problem = compareStatusWithState(this.#options.pinned, this.#state, this.session.state);
     if (problem) this.#fail(move, problem.expected, problem.actual);
   }
 
-  #fail(move: Move, expected: string, actual: string): never {
+  #fail(move: Move | null, expected: string, actual: string): never {
     throw new ModelRunFailure(
-      `${this.trace}\n  request   ${JSON.stringify(move.asked)}\n  expected  ${expected}\n  actual    ${actual}`,
+      `${this.trace}\n  request   ${move ? JSON.stringify(move.asked) : 'none'}\n  expected  ${expected}\n  actual    ${actual}`,
     );
   }
 

@@ -69,7 +69,7 @@ function realChanges(
     change.kind === 'file' &&
     change.lower?.size === change.upper.size &&
     !alsoCounts(change) &&
-    isSame(join(root, change.path), join(view.upper, change.path));
+    hasSameContent(join(root, change.path), join(view.upper, change.path));
   return listOverlayChanges(root, view, () => false).filter((change) => !masked(change.path) && !isRewritten(change));
 }
 
@@ -134,5 +134,5 @@ export async function findGitIgnoredPaths(
 const COMPARED_BYTES = 256 << 20;
 
 /** True if two files have the same content. False if one is a link or cannot be read. */
-const isSame = (before: string, after: string): boolean =>
+const hasSameContent = (before: string, after: string): boolean =>
   valueOr(() => readRegularFile(before, COMPARED_BYTES).equals(readRegularFile(after, COMPARED_BYTES)), false);

@@ -87,7 +87,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
       access === 'read' && kind === 'file' ? [{ path: real.join('/'), op: 'read' as const }] : [],
     );
     const effects = call.tool.effect === 'act' ? 'unobserved' : reads;
-    const clean = (text: string) => connection.clean(text);
+    const { clean } = connection;
     try {
       const answer = await connection.call(upstream.tool, args, { seconds, signal: call.signal });
       const result = withChanges(cutUpstreamResult(answer, outputBytes, clean));

@@ -61,8 +61,9 @@ export class UpstreamConnection {
   #openingTransport: ServerTransport | null = null;
   #failures = 0;
   #closed = false;
+  #redact = (text: string): string => text;
   /** Removes this server's secrets from a text. */
-  clean: (text: string) => string = (text) => text;
+  readonly clean = (text: string): string => this.#redact(text);
 
   constructor(name: string, server: UpstreamServer, parts: ConnectionParts) {
     this.#name = name;
@@ -132,7 +133,7 @@ export class UpstreamConnection {
     let transport: ServerTransport | null = null;
     try {
       const filled = fillServerSettings(this.#server, this.#parts.env);
-      this.clean = makeSecretRedactor(filled);
+      this.#redact = makeSecretRedactor(filled);
       transport = await openUpstreamTransport(filled, this.#parts.root, this.#parts.env);
       this.#openingTransport = transport;
       if (this.#closed) throw new Error('the session is over');

@@ -1,3 +1,5 @@
+import { targetOfHopExit } from '../../../spec/names.ts';
+
 /** Regular expressions (as text) for the words of a sentence that announces an exit: "I am now", "the tests", … */
 const I = "(?:i|we)(?:'m| am|'re| are|'ve| have)?(?: now| currently| still| completely| totally| really| all)*";
 const IT =
@@ -96,7 +98,7 @@ export function exitPhrases(exit: string): readonly RegExp[] {
   if (cached) return cached;
   const table = Object.hasOwn(PHRASES, exit) ? (PHRASES[exit] ?? []) : [];
   const byName = `(?:take|taking|leave by|leaving by|choose|use|using) (?:the )?exit ${escapePattern(exit)}`;
-  const sources = [byName, ...(exit.startsWith('hop-') ? [] : table.length > 0 ? table : derivedPatterns(exit))];
+  const sources = [byName, ...(targetOfHopExit(exit) !== null ? [] : table.length > 0 ? table : derivedPatterns(exit))];
   const compiled = sources.map((source) => new RegExp(`(?<![\\w-])${source}(?![\\w-])`, 'gi'));
   if (patterns.size < 1000) patterns.set(exit, compiled);
   return compiled;

@@ -31,8 +31,8 @@ interface MaskedObjects {
    * Folders whose objects are all hidden, because the masked objects are unknown. Paths are root-relative, or absolute
    * if the folder is outside the root.
    */
-  readonly closed: readonly string[];
-  /** The reason for each of `closed`. */
+  readonly withoutObjects: readonly string[];
+  /** The reason for each of `withoutObjects`. */
   readonly problems: readonly string[];
 }
 
@@ -63,12 +63,12 @@ const copiesBySandbox = new WeakMap<Sandbox, Map<string, CachedCopy>>();
  */
 export async function hideMaskedObjects(sandbox: Sandbox, request: MaskedObjectsRequest): Promise<MaskedObjects> {
   const { root, masks } = request;
-  if (masks.length === 0) return { mounts: [], closed: [], problems: [] };
+  if (masks.length === 0) return { mounts: [], withoutObjects: [], problems: [] };
   const mounts: SandboxMount[] = [];
-  const closed: string[] = [];
+  const withoutObjects: string[] = [];
   const problems: string[] = [];
   const folders = findGitFolders(root, request.scan);
-  const borrowed = new Set<string>();
+  const borrowedStores = new Set<string>();
   const seen = [root, ...folders.flatMap(({ commonDir, gitDir }) => [commonDir, gitDir])];
   const cover = coverOf(seen);
   // Git folders that a mount replaces with all of their content.
@@ -79,13 +79,13 @@ export async function hideMaskedObjects(sandbox: Sandbox, request: MaskedObjects
     const objects = join(folder.commonDir, 'objects');
     if (isReplaced(folder.commonDir)) continue;
     const copy = await copyOf(sandbox, request, folder, seen);
-    if (copy === 'all') for (const path of foldersElsewhere(objects)) borrowed.add(path);
+    if (copy === 'all') for (const path of foldersElsewhere(objects)) borrowedStores.add(path);
     else {
       replaced.push(objects);
       if (isCopy(copy)) mounts.push(...copy.mounts);
       else {
         mounts.push(...cover(objects));
-        closed.push(isPathWithin(root, folder.commonDir) ? relative(root, folder.commonDir) : folder.commonDir);
+        withoutObjects.push(isPathWithin(root, folder.commonDir) ? relative(root, folder.commonDir) : folder.commonDir);
         problems.push(copy.problem);
       }
       for (const path of isCopy(copy) ? copy.elsewhere : foldersElsewhere(objects))
@@ -99,12 +99,12 @@ export async function hideMaskedObjects(sandbox: Sandbox, request: MaskedObjects
   }
   // The paths of objects in an object store are known only if a repository that borrows them was searched.
   const stores = request.scan.stores.map((path) => ({ path, place: join(root, path) }));
-  for (const { path, place } of stores.filter((each) => !borrowed.has(each.place) && !isReplaced(each.place))) {
+  for (const { path, place } of stores.filter((each) => !borrowedStores.has(each.place) && !isReplaced(each.place))) {
     mounts.push({ kind: 'empty-folder', target: place });
-    closed.push(path);
+    withoutObjects.push(path);
     problems.push('these objects belong to no repository');
   }
-  return { mounts, closed, problems };
+  return { mounts, withoutObjects, problems };
 }
 
 const foldersElsewhere = (objects: string): string[] => [
@@ -118,28 +118,28 @@ async function copyOf(
   folder: GitFolder,
   seen: readonly string[],
 ): CachedCopy['copy'] {
-  const all = getOrInsert(copiesBySandbox, sandbox, () => new Map<string, CachedCopy>());
+  const copies = getOrInsert(copiesBySandbox, sandbox, () => new Map<string, CachedCopy>());
   const key = JSON.stringify([folder, request.root, request.masks]);
   const stamp = repositoryFingerprint(folder);
-  const before = all.get(key);
-  if (before?.stamp === stamp) {
-    const copy = await before.copy;
+  const cached = copies.get(key);
+  if (cached?.stamp === stamp) {
+    const copy = await cached.copy;
     if (!isCopy(copy) || isObjectCopyComplete(copy)) return copy;
-    if (all.get(key) !== before) return copyOf(sandbox, request, folder, seen);
+    if (copies.get(key) !== cached) return copyOf(sandbox, request, folder, seen);
   }
-  const now: CachedCopy = {
+  const fresh: CachedCopy = {
     stamp,
-    folders: before?.folders ?? [],
+    folders: cached?.folders ?? [],
     copy: Promise.resolve({ problem: 'its objects were not read yet' }),
   };
-  now.copy = makeCopy(sandbox, request, folder, seen, now, before?.copy ?? null);
-  all.set(key, now);
+  fresh.copy = makeCopy(sandbox, request, folder, seen, fresh, cached?.copy ?? null);
+  copies.set(key, fresh);
   // After a failure, the next call tries again.
   const forget = () => {
-    if (all.get(key) === now) now.stamp = '';
+    if (copies.get(key) === fresh) fresh.stamp = '';
   };
-  now.copy.then((found) => typeof found === 'object' && !isCopy(found) && forget(), forget);
-  return now.copy;
+  fresh.copy.then((found) => typeof found === 'object' && !isCopy(found) && forget(), forget);
+  return fresh.copy;
 }
 
 async function makeCopy(
@@ -147,11 +147,11 @@ async function makeCopy(
   { root, masks, toolchains }: MaskedObjectsRequest,
   folder: GitFolder,
   seen: readonly string[],
-  now: CachedCopy,
+  entry: CachedCopy,
   last: CachedCopy['copy'] | null,
 ): Promise<VisibleObjects> {
-  const before = await last?.catch(() => null);
-  let made: string | null = null;
+  const lastCopy = await last?.catch(() => null);
+  let newFolder: string | null = null;
   try {
     const git = makeSandboxedGit(sandbox, root, toolchains, folder);
     const objects = realPathWithin(seen, join(folder.commonDir, 'objects'));
@@ -160,15 +160,15 @@ async function makeCopy(
     if ('problem' in list) return list;
     const stored = listStoredObjects(objects, seen);
     if (list.masked.size + list.unreachable.size === 0 && !stored.hasLeftovers) return 'all';
-    made = makeHiddenFolder();
-    const previous = isCopy(before) && isObjectCopyComplete(before) ? before : null;
+    newFolder = makeHiddenFolder();
+    const previous = isCopy(lastCopy) && isObjectCopyComplete(lastCopy) ? lastCopy : null;
     const hasAlternates = findGitAlternates(objects).length > 0;
-    const copy = await copyMaskedObjects({ git, objects, list, stored, folder: made, previous, hasAlternates });
+    const copy = await copyMaskedObjects({ git, objects, list, stored, folder: newFolder, previous, hasAlternates });
     if ('problem' in copy) return copy;
     const found = { ...copy, elsewhere: foldersElsewhere(objects) };
-    now.folders.push(made);
-    made = null;
-    for (const old of now.folders.splice(0, Math.max(0, now.folders.length - COPIES_KEPT)))
+    entry.folders.push(newFolder);
+    newFolder = null;
+    for (const old of entry.folders.splice(0, Math.max(0, entry.folders.length - COPIES_KEPT)))
       rmSync(old, { recursive: true, force: true });
     return found;
   } catch (error) {
@@ -176,7 +176,7 @@ async function makeCopy(
       return { problem: excerpt((error as Error).message, 200) };
     throw error;
   } finally {
-    if (made !== null) rmSync(made, { recursive: true, force: true });
+    if (newFolder !== null) rmSync(newFolder, { recursive: true, force: true });
   }
 }
 

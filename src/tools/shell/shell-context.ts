@@ -160,10 +160,10 @@ export async function inspectCallTree({ call, sandbox, env, overlay }: ShellCont
   const unixSockets = availability.ok && availability.unixSockets;
   const objects = availability.ok
     ? await rejectOnAbort(hideMaskedObjects(sandbox, { root, masks, toolchains, scan }), call.signal)
-    : { mounts: [], closed: [], problems: [] };
-  const { closed, problems } = objects;
+    : { mounts: [], withoutObjects: [], problems: [] };
+  const { withoutObjects, problems } = objects;
   const remarks: ScannedCallTree['remarks'] =
-    closed.length > 0 ? { withoutObjects: [...closed], objectProblems: [...problems] } : {};
+    withoutObjects.length > 0 ? { withoutObjects: [...withoutObjects], objectProblems: [...problems] } : {};
   const repository = findRepository(root);
   const gitConfig = isStop(repository) ? '' : operatorGitConfig(repository, env);
   const more = { objects: objects.mounts, gitConfig, remarks };

@@ -42,13 +42,13 @@ export async function handleClaudeEvent(raw: unknown, host: HookContext, env: En
     });
     const noticed = await recordMissingHooks({ event, record, host, env });
     const reply = await handleEvent({ event, record: noticed, host, env });
-    const at = { event, record: noticed, host, env };
-    const finished = await renderWithWarning(at, await withMessages(at, await withNews(at, reply)));
+    const hook = { event, record: noticed, host, env };
+    const finished = await renderWithWarning(hook, await withMessages(hook, await withNews(hook, reply)));
     const shown = reply.kind === 'context' ? reply.shown : undefined;
     if (shown === undefined) return finished;
     return {
       ...finished,
-      onDelivered: async () => (await import('./reply-with-situation.ts')).recordShownPlace(at, shown),
+      onDelivered: async () => (await import('./reply-with-situation.ts')).recordShownPlace(hook, shown),
     };
   } catch (error) {
     const call = event.name === 'PreToolUse' ? toClaudeToolEvent(event) : null;
@@ -64,8 +64,8 @@ export async function handleClaudeEvent(raw: unknown, host: HookContext, env: En
  * Passes the event to its handler. Only the handlers of tool calls are imported statically, because every call waits
  * for them.
  */
-async function handleEvent(at: HookEventContext): Promise<HookReply> {
-  const { event } = at;
+async function handleEvent(hook: HookEventContext): Promise<HookReply> {
+  const { event } = hook;
   switch (event.name) {
     case 'PreToolUse':
     case 'PostToolUse':
@@ -73,37 +73,37 @@ async function handleEvent(at: HookEventContext): Promise<HookReply> {
       const call = toClaudeToolEvent(event);
       if (!call) throw new Error(`the ${event.name} event names no tool`);
       return event.name === 'PreToolUse'
-        ? handlePreToolUse({ ...at, event: call })
-        : handlePostToolUse({ ...at, event: call });
+        ? handlePreToolUse({ ...hook, event: call })
+        : handlePostToolUse({ ...hook, event: call });
     }
     case 'SessionStart':
-      await recordHookEvent(at, event.name, {
-        ...at.record.notes,
+      await recordHookEvent(hook, event.name, {
+        ...hook.record.notes,
         announced: true,
-        ...(await transcriptNotes(event, at.record)),
+        ...(await transcriptNotes(event, hook.record)),
       });
-      return (await import('./reply-with-situation.ts')).replyWithSituation(at);
+      return (await import('./reply-with-situation.ts')).replyWithSituation(hook);
     case 'UserPromptSubmit': {
-      const problem = await at.host.instructionProblem(at.record, 'claude-code');
+      const problem = await hook.host.instructionProblem(hook.record, 'claude-code');
       if (problem) return { kind: 'deny', why: `hopgate: ${problem.message}.\nWhat to do: ${problem.remedy}` };
       const { makeTurnBeginNote } = await import('../core/unreviewed-work.ts');
-      const turn = await at.host.withSession(at.record, makeTurnBeginNote);
-      const record = await recordHookEvent(at, event.name, { ...at.record.notes, ...turn });
-      return (await import('./reply-with-situation.ts')).replyWithSituation({ ...at, record });
+      const turn = await hook.host.withSession(hook.record, makeTurnBeginNote);
+      const record = await recordHookEvent(hook, event.name, { ...hook.record.notes, ...turn });
+      return (await import('./reply-with-situation.ts')).replyWithSituation({ ...hook, record });
     }
     case 'SubagentStart':
-      await recordHookEvent(at, event.name);
-      return (await import('./reply-with-situation.ts')).replyWithSituation(at);
+      await recordHookEvent(hook, event.name);
+      return (await import('./reply-with-situation.ts')).replyWithSituation(hook);
     case 'Stop':
-      return (await import('./handle-stop.ts')).handleStop(at);
+      return (await import('./handle-stop.ts')).handleStop(hook);
     case 'SubagentStop':
-      return (await import('./handle-end.ts')).handleSubagentStop(at);
+      return (await import('./handle-end.ts')).handleSubagentStop(hook);
     case 'SessionEnd':
-      return (await import('./handle-end.ts')).handleSessionEnd(at);
+      return (await import('./handle-end.ts')).handleSessionEnd(hook);
     case 'ConfigChange':
-      return (await import('./handle-config-change.ts')).handleConfigChange(at);
+      return (await import('./handle-config-change.ts')).handleConfigChange(hook);
     default:
-      await recordHookEvent(at, event.name);
+      await recordHookEvent(hook, event.name);
       return NO_REPLY;
   }
 }
@@ -123,14 +123,14 @@ async function transcriptNotes(
 const [TRANSCRIPT_WAIT_MS, TRANSCRIPT_POLL_MS] = [600, 30];
 
 /** Records allowed calls that were refused or interrupted: Claude Code's transcript names them, but no hook does. */
-async function concludeUnfinishedCalls(at: HookEventContext): Promise<ConversationRecord> {
-  const { event } = at;
+async function concludeUnfinishedCalls(hook: HookEventContext): Promise<ConversationRecord> {
+  const { event } = hook;
   const path = textOf(event.fields['transcript_path']);
-  const openIds = findOverdueCalls(event, at.record).flatMap(({ toolUseId }) => toolUseId ?? []);
-  if (openIds.length === 0 || path === null) return at.record;
+  const openIds = findOverdueCalls(event, hook.record).flatMap(({ toolUseId }) => toolUseId ?? []);
+  if (openIds.length === 0 || path === null) return hook.record;
   const { readEndedCalls, subAgentTranscriptPath } = await import('./claude-transcript.ts');
   const file = event.agentId === null ? path : subAgentTranscriptPath(path, event.conversation, event.agentId);
-  if (!existsSync(file)) return at.record;
+  if (!existsSync(file)) return hook.record;
   // A call may still be running while the user types the next prompt.
   const isOver = event.name !== 'UserPromptSubmit';
   let ended = readEndedCalls(file);
@@ -142,12 +142,12 @@ async function concludeUnfinishedCalls(at: HookEventContext): Promise<Conversati
     await new Promise((resolve) => setTimeout(resolve, TRANSCRIPT_POLL_MS));
     ended = readEndedCalls(file);
   }
-  let { record } = at;
+  let { record } = hook;
   for (const toolUseId of openIds) {
     const end = ended.get(toolUseId) ?? (isOver ? INTERRUPTED : null);
     if (end === null || end.ran) continue;
-    await concludeUnfinishedCall({ ...at, record }, toolUseId, `Claude Code did not run it: ${end.text}`);
-    record = await recordHookEvent({ ...at, record, event: { ...event, toolUseId } }, HOOK_EVENT_NAMES.refused);
+    await concludeUnfinishedCall({ ...hook, record }, toolUseId, `Claude Code did not run it: ${end.text}`);
+    record = await recordHookEvent({ ...hook, record, event: { ...event, toolUseId } }, HOOK_EVENT_NAMES.refused);
   }
   return record;
 }
@@ -178,14 +178,14 @@ async function concludeUnfinishedCall(
 }
 
 async function recordMissingHooks(before: HookEventContext): Promise<ConversationRecord> {
-  const at = { ...before, record: await concludeUnfinishedCalls(before) };
-  const { event, record } = at;
+  const hook = { ...before, record: await concludeUnfinishedCalls(before) };
+  const { event, record } = hook;
   const missing = findMissingHooks(event, record);
   if (!missing) return record;
   const notes = { ...addHookWarning(record, missing.text, true), announced: true };
-  let noticed = await recordHookEvent({ ...at, event: { ...event, toolUseId: null } }, 'missing hook noticed', notes);
+  let noticed = await recordHookEvent({ ...hook, event: { ...event, toolUseId: null } }, 'missing hook noticed', notes);
   for (const { toolUseId } of missing.calls) {
-    const missing = { ...at, record: noticed, event: { ...event, toolUseId } };
+    const missing = { ...hook, record: noticed, event: { ...event, toolUseId } };
     await recordLostResult(missing);
     noticed = await recordHookEvent(missing, HOOK_EVENT_NAMES.missing);
   }
@@ -211,15 +211,15 @@ async function withMessages({ event, record, host }: HookEventContext, reply: Ho
 }
 
 /** Adds a report of the operator's acts to a reply that the model reads, including one that lets the model stop. */
-async function withNews(at: HookEventContext, reply: HookReply): Promise<HookReply> {
-  const { event, host } = at;
-  const record = await host.conversation(at.record.conversation);
+async function withNews(hook: HookEventContext, reply: HookReply): Promise<HookReply> {
+  const { event, host } = hook;
+  const record = await host.conversation(hook.record.conversation);
   const stops = event.name === 'Stop' && event.fields['stop_hook_active'] !== true;
   const carries =
     reply.kind !== 'remark' && (reply.kind !== 'nothing' || stops || EVENTS_WITH_TEXT.includes(event.name));
   const news = carries ? await collectOperatorNews(host, record) : null;
   if (news === null) return reply;
-  await recordHookEvent({ ...at, record, event: { ...event, toolUseId: null } }, 'operator acts reported', {
+  await recordHookEvent({ ...hook, record, event: { ...event, toolUseId: null } }, 'operator acts reported', {
     ...record.notes,
     ...news.notes,
   });
@@ -237,12 +237,12 @@ async function withNews(at: HookEventContext, reply: HookReply): Promise<HookRep
 }
 
 /** Renders the reply, with the pending warning about missing hooks if the reply can carry a message to the user. */
-async function renderWithWarning(at: HookEventContext, reply: HookReply): Promise<HookAnswer> {
-  const unshown = textOf(at.record.notes['unshown']);
+async function renderWithWarning(hook: HookEventContext, reply: HookReply): Promise<HookAnswer> {
+  const unshown = textOf(hook.record.notes['unshown']);
   if (unshown === null || reply.kind === 'deny') return renderHookReply(reply, null);
-  const record = await at.host.conversation(at.record.conversation); // Read again: the handler may have added notes.
+  const record = await hook.host.conversation(hook.record.conversation); // Read again: the handler may have added notes.
   const { unshown: _, ...notes } = record.notes;
-  await recordHookEvent({ ...at, record, event: { ...at.event, toolUseId: null } }, 'missing hook shown', notes);
+  await recordHookEvent({ ...hook, record, event: { ...hook.event, toolUseId: null } }, 'missing hook shown', notes);
   return renderHookReply(reply, `hopgate: ${unshown}`);
 }
 

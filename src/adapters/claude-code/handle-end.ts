@@ -8,9 +8,9 @@ import { type HookEventContext, recordAgentMessages, recordHookEvent } from './h
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
 /** Handles SubagentStop: closes the sub-agent's session. */
-export async function handleSubagentStop(at: HookEventContext): Promise<HookReply> {
-  const { host, record, event } = at;
-  await recordHookEvent(at, event.name, recordAgentMessages(at));
+export async function handleSubagentStop(hook: HookEventContext): Promise<HookReply> {
+  const { host, record, event } = hook;
+  await recordHookEvent(hook, event.name, recordAgentMessages(hook));
   if (record.parent === null) return NO_REPLY;
   await host.withSession(record, async (session) => {
     if (session.state.closed) return;
@@ -31,8 +31,8 @@ export async function handleSubagentStop(at: HookEventContext): Promise<HookRepl
 }
 
 /** Handles SessionEnd: the conversation is over; its session can be resumed. */
-export async function handleSessionEnd(at: HookEventContext): Promise<HookReply> {
-  await recordHookEvent(at, at.event.name);
-  at.host.recordTranscript(at.record, sessionReleasedItem());
+export async function handleSessionEnd(hook: HookEventContext): Promise<HookReply> {
+  await recordHookEvent(hook, hook.event.name);
+  hook.host.recordTranscript(hook.record, sessionReleasedItem());
   return NO_REPLY;
 }

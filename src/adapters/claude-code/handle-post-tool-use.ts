@@ -11,14 +11,14 @@ import { toNativeFailure, toNativeOutcome } from './native-result.ts';
 import { takeStoredNativeCall, wasCallInputChanged } from './stored-native-call.ts';
 
 /** PostToolUse and PostToolUseFailure: records the result of a native call, and reports its findings to the model. */
-export async function handlePostToolUse(at: HookEventContext<ClaudeToolEvent>): Promise<HookReply> {
-  const { host, record, event } = at;
-  const call = await takeStoredNativeCall(at);
+export async function handlePostToolUse(hook: HookEventContext<ClaudeToolEvent>): Promise<HookReply> {
+  const { host, record, event } = hook;
+  const call = await takeStoredNativeCall(hook);
   const changed = call !== null && wasCallInputChanged(call, event.input);
   let findings: string | null = null;
   if (call?.ticket) {
     const { ticket } = call;
-    const outcome = changed ? CHANGED : outcomeOf(at, ticket.tool);
+    const outcome = changed ? CHANGED : outcomeOf(hook, ticket.tool);
     const concluded = await host.withSession(record, (session) => session.conclude(ticket, outcome));
     findings = describeFindings(concluded);
     host.recordTranscript(
@@ -28,9 +28,9 @@ export async function handlePostToolUse(at: HookEventContext<ClaudeToolEvent>): 
   }
   const hookEvent = event.name === 'PostToolUseFailure' ? HOOK_EVENT_NAMES.failed : HOOK_EVENT_NAMES.done;
   if (!changed) {
-    const record = await recordHookEvent(at, hookEvent);
+    const record = await recordHookEvent(hook, hookEvent);
     if (event.name === 'PostToolUse' && SITUATION_TOOLS.some((tool) => event.tool === claudeToolName(host)(tool)))
-      await (await import('./reply-with-situation.ts')).recordSituationShown({ ...at, record });
+      await (await import('./reply-with-situation.ts')).recordSituationShown({ ...hook, record });
     const messages = await host.withSession(record, takeNewMessagesText);
     const text = [findings, messages].filter((each) => each !== null).join('\n');
     return text === '' ? NO_REPLY : { kind: 'context', event: event.name, text };
@@ -39,7 +39,7 @@ export async function handlePostToolUse(at: HookEventContext<ClaudeToolEvent>): 
   // The executed call differs from the decided one, so it bypassed the session.
   host.recordTranscript(record, toolCallItem({ id: `${toolUseId} as it ran`, tool, input, channel: tool }, true));
   const text = `another hook changed the ${event.tool} call ${event.toolUseId} after hopgate had allowed it: the call that ran was neither checked nor sandboxed`;
-  await recordHookEvent(at, hookEvent, addHookWarning(record, text, false));
+  await recordHookEvent(hook, hookEvent, addHookWarning(record, text, false));
   return { kind: 'remark', text };
 }
 

@@ -44,21 +44,21 @@ import { storeNativeCall } from './stored-native-call.ts';
 const MAX_COMMAND = 600;
 
 /** Handles PreToolUse: decides every call of every tool. */
-export async function handlePreToolUse(at: HookEventContext<ClaudeToolEvent>): Promise<HookReply> {
-  const { reply, isMutating, items } = isInOtherTree(at) ? refuse(at, REFUSED_IN_OTHER_TREE) : await decide(at);
-  at.host.recordTranscript(at.record, ...items);
+export async function handlePreToolUse(hook: HookEventContext<ClaudeToolEvent>): Promise<HookReply> {
+  const { reply, isMutating, items } = isInOtherTree(hook) ? refuse(hook, REFUSED_IN_OTHER_TREE) : await decide(hook);
+  hook.host.recordTranscript(hook.record, ...items);
   await recordHookEvent(
-    at,
+    hook,
     reply.kind !== 'allow' ? HOOK_EVENT_NAMES.denied : isMutating ? HOOK_EVENT_NAMES.acting : HOOK_EVENT_NAMES.allowed,
   );
   return reply;
 }
 
-const decide = async (at: HookEventContext<ClaudeToolEvent>): Promise<Decided> =>
+const decide = async (hook: HookEventContext<ClaudeToolEvent>): Promise<Decided> =>
   decideAction(
-    at,
-    await at.host.withSession(at.record, async (session) =>
-      claudeCallToAction(at.event, session, claudePluginServerName(at.host.server)),
+    hook,
+    await hook.host.withSession(hook.record, async (session) =>
+      claudeCallToAction(hook.event, session, claudePluginServerName(hook.host.server)),
     ),
   );
 
@@ -96,60 +96,61 @@ function refuse({ event }: HookEventContext<ClaudeToolEvent>, why: string): Deci
 }
 
 async function decideRefused(
-  at: HookEventContext<ClaudeToolEvent>,
+  hook: HookEventContext<ClaudeToolEvent>,
   call: Call,
   { denial, evidence }: RefusedCall,
 ): Promise<Decided> {
-  const first = await at.host.withSession(at.record, async (session) => firstHopOfWay(session, denial));
-  const why = describeClaudeRefusal(denial, { isSubAgent: isSubAgent(at), first }, claudeToolName(at.host));
-  const refusal = toolResultItem(at.event.toolUseId, {
+  const first = await hook.host.withSession(hook.record, async (session) => firstHopOfWay(session, denial));
+  const why = describeClaudeRefusal(denial, { isSubAgent: isSubAgent(hook), first }, claudeToolName(hook.host));
+  const refusal = toolResultItem(hook.event.toolUseId, {
     status: 'refused',
     code: denial.code,
     text: why,
     evidence: entryIdsOrNull(evidence),
   });
-  return { reply: { kind: 'deny', why }, isMutating: false, items: [calledAs(at, call), refusal] };
+  return { reply: { kind: 'deny', why }, isMutating: false, items: [calledAs(hook, call), refusal] };
 }
 
 /** The client's call in hopgate's terms: tool and arguments under their names in the spec. */
 const calledAs = ({ event }: HookEventContext<ClaudeToolEvent>, { tool, args }: Call): RecordedTranscriptItem =>
   toolCallItem({ id: event.toolUseId, tool, input: args, channel: event.tool });
 
-async function decideAction(at: HookEventContext<ClaudeToolEvent>, action: ClientAction): Promise<Decided> {
-  const { toolUseId: id, tool, input } = at.event;
+async function decideAction(hook: HookEventContext<ClaudeToolEvent>, action: ClientAction): Promise<Decided> {
+  const { toolUseId: id, tool, input } = hook.event;
   switch (action.kind) {
     case 'steps': {
       const [step, ...more] = action.steps;
-      if (!step || more.length > 0) return refuseUnmapped(at, 'contains several calls; make them one by one');
-      return decideStep(at, step);
+      if (!step || more.length > 0) return refuseUnmapped(hook, 'contains several calls; make them one by one');
+      return decideStep(hook, step);
     }
     case 'hop':
     case 'mode':
-      return isSubAgent(at) ? refuse(at, refuseClaudeSubAgent(action.kind)) : allow([], WITHOUT_QUESTION);
+      return isSubAgent(hook) ? refuse(hook, refuseClaudeSubAgent(action.kind)) : allow([], WITHOUT_QUESTION);
     case 'ask':
-      at.host.expectSubAgentCall(at.record, { tool: action.control, args: action.input });
+      hook.host.expectSubAgentCall(hook.record, { tool: action.control, args: action.input });
       return allow([], WITHOUT_QUESTION);
     case 'inner': {
-      const why = tool === 'Skill' ? await at.host.skillProblem(at.record, skillOf(input), userSettingsOf(at)) : null;
-      if (why !== null) return refuse(at, refuseClaudeSkill(skillOf(input), why));
+      const why =
+        tool === 'Skill' ? await hook.host.skillProblem(hook.record, skillOf(input), userSettingsOf(hook)) : null;
+      if (why !== null) return refuse(hook, refuseClaudeSkill(skillOf(input), why));
       const startsSubAgent = tool === 'Agent' || tool === 'Task';
       // No event names the agent that started a sub-agent, so a sub-agent of a sub-agent would get the rights of the
       // main agent.
-      if (startsSubAgent && isSubAgent(at)) return refuse(at, refuseClaudeSubAgent(tool));
-      const started = startsSubAgent ? await startSubAgent(at) : null;
+      if (startsSubAgent && isSubAgent(hook)) return refuse(hook, refuseClaudeSubAgent(tool));
+      const started = startsSubAgent ? await startSubAgent(hook) : null;
       if (started !== null) return started;
       return allow([innerCallItem({ id, tool, input, channel: tool })]);
     }
     case 'unmapped':
-      return refuseUnmapped(at, action.why);
+      return refuseUnmapped(hook, action.why);
     default:
       return action satisfies never;
   }
 }
 
 /** Records the start of a sub-agent in another peripheral. Returns the refusal; null if the client may start it. */
-async function startSubAgent(at: HookEventContext<ClaudeToolEvent>): Promise<Decided | null> {
-  const { host, record, event } = at;
+async function startSubAgent(hook: HookEventContext<ClaudeToolEvent>): Promise<Decided | null> {
+  const { host, record, event } = hook;
   const { input, tool } = event;
   const type = textOf(input['subagent_type']) ?? '';
   const reason = textOf(input['description']) ?? '';
@@ -158,17 +159,17 @@ async function startSubAgent(at: HookEventContext<ClaudeToolEvent>): Promise<Dec
     const to = peripheralOfSubAgent(session, type);
     return to === null ? null : session.delegate({ to, reason });
   });
-  return started === null || started.ok ? null : decideRefused(at, { tool, args: input }, started);
+  return started === null || started.ok ? null : decideRefused(hook, { tool, args: input }, started);
 }
 
-function decideStep(at: HookEventContext<ClaudeToolEvent>, step: ActionStep): Promise<Decided> {
+function decideStep(hook: HookEventContext<ClaudeToolEvent>, step: ActionStep): Promise<Decided> {
   switch (step.how) {
     case 'native':
-      return decideNative(at, step);
+      return decideNative(hook, step);
     case 'contained':
-      return at.event.tool === 'Bash' ? decideShell(at, step) : refuseForOurTool(at, step);
+      return hook.event.tool === 'Bash' ? decideShell(hook, step) : refuseForOurTool(hook, step);
     case 'hopgate':
-      return decideOurTool(at, step);
+      return decideOurTool(hook, step);
     default:
       return step.how satisfies never;
   }
@@ -183,18 +184,18 @@ function userSettingsOf({ event, env }: HookEventContext): string {
 const isSubAgent = ({ event }: HookEventContext): boolean => event.agentId !== null;
 
 /** Decides a call of the client's own Read, Edit, …, records the intent, and leaves the call to the client. */
-async function decideNative(at: HookEventContext<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
+async function decideNative(hook: HookEventContext<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const call = { tool, args };
-  const { host, record, event } = at;
+  const { host, record, event } = hook;
   // Claude Code shows its model the instruction files in the folders above a file that it reads.
   const problem = await host.instructionProblem(record, 'claude-code', textOf(args['path']) ?? '');
-  if (problem) return refuse(at, `${problem.message}.\nWhat to do: ask the operator. ${problem.remedy}`);
-  const denial = isSubAgent(at) ? await dryRunCall(at, call) : null;
-  if (denial) return decideRefused(at, call, denial);
+  if (problem) return refuse(hook, `${problem.message}.\nWhat to do: ask the operator. ${problem.remedy}`);
+  const denial = isSubAgent(hook) ? await dryRunCall(hook, call) : null;
+  if (denial) return decideRefused(hook, call, denial);
   const admitted = await host.withSession(record, (session) => session.admit(call));
-  if (!admitted.ok) return decideRefused(at, call, admitted);
-  await storeNativeCall(at, { ticket: admitted.ticket, input: event.input });
-  return { ...allow([calledAs(at, call)]), isMutating: admitted.ticket.intent !== null };
+  if (!admitted.ok) return decideRefused(hook, call, admitted);
+  await storeNativeCall(hook, { ticket: admitted.ticket, input: event.input });
+  return { ...allow([calledAs(hook, call)]), isMutating: admitted.ticket.intent !== null };
 }
 
 /**
@@ -202,8 +203,8 @@ async function decideNative(at: HookEventContext<ClaudeToolEvent>, { tool, args 
  * shell runs it. Claude Code nevertheless applies the user's rules and permission mode to it, and shows it in the
  * permission question.
  */
-async function decideShell(at: HookEventContext<ClaudeToolEvent>, call: Call): Promise<Decided> {
-  const { host, record, event } = at;
+async function decideShell(hook: HookEventContext<ClaudeToolEvent>, call: Call): Promise<Decided> {
+  const { host, record, event } = hook;
   const wantsBackground = event.input['run_in_background'] === true;
   const background = wantsBackground
     ? await host.withSession(record, async (session) => backgroundCall(session, call))
@@ -211,23 +212,23 @@ async function decideShell(at: HookEventContext<ClaudeToolEvent>, call: Call): P
   const { tool, args } = background ?? call;
   // Only hopgate's own tool can ask a person while the call waits.
   const request = await host.withSession(record, (session) => session.wants({ step: call }));
-  const isApproved = request !== null && !isSubAgent(at) && host.isApproved(record, request);
-  if (request !== null && !isApproved) return refuse(at, refuseClaudeTool('Bash', call, claudeToolName(host)));
-  const denial = isApproved ? null : await dryRunCall(at, { tool, args });
-  if (denial) return decideRefused(at, { tool, args }, denial);
+  const isApproved = request !== null && !isSubAgent(hook) && host.isApproved(record, request);
+  if (request !== null && !isApproved) return refuse(hook, refuseClaudeTool('Bash', call, claudeToolName(host)));
+  const denial = isApproved ? null : await dryRunCall(hook, { tool, args });
+  if (denial) return decideRefused(hook, { tool, args }, denial);
   const seconds = await host.withSession(record, async (session) => session.tool(tool)?.limits.seconds ?? MAX_COMMAND);
   const runCommand = await host.commandFor(record, { tool, args, callId: event.toolUseId });
   const command = `${runCommand}; exit;\n${textOf(event.input['command']) ?? ''}`;
   const timeout = Math.min(MAX_COMMAND, seconds + 20) * 1000;
   const when: Fields = background ? { run_in_background: true } : { timeout };
   const input = { command, description: event.input['description'] ?? 'Run in hopgate', ...when };
-  await storeNativeCall(at, { ticket: null, input });
+  await storeNativeCall(hook, { ticket: null, input });
   const notice = background
     ? { text: explainBackgroundCommand(claudeToolName(host)) }
     : wantsBackground
       ? { text: RAN_IN_FOREGROUND_NOTE }
       : {};
-  return allow([calledAs(at, { tool, args })], { input, ...notice });
+  return allow([calledAs(hook, { tool, args })], { input, ...notice });
 }
 
 const skillOf = (input: ClaudeToolEvent['input']) => ({
@@ -246,11 +247,11 @@ function backgroundCall({ specs, state }: Session, { tool, args }: Call): Call |
 }
 
 /** Refuses a call of a client's tool that only a hopgate tool carries out here. */
-async function refuseForOurTool(at: HookEventContext<ClaudeToolEvent>, call: Call): Promise<Decided> {
-  const denial = await dryRunCall(at, call);
+async function refuseForOurTool(hook: HookEventContext<ClaudeToolEvent>, call: Call): Promise<Decided> {
+  const denial = await dryRunCall(hook, call);
   return denial
-    ? decideRefused(at, call, denial)
-    : refuse(at, refuseClaudeTool(at.event.tool, call, claudeToolName(at.host)));
+    ? decideRefused(hook, call, denial)
+    : refuse(hook, refuseClaudeTool(hook.event.tool, call, claudeToolName(hook.host)));
 }
 
 /**
@@ -258,17 +259,17 @@ async function refuseForOurTool(at: HookEventContext<ClaudeToolEvent>, call: Cal
  * own envelope is checked here. If a tool of Claude Code's own does the same, the call is refused in its favour,
  * because the user's rules name that tool.
  */
-async function decideOurTool(at: HookEventContext<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
-  const { host, record, event } = at;
+async function decideOurTool(hook: HookEventContext<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
+  const { host, record, event } = hook;
   const { native, spec } = await host.withSession(record, async (session) => ({
     native: (await session.wants({ step: { tool, args } })) ? null : toNativeClaudeCall(session, { tool, args }),
     spec: getOwn(session.specs.tools, tool),
   }));
-  const denial = native || isSubAgent(at) ? await dryRunCall(at, { tool, args }) : null;
-  if (denial) return decideRefused(at, { tool, args }, denial);
-  if (native) return refuse(at, refuseInFavourOfNativeTool(event.tool, native));
+  const denial = native || isSubAgent(hook) ? await dryRunCall(hook, { tool, args }) : null;
+  if (denial) return decideRefused(hook, { tool, args }, denial);
+  if (native) return refuse(hook, refuseInFavourOfNativeTool(event.tool, native));
   host.expectSubAgentCall(record, { tool, args });
-  const ruledBy = spec && findRuledTool(spec, record.conversation.root, userSettingsOf(at), at.env);
+  const ruledBy = spec && findRuledTool(spec, record.conversation.root, userSettingsOf(hook), hook.env);
   if (ruledBy !== undefined)
     return allow([], {
       decision: 'ask',
@@ -280,13 +281,13 @@ async function decideOurTool(at: HookEventContext<ClaudeToolEvent>, { tool, args
 }
 
 /** Refuses a tool that no scope can limit. */
-async function refuseUnmapped(at: HookEventContext<ClaudeToolEvent>, why: string | null): Promise<Decided> {
-  const { toolUseId: id, tool, input: args } = at.event;
-  if (await at.host.withSession(at.record, (session) => session.admitUncovered({ tool, args })))
+async function refuseUnmapped(hook: HookEventContext<ClaudeToolEvent>, why: string | null): Promise<Decided> {
+  const { toolUseId: id, tool, input: args } = hook.event;
+  if (await hook.host.withSession(hook.record, (session) => session.admitUncovered({ tool, args })))
     return allow([toolCallItem({ id, tool, input: args, channel: tool })]);
-  const denial = await dryRunCall(at, { tool, args });
-  if (denial === null) return refuse(at, refuseUnavailableTool(tool, why, claudeToolName(at.host)));
-  const refused = await decideRefused(at, { tool, args }, denial);
+  const denial = await dryRunCall(hook, { tool, args });
+  if (denial === null) return refuse(hook, refuseUnavailableTool(tool, why, claudeToolName(hook.host)));
+  const refused = await decideRefused(hook, { tool, args }, denial);
   if (why === null) return refused;
-  return { ...refused, reply: { kind: 'deny', why: refuseUnavailableTool(tool, why, claudeToolName(at.host)) } };
+  return { ...refused, reply: { kind: 'deny', why: refuseUnavailableTool(tool, why, claudeToolName(hook.host)) } };
 }

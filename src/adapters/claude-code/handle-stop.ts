@@ -8,15 +8,15 @@ import { type HookEventContext, recordAgentMessages, recordHookEvent } from './h
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
 /** Handles Stop: asks an agent that leaves work unreviewed, once per conversation, to review it. */
-export async function handleStop(at: HookEventContext): Promise<HookReply> {
-  const { host, record, event } = at;
-  const notes = recordAgentMessages(at);
+export async function handleStop(hook: HookEventContext): Promise<HookReply> {
+  const { host, record, event } = hook;
+  const notes = recordAgentMessages(hook);
   await host.withSession(record, (session) => acknowledgeMessages(session));
   const mayAsk = event.fields['stop_hook_active'] !== true && record.notes['asked'] !== true;
   const why = mayAsk
     ? await host.withSession(record, (session) => reasonNotToStop(session, record.notes, claudeToolName(host)))
     : null;
-  await recordHookEvent(at, event.name, why === null ? notes : { ...notes, asked: true });
+  await recordHookEvent(hook, event.name, why === null ? notes : { ...notes, asked: true });
   if (why === null) return NO_REPLY;
   host.recordTranscript(record, userMessageItem('hopgate', why, event.name));
   return { kind: 'go-on', why };

@@ -13,8 +13,8 @@ import { type HookReply, NO_REPLY } from './hook-reply.ts';
  * the model. A prompt or a resumed conversation repeats the description only if the place, the tools or the exits
  * differ from those in the last one.
  */
-export async function replyWithSituation(at: HookEventContext): Promise<HookReply> {
-  const { event, record, host } = at;
+export async function replyWithSituation(hook: HookEventContext): Promise<HookReply> {
+  const { event, record, host } = hook;
   const { section, situation, key, messages } = await host.withSession(record, async (session) => {
     if (event.name === 'SessionStart') showMessagesAgain(session);
     else if (event.name === 'UserPromptSubmit') await acknowledgeMessages(session);
@@ -40,8 +40,8 @@ export async function replyWithSituation(at: HookEventContext): Promise<HookRepl
 }
 
 /** Records that the answer to a hop, a mode change or a status call has described the situation to the model. */
-export async function recordSituationShown(at: HookEventContext): Promise<void> {
-  await recordShownPlace(at, await at.host.withSession(at.record, async (session) => placeKey(session)));
+export async function recordSituationShown(hook: HookEventContext): Promise<void> {
+  await recordShownPlace(hook, await hook.host.withSession(hook.record, async (session) => placeKey(session)));
 }
 
 /** The parts of a session's place that the model must know: if one changes, the situation is described again. */
@@ -58,8 +58,8 @@ function placeKey(session: Session): string {
 }
 
 /** Records the place that the model was shown. If the answer reached the model too late, nothing is recorded. */
-export async function recordShownPlace(at: HookEventContext, shown: string): Promise<void> {
-  const record = await at.host.conversation(at.record.conversation);
-  const event = { ...at.event, toolUseId: null };
-  await recordHookEvent({ ...at, record, event }, 'situation shown', { ...record.notes, shown });
+export async function recordShownPlace(hook: HookEventContext, shown: string): Promise<void> {
+  const record = await hook.host.conversation(hook.record.conversation);
+  const event = { ...hook.event, toolUseId: null };
+  await recordHookEvent({ ...hook, record, event }, 'situation shown', { ...record.notes, shown });
 }

@@ -54,14 +54,14 @@ export async function decideCodexCall(
   record: ConversationRecord,
   env: Env,
 ): Promise<RefusalText> {
-  const at = { event, host, record, env };
+  const hook = { event, host, record, env };
   const { tool_use_id: id, tool_name: tool, tool_input: input } = event;
   const action = await host.withSession(record, async (session) => actionOf(event, session, host));
   switch (action.kind) {
     case 'inner':
       // No event names the agent that started a sub-agent, so a sub-agent of a sub-agent would get the rights of the
       // main agent.
-      if (isSubAgent(at) && tool.endsWith('spawn_agent')) return refuse(at, refuseCodexSubAgent(tool));
+      if (isSubAgent(hook) && tool.endsWith('spawn_agent')) return refuse(hook, refuseCodexSubAgent(tool));
       host.recordTranscript(record, innerCallItem({ id, tool, input, channel: tool }));
       return null;
     case 'ask':
@@ -70,11 +70,11 @@ export async function decideCodexCall(
     case 'hop':
     case 'mode':
       // A sub-agent's connection belongs to the session of the agent that started it.
-      return isSubAgent(at) ? refuse(at, refuseCodexSubAgent(codexToolName(host)(action.kind))) : null;
+      return isSubAgent(hook) ? refuse(hook, refuseCodexSubAgent(codexToolName(host)(action.kind))) : null;
     case 'unmapped':
-      return refuseUnmapped(at, action.why);
+      return refuseUnmapped(hook, action.why);
     case 'steps':
-      return decideSteps(at, action.steps);
+      return decideSteps(hook, action.steps);
     default:
       return action satisfies never;
   }
@@ -113,9 +113,9 @@ const SHOWS_ITEMS = 'was given items, which may show files; write the task as me
 
 const isSubAgent = ({ record }: ToolEventContext): boolean => record.conversation.agentId !== null;
 
-const readerOf = (at: ToolEventContext): CodexReader => ({
-  ourName: codexToolName(at.host),
-  isSubAgent: isSubAgent(at),
+const readerOf = (hook: ToolEventContext): CodexReader => ({
+  ourName: codexToolName(hook.host),
+  isSubAgent: isSubAgent(hook),
 });
 
 /** A refusal by the adapter, not by the gate. */
@@ -131,23 +131,23 @@ function refuse({ event, host, record }: ToolEventContext, why: string): string 
 
 /** Records a refusal by the gate in the transcript. Returns its text for the model. */
 async function refuseByGate(
-  at: ToolEventContext,
+  hook: ToolEventContext,
   call: HopgateToolCall,
   { denial, evidence }: RefusedCall,
   otherText: string | null = null,
 ): Promise<string> {
-  const { tool_use_id: id } = at.event;
-  const first = isSubAgent(at)
+  const { tool_use_id: id } = hook.event;
+  const first = isSubAgent(hook)
     ? null
-    : await at.host.withSession(at.record, async (session) => firstHopOfWay(session, denial));
-  const text = otherText ?? describeCodexRefusal(denial, first, readerOf(at));
+    : await hook.host.withSession(hook.record, async (session) => firstHopOfWay(session, denial));
+  const text = otherText ?? describeCodexRefusal(denial, first, readerOf(hook));
   const refusal = toolResultItem(id, {
     status: 'refused',
     code: denial.code,
     text,
     evidence: entryIdsOrNull(evidence),
   });
-  at.host.recordTranscript(at.record, calledAs(at, call), refusal);
+  hook.host.recordTranscript(hook.record, calledAs(hook, call), refusal);
   return text;
 }
 
@@ -156,61 +156,61 @@ const calledAs = ({ event }: ToolEventContext, { tool, args }: HopgateToolCall):
   toolCallItem({ id: event.tool_use_id, tool, input: args, channel: event.tool_name });
 
 /** Refuses a tool of Codex whose effects hopgate cannot limit. The attempt is recorded as a call of an unknown tool. */
-async function refuseUnmapped(at: ToolEventContext, why: string | null): Promise<RefusalText> {
-  const { tool_use_id: id, tool_name: tool, tool_input: input } = at.event;
-  if (await at.host.withSession(at.record, (session) => session.admitUncovered({ tool }))) {
-    at.host.recordTranscript(at.record, toolCallItem({ id, tool, input, channel: tool }));
+async function refuseUnmapped(hook: ToolEventContext, why: string | null): Promise<RefusalText> {
+  const { tool_use_id: id, tool_name: tool, tool_input: input } = hook.event;
+  if (await hook.host.withSession(hook.record, (session) => session.admitUncovered({ tool }))) {
+    hook.host.recordTranscript(hook.record, toolCallItem({ id, tool, input, channel: tool }));
     return null;
   }
-  const { refused, available } = await at.host.withSession(at.record, async (session) => ({
+  const { refused, available } = await hook.host.withSession(hook.record, async (session) => ({
     refused: session.why({ tool }) ? await recordCallRefusal(session, { tool, args: {} }) : null,
     available: session.available(),
   }));
-  if (!refused) return refuse(at, refuseUnknownTool(tool, why, available, readerOf(at)));
+  if (!refused) return refuse(hook, refuseUnknownTool(tool, why, available, readerOf(hook)));
   return refuseByGate(
-    at,
+    hook,
     { tool, args: {} },
     refused,
-    why === null ? null : refuseUnknownTool(tool, why, available, readerOf(at)),
+    why === null ? null : refuseUnknownTool(tool, why, available, readerOf(hook)),
   );
 }
 
-async function decideSteps(at: ToolEventContext, steps: readonly ActionStep[]): Promise<RefusalText> {
+async function decideSteps(hook: ToolEventContext, steps: readonly ActionStep[]): Promise<RefusalText> {
   const [first, ...more] = steps;
   if (!first) return null;
   // The MCP server decides and records the main agent's calls.
-  if (first.how === 'hopgate' && !isSubAgent(at)) return null;
+  if (first.how === 'hopgate' && !isSubAgent(hook)) return null;
   // The gate decides first: advice on how to make a refused call would be useless.
   for (const step of steps) {
-    const refused = await dryRunCall(at, step);
-    if (refused) return refuseByGate(at, step, refused);
+    const refused = await dryRunCall(hook, step);
+    if (refused) return refuseByGate(hook, step, refused);
   }
   if (first.how === 'hopgate') {
-    at.host.expectSubAgentCall(at.record, { tool: first.tool, args: first.args });
+    hook.host.expectSubAgentCall(hook.record, { tool: first.tool, args: first.args });
     return null;
   }
-  if (first.how === 'native' && more.length === 0) return letRun(at, first);
+  if (first.how === 'native' && more.length === 0) return letRun(hook, first);
   const calls = steps.every(({ byHopgate }) => byHopgate !== null)
     ? steps.flatMap(({ byHopgate }) => byHopgate ?? [])
     : [];
   return refuse(
-    at,
+    hook,
     first.how === 'contained' && more.length === 0
-      ? refuseInFavourOfHopgate(calls, codexToolName(at.host))
-      : refuseMultiFilePatch(calls, codexToolName(at.host)),
+      ? refuseInFavourOfHopgate(calls, codexToolName(hook.host))
+      : refuseMultiFilePatch(calls, codexToolName(hook.host)),
   );
 }
 
 /** Handles a call that Codex itself runs: decides it, records its intent, and stores the ticket for its result. */
-async function letRun(at: ToolEventContext, { tool, args, byHopgate }: ActionStep): Promise<RefusalText> {
-  const { event, host, record, env } = at;
+async function letRun(hook: ToolEventContext, { tool, args, byHopgate }: ActionStep): Promise<RefusalText> {
+  const { event, host, record, env } = hook;
   if (event.tool_name === 'apply_patch' && env['HOPGATE_CODEX_SANDBOX'] === 'read-only')
-    return refuse(at, refusePatchInReadOnlyRun(byHopgate ?? [{ tool, args }], codexToolName(host)));
+    return refuse(hook, refusePatchInReadOnlyRun(byHopgate ?? [{ tool, args }], codexToolName(host)));
   const admitted = await host.withSession(record, (session) => session.admit({ tool, args }));
-  if (!admitted.ok) return refuseByGate(at, { tool, args }, admitted);
+  if (!admitted.ok) return refuseByGate(hook, { tool, args }, admitted);
   const { tool_use_id: toolUseId } = event;
   await host.storeForCall(record, ticketStorageKey(toolUseId), asJson(admitted.ticket));
   await host.recordEvent(record, { name: ADMITTED, at: new Date().toISOString(), toolUseId });
-  host.recordTranscript(record, calledAs(at, { tool, args }));
+  host.recordTranscript(record, calledAs(hook, { tool, args }));
   return null;
 }

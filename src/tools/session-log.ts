@@ -15,10 +15,7 @@ const MAX_BODY_BYTES = 4096;
  * cursor for the next page (null at the end; `after: -1` starts at the beginning).
  */
 export function sessionLogBackend(store: EvidenceStore): ToolBackend {
-  return {
-    ...LAZY_BACKENDS.sessionLog,
-    run: async (call) => ({ outcome: await readLog(store, call), effects: [] }),
-  };
+  return { ...LAZY_BACKENDS.sessionLog, run: async (call) => ({ outcome: await readLog(store, call), effects: [] }) };
 }
 
 async function readLog(store: EvidenceStore, call: ToolCall): Promise<ToolOutcome> {

@@ -93,12 +93,7 @@ export function addTestRun(runs: TestRuns, run: AuditedRun): boolean {
   const before = runs.commands.get(command);
   const passed = before?.passed || verdict === 'pass';
   const failed = before?.failed || verdict === 'fail';
-  runs.commands.set(command, {
-    last: run,
-    lastFull: narrowed ? (before?.lastFull ?? null) : verdict,
-    passed,
-    failed,
-  });
+  runs.commands.set(command, { last: run, lastFull: narrowed ? (before?.lastFull ?? null) : verdict, passed, failed });
   for (const other of others) runs.required.add(other);
   runs.count += 1;
   if (verdict === 'fail') runs.failed += 1;

@@ -68,11 +68,7 @@ const query = defineRoute('GET /v1/evidence', {
   summary: 'A search over all sessions, or one; the newest entries come first.',
   for: ROLES_THAT_READ_ALL,
   query: z.strictObject({ ...Filters, session: NameSchema.optional(), root: RootSchema.optional() }),
-  answer: z.object({
-    entries: z.array(EntrySchema),
-    next: z.string().nullable(),
-    unreadable: UnreadableEntriesSchema,
-  }),
+  answer: z.object({ entries: z.array(EntrySchema), next: z.string().nullable(), unreadable: UnreadableEntriesSchema }),
   run: async ({ query: asked, services: { allEvidence } }) => {
     const { session, root, tag, subjectType, subjectId, ephemeral, after, ...filters } = asked;
     if ((subjectType === undefined) !== (subjectId === undefined))

@@ -73,12 +73,7 @@ const send = defineRoute('POST /v1/send', {
   id: 'send',
   summary: 'Sends a message of a person through the social pipeline: the mode of its recipient gates an action.',
   for: ['operator'],
-  body: z.strictObject({
-    ...Body,
-    to: To,
-    as: PersonNameSchema,
-    root: RootSchema,
-  }),
+  body: z.strictObject({ ...Body, to: To, as: PersonNameSchema, root: RootSchema }),
   answer: Answer,
   run: async ({ body: { id, to, payload, as, root }, services }) => {
     const real = realRepositoryRoot(root);

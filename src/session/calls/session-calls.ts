@@ -264,10 +264,7 @@ export class SessionCalls {
     if (error.code !== 'session-busy' && error.code !== 'lease-expired' && error.code !== 'chain-conflict') return null;
     const code = error.code === 'session-busy' ? 'session-busy' : 'lease-expired';
     const { message: why, heldBy } = error;
-    const other = heldBy && {
-      holder: describeLeaseHolder(heldBy.holder),
-      until: new Date(heldBy.until).toISOString(),
-    };
+    const other = heldBy && { holder: describeLeaseHolder(heldBy.holder), until: new Date(heldBy.until).toISOString() };
     return { ok: false, denial: makeDenial(this.context(), code, { why, ...other }).denial, evidence: [] };
   }
 }

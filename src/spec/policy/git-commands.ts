@@ -45,9 +45,7 @@ export const GIT_SUB_COMMANDS = {
       -s|--short -b|--branch --porcelain[=] --long -u|--untracked-files[=] --ignored[=] -z|--null --show-stash
     `),
   },
-  diff: {
-    options: [...DIFF, ...gitOptions('--cached --staged --exit-code --merge-base -R')],
-  },
+  diff: { options: [...DIFF, ...gitOptions('--cached --staged --exit-code --merge-base -R')] },
   log: {
     options: [
       ...DIFF,
@@ -60,24 +58,14 @@ export const GIT_SUB_COMMANDS = {
     digits: 'max-count',
   },
   show: { options: [...DIFF, ...COMMITS] },
-  branch: {
-    options: gitOptions('-l|--list -a|--all -r|--remotes -v|--verbose --show-current'),
-  },
-  'rev-parse': {
-    options: gitOptions('--verify --short[=] --abbrev-ref[=] --symbolic-full-name'),
-  },
+  branch: { options: gitOptions('-l|--list -a|--all -r|--remotes -v|--verbose --show-current') },
+  'rev-parse': { options: gitOptions('--verify --short[=] --abbrev-ref[=] --symbolic-full-name') },
   add: { options: gitOptions('-A|--all -u|--update -v|--verbose') },
-  switch: {
-    options: gitOptions('-c|--create='),
-  },
+  switch: { options: gitOptions('-c|--create=') },
   checkout: { options: gitOptions('-b=') },
   restore: { options: gitOptions('-S|--staged') },
-  commit: {
-    options: gitOptions('-m|--message= -a|--all -q|--quiet -v|--verbose'),
-  },
-  push: {
-    options: gitOptions('-u|--set-upstream'),
-  },
+  commit: { options: gitOptions('-m|--message= -a|--all -q|--quiet -v|--verbose') },
+  push: { options: gitOptions('-u|--set-upstream') },
 } as const satisfies { readonly [name: string]: GitSubCommand };
 
 export type GitSubCommandName = keyof typeof GIT_SUB_COMMANDS;

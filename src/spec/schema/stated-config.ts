@@ -21,10 +21,7 @@ import {
 } from './project-values.ts';
 
 const env = z.record(EnvNameSchema, TextLineSchema);
-const reach = {
-  env: optional(env),
-  ssh: optional(z.strictObject({ key: SshFileSchema, knownHosts: SshFileSchema })),
-};
+const reach = { env: optional(env), ssh: optional(z.strictObject({ key: SshFileSchema, knownHosts: SshFileSchema })) };
 const username = z.string();
 
 const Credential = z.union([

@@ -13,10 +13,7 @@ export interface PatternContext {
   library(): ReturnType<typeof loadPatternLibrary>;
 }
 
-export const successfulOutcome = (result: Fields): ToolOutcome => ({
-  status: 'ok',
-  result: { ...result },
-});
+export const successfulOutcome = (result: Fields): ToolOutcome => ({ status: 'ok', result: { ...result } });
 
 export const textUnlessBlank = (value: Json | undefined): string | null =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : null;

@@ -54,10 +54,7 @@ function lastSearch(
     if (status !== 'ok') continue;
     const { query, candidates } = result as Fields;
     if (typeof query !== 'string' || !Array.isArray(candidates)) return null;
-    return {
-      query,
-      candidates: candidates.flatMap((one) => textUnlessBlank((one as Fields)['id']) ?? []),
-    };
+    return { query, candidates: candidates.flatMap((one) => textUnlessBlank((one as Fields)['id']) ?? []) };
   }
   return null;
 }

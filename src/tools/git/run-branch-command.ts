@@ -36,13 +36,7 @@ export async function runGitBranchCommand(session: GitSession, parsed: ParsedGit
   if (!create && existing !== head)
     return outOfScopeStop('args', `"${name}" is not at the commit of HEAD, so files would change.`, SAME_COMMIT);
   const from = currentBranch(session.repository);
-  const env = {
-    branch: name,
-    head,
-    from: from ?? '',
-    create: create ? '1' : '',
-    switch: sub === 'branch' ? '' : '1',
-  };
+  const env = { branch: name, head, from: from ?? '', create: create ? '1' : '', switch: sub === 'branch' ? '' : '1' };
   const result = await session.run([], { access: { kind: 'commit' }, script: MOVE, env });
   const later = await findCommits(session, [ref]);
   if (isStop(later)) return { outcome: later.stop, effects: 'unobserved' };

@@ -17,10 +17,7 @@ export interface WebBackendOptions {
 
 /** Serves `web-fetch`: GET from listed hosts at checked addresses; every redirect is checked again. */
 export function webBackend({ network = INTERNET_NETWORK }: WebBackendOptions = {}): ToolBackend {
-  return {
-    ...LAZY_BACKENDS.web,
-    run: async (call) => reportIfAborted(call) ?? fetchPage(network, call),
-  };
+  return { ...LAZY_BACKENDS.web, run: async (call) => reportIfAborted(call) ?? fetchPage(network, call) };
 }
 
 async function fetchPage(network: FetchNetwork, call: ToolCall): Promise<ToolReport> {

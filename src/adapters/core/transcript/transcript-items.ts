@@ -36,13 +36,7 @@ export const deliveredMessageItem = (
   text: string,
   situation: SituationData,
   channel = 'prompt',
-): RecordedTranscriptItem => ({
-  kind: 'delivered',
-  text,
-  situation,
-  source: 'hopgate',
-  channel,
-});
+): RecordedTranscriptItem => ({ kind: 'delivered', text, situation, source: 'hopgate', channel });
 
 export const assistantMessageItem = (text: string): RecordedTranscriptItem => ({
   kind: 'said',

@@ -151,9 +151,7 @@ async function runOne(io: Io, agent: string, peripheral: string, options: RunOpt
   } else if (reply.ok) print(io, formatRunReply(reply));
   else {
     const { code, message, remedy } = reply.error;
-    throw new CliError(code, message, remedy, {
-      exitCode: code === 'invalid-request' ? 2 : 1,
-    });
+    throw new CliError(code, message, remedy, { exitCode: code === 'invalid-request' ? 2 : 1 });
   }
 }
 

@@ -1,20 +1,9 @@
 import { dirname, join } from 'node:path';
 import { listFolderEntries } from '../../base/files.ts';
+import { splitWords } from '../../base/text.ts';
 import type { Session } from '../../session/session.ts';
 
-export const SHELL_VERBS = [
-  'hop',
-  'mode',
-  'start',
-  'stop',
-  'status',
-  'why',
-  'log',
-  'inbox',
-  'close',
-  'help',
-  'exit',
-] as const;
+export const SHELL_VERBS = splitWords('hop mode start stop status why log inbox close help exit');
 
 /** Completes a line with the available actions: `[matches, completed part]`, as node:readline expects it. */
 export function completeLine(session: Session, line: string, root: string): [string[], string] {

@@ -46,7 +46,7 @@ export async function runLine(
   else if (line.verb === 'why') printWhy(io, session, line);
   else if (line.verb === 'inbox') await printInbox(io, session);
   else {
-    const call = (SHELL_VERBS as readonly string[]).includes(line.verb) ? null : showCallProgress(io, text.trim());
+    const call = SHELL_VERBS.includes(line.verb) ? null : showCallProgress(io, text.trim());
     onCall(call);
     const result = await runAction(session, line, call);
     onCall(null);
@@ -85,7 +85,7 @@ function mistakeIn(session: Session, { verb, words, unquoted, options, problem }
   if (allowed !== undefined && named !== undefined)
     return `${verb} takes options, not name=value: ${allowed.includes(named) || !takesFruit(verb) ? `--${named}` : `--fruit.${named}`} "…"`;
   if (allowed === undefined) {
-    const isKnown = (SHELL_VERBS as readonly string[]).includes(verb) || tool !== undefined;
+    const isKnown = SHELL_VERBS.includes(verb) || tool !== undefined;
     const near = isKnown ? null : findSimilarName(verb, [...session.available().tools, ...SHELL_VERBS]);
     return near === null || session.tool(near) !== undefined
       ? null

@@ -1,3 +1,4 @@
+import { splitWords } from '../../base/text.ts';
 import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import type { GitSession } from './git-session.ts';
 
@@ -15,14 +16,7 @@ export interface ChangedFile {
 export async function listChangedFiles(
   session: GitSession,
 ): Promise<{ readonly files: readonly ChangedFile[] } | ToolStop> {
-  const words = [
-    'status',
-    '--porcelain=v2',
-    '-z',
-    '--untracked-files=all',
-    '--no-renames',
-    '--ignore-submodules=dirty',
-  ];
+  const words = splitWords('status --porcelain=v2 -z --untracked-files=all --no-renames --ignore-submodules=dirty');
   const listed = await session.ask(words);
   return isStop(listed) ? listed : { files: parseStatus(listed.stdout ?? '') };
 }

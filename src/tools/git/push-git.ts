@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { splitWords } from '../../base/text.ts';
 import { isCommitName, isSameCommitMessage, refuseBranchPush } from '../../gate/commands/git-command.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import { branchToShip, mayShipBranch } from '../../gate/scope/branch-patterns.ts';
@@ -85,15 +86,10 @@ export async function runGitPush(session: GitSession, parsed: ParsedGit): Promis
   }
   const unlisted = approved?.ships && (await unlistedCommits(session, approved.ships, sha, remote, before.heads));
   if (unlisted) return isStop(unlisted) ? unlisted : failedToolStop('not-what-was-approved', unlisted.why);
-  const options = [
-    '--porcelain',
-    '--no-verify',
-    '--no-force',
-    '--no-follow-tags',
-    '--no-signed',
-    '--no-recurse-submodules',
-    '--receive-pack=git-receive-pack',
-  ];
+  const options = splitWords(`
+    --porcelain --no-verify --no-force --no-follow-tags --no-signed --no-recurse-submodules
+    --receive-pack=git-receive-pack
+  `);
   // A remote under a new random name, for which the repository's configuration has no settings.
   const name = `hopgate-${randomUUID()}`;
   const settings = [

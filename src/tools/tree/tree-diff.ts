@@ -155,13 +155,7 @@ async function quietGit(
   if (isStop(repository)) return { problem: repository.stop.message };
   const own = join(repository.gitDir, 'index');
   if (copies && existsSync(own)) cpSync(own, index, { preserveTimestamps: true });
-  const listed = await runGit(root, repository, [], index, '', [
-    'config',
-    '--list',
-    '-z',
-    '--show-scope',
-    '--includes',
-  ]);
+  const listed = await runGit(root, repository, [], index, '', splitWords('config --list -z --show-scope --includes'));
   if (listed.problem !== null) return { problem: listed.problem };
   const config = parseGitConfig(listed.text);
   return { run: (stdin, ...args) => runGit(root, repository, config, index, stdin, args) };

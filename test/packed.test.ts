@@ -103,7 +103,7 @@ describe.runIf(isDeep)('the package', () => {
     const loop = block('ts');
     const cli = join(root, 'node_modules/hopgate/dist/cli.js');
     cpSync('specs', join(root, 'specs'), { recursive: true });
-    node([cli, 'generate', '--specs', 'specs', '--out', 'machines'], root);
+    node([cli, 'generate', 'specs', '--out', 'machines'], root);
     writeFileSync(join(root, 'loop.ts'), loop);
     writeFileSync(join(root, 'own.ts'), loop.replace('hopgate/machines/hop-graph', './machines/hop-graph.machine.ts'));
     expect(node(['loop.ts'], root)).toBe(block('text'));

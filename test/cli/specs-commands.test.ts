@@ -214,7 +214,6 @@ describe('hopgate graph', () => {
     [['graph', '--format', 'json'], /^\{/],
     [['graph', '--json'], /^\{/],
     [['graph', 'default', '--json'], /^\{/],
-    [['graph', '--specs', 'default', '--json'], /^\{/],
   ])('prints the graph in the format %j', async (argv, beginning) => {
     const { code, out } = await machine().run(...argv);
     expect(code).toBe(0);
@@ -224,7 +223,7 @@ describe('hopgate graph', () => {
 
   it('accepts the name default for the built-in specs, as check and test do', async () => {
     const { run } = machine();
-    expect(await run('graph', '--specs', 'default')).toMatchObject({ code: 0 });
+    expect(await run('graph', 'default')).toMatchObject({ code: 0 });
     expect(await run('check', 'default')).toMatchObject({ code: 0 });
   });
 });

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { Option } from 'commander';
 import { mapValues } from '../../../base/map-values.ts';
 import { readRegularFile } from '../../../base/read-file.ts';
 import { plural, toShellWord } from '../../../base/text.ts';
@@ -14,7 +13,6 @@ import type { CliCommand } from '../../cli-command.ts';
 import { CliError, type Io, printResult } from '../../io.ts';
 
 interface Options {
-  readonly specs?: string;
   readonly out: string;
   readonly check?: boolean;
 }
@@ -25,11 +23,10 @@ export function configureCommand(command: CliCommand, io: Io): void {
       'Writes, for each machine of a spec set, a *.machine.ts that Stately opens, its config as *.json and a Mermaid diagram as *.mmd. With --check it writes nothing, lists outdated files, and exits with 1 if there are any.',
     )
     .argument('[specs]', 'a spec folder or file (default: specs)')
-    .addOption(new Option('--specs <dir>', 'a spec folder or file, as the argument').hideHelp())
     .option('--out <dir>', 'the folder of the machines', 'machines')
     .option('--check', 'compare only, write nothing')
     .examples('hopgate generate', 'hopgate generate team/specs --out team/machines', 'hopgate generate --check')
-    .action((specs: string | undefined, options: Options) => generate(io, specs ?? options.specs ?? 'specs', options));
+    .action((specs: string | undefined, options: Options) => generate(io, specs ?? 'specs', options));
 }
 
 async function generate(io: Io, specs: string, options: Options): Promise<void> {

@@ -14,7 +14,6 @@ import { CliError, type Io, usageError } from '../../io.ts';
 import { type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options extends RootOption {
-  readonly specs?: string;
   readonly format?: DrawnFormat;
   readonly machine?: string;
   readonly current?: string;
@@ -28,7 +27,6 @@ export function configureCommand(command: CliCommand, io: Io): void {
     )
     .argument('[specs]', 'a spec folder or file (default: the one that hopgate.yaml names)')
     .addOption(new Option('--format <format>', 'the format').choices(DRAWN_FORMATS).default('mermaid'))
-    .addOption(new Option('--specs <dir>', 'a spec folder or file, as the argument').hideHelp())
     .option('--machine <id>', 'draw this machine: mode-gate, edit-lifecycle, …', HOP_GRAPH_ID)
     .option('--current <peripheral>', 'mark this peripheral; "outside" marks the start')
     .option('--out <file>', 'write to this file')
@@ -41,7 +39,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
       'hopgate graph --format stately --machine edit-lifecycle',
       'hopgate graph --json',
     )
-    .action((specs: string | undefined, options: Options) => graph(io, specs ?? options.specs, options));
+    .action((specs: string | undefined, options: Options) => graph(io, specs, options));
 }
 
 async function graph(io: Io, path: string | undefined, options: Options): Promise<void> {

@@ -187,7 +187,10 @@ function failedRule({ view }: GateContext, gates: readonly ToolGate[], args: Cal
   return { cel, why, isAboutArguments: /\bargs\b/.test(cel) && !/\b(fruit|backpack)\./.test(why) };
 }
 
-/** The titled parts of a call that a person must approve; null if the call needs no approval. */
+/**
+ * The titled parts of a call that a person must approve; null if the call needs no approval.
+ * @param files the sha256 of each file that the call names, or of each lock file for an install
+ */
 function partsToApprove(
   { config }: GateContext,
   id: string,

@@ -21,7 +21,7 @@ export type SessionContextRequest = z.output<typeof SessionContextRequest>;
 export const RunRequest = z.strictObject({
   'agent-id': Id.describe('The agent, by its name in the registry.'),
   peripheral: Id.describe('The agency peripheral.'),
-  inputs: z.record(z.string(), z.json()).optional().describe('The values of the template’s inputs, by name.'),
+  inputs: z.record(z.string(), z.json()).optional().describe("The values of the template's inputs, by name."),
   prompt: optional(z.string().max(1_000_000)).describe("The user's own request; after the template if both are given."),
   'context-from': SessionContextRequest.optional().describe('The session whose context is added to the prompt.'),
   context: optional(z.partialRecord(z.enum(CONTEXT_BLOCK_KINDS), z.string().max(MAX_CONTEXT_CHARS))).describe(

@@ -266,7 +266,7 @@ async function deliver(
   if (connection.principal !== 'agent') return sendBell(messages, draft);
   const rung = await ringAs?.(connection.name, draft);
   if (!rung)
-    throw new StageFailure('sender-refused', 'this program sends no agent’s messages', 'Send it with the tool bell.');
+    throw new StageFailure('sender-refused', "this program sends no agent's messages", 'Send it with the tool bell.');
   if (!rung.ok) throw new StageFailure('sender-refused', rung.denial.message, rung.denial.remedy);
   return (await messages.find(draft.id))!;
 }

@@ -118,7 +118,7 @@ function rulesOf({ reads, writes, commands, urls }: ScopeDescription, { mask }: 
         : []),
     writes === 'nothing'
       ? 'nothing is written'
-      : 'git’s own files, and the files that configure editors, agents or hopgate, are never written',
+      : "git's own files, and the files that configure editors, agents or hopgate, are never written",
     ...(commands === 'none' ? ['no command runs'] : []),
     ...(urls === 'none' ? ['nothing is fetched'] : []),
   ];

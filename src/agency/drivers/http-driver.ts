@@ -38,7 +38,7 @@ export function httpDriver({ url, token, honours }: HttpAgent): AgentDriver {
       }
       if (!answer.ok) throw new AgentFailed(`the agent answered with HTTP status ${answer.status}`);
       const response = textOf(fieldsOf(parseJson(text))['response']);
-      if (response === null) throw new AgentFailed('the agent’s answer has no text in "response"');
+      if (response === null) throw new AgentFailed('the agent\'s answer has no text in "response"');
       return response;
     },
   };

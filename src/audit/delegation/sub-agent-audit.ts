@@ -100,7 +100,7 @@ export class SubAgentAudit {
         opened?.event === 'session-open' && opened.parent === entry.sessionId && opened.delegation === entry.id;
       if (!isSubAgent) {
         const message = `session ${body.session} does not name this delegation`;
-        found.violations.push(violation(entry, 'the sub-agent’s session must name its delegation', message));
+        found.violations.push(violation(entry, "the sub-agent's session must name its delegation", message));
         return;
       }
       judgePin(entry, body, entry.mode, { parent: this.#pinned, child: child.pinned }, found);

@@ -7,9 +7,9 @@ import type { Diagnosis } from './diagnosis.ts';
 
 /** Limitations that no setting of Codex removes; printed whenever Codex is installed. */
 const KNOWN_GAPS = [
-  'Codex allows a call if its hook fails. hopgate’s hook refuses in every case, unless it is killed together with its shell; then only Codex’s own sandbox limits the call.',
-  'Typing into an open shell (write_stdin) calls no hook; no shell is open, because every command of Codex’s own shell is refused.',
-  'A turn keeps the sandbox that it began with. After a hop, hopgate’s tools change at once; apply_patch changes only when Codex is started again (see hopgate codex --follow).',
+  "Codex allows a call if its hook fails. hopgate's hook refuses in every case, unless it is killed together with its shell; then only Codex's own sandbox limits the call.",
+  "Typing into an open shell (write_stdin) calls no hook; no shell is open, because every command of Codex's own shell is refused.",
+  "A turn keeps the sandbox that it began with. After a hop, hopgate's tools change at once; apply_patch changes only when Codex is started again (see hopgate codex --follow).",
 ];
 
 /** Diagnoses Codex and its hooks: their version, their trust, and their last call. Empty if Codex is not installed. */
@@ -49,7 +49,7 @@ function diagnoseHooks(hopgateHooks: Awaited<ReturnType<typeof askCodex>>['hooks
       name,
       status: 'missing',
       found: `${ignored.length} of ${hopgateHooks.length} are ignored by Codex: ${[...new Set(ignored.map(({ enabled, trustStatus }) => (enabled ? trustStatus : 'switched off')))].join(', ')}`,
-      without: 'Codex’s own tools are not observed; hopgate’s tools are still checked.',
+      without: "Codex's own tools are not observed; hopgate's tools are still checked.",
       fix: 'Run "hopgate install codex" again, or start codex, type /hooks and trust them.',
       details,
     };

@@ -78,7 +78,7 @@ const show = defineRoute('GET /v1/approvals/{approval}', {
     diff: z
       .object({
         lines: z.array(z.string()).describe('A diff in the form of git; masked files have no content.'),
-        changedSince: z.array(z.string()).describe('Files that were changed after the session’s last change of them.'),
+        changedSince: z.array(z.string()).describe("Files that were changed after the session's last change of them."),
         ofShipped: z.boolean().describe('True if the diff covers exactly the files that would be committed.'),
         problem: z.string().nullable().describe('The reason why the diff is incomplete; null if it is complete.'),
       })

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SpecNameSchema } from '../schema/name-schema.ts';
 import { AGENCY_SWITCHES, CONTEXT_BLOCK_KINDS, DRIVER_KINDS } from './agency-types.ts';
 
-const InputName = z.string().regex(/^[a-z][\w.-]*(?:\/[a-z][\w.-]*)?$/i, 'is not an input’s name, such as par/title');
+const InputName = z.string().regex(/^[a-z][\w.-]*(?:\/[a-z][\w.-]*)?$/i, "is not an input's name, such as par/title");
 const Millis = z.int().positive('must be more than 0').max(86_400_000);
 
 export const AgencyPeripheralFile = z.strictObject({

@@ -90,7 +90,7 @@ function peripheralForms(root: EdnNode, report: (problem: EdnProblem) => void): 
     return peripheralForms(inner[1], report);
   }
   return root.entries.flatMap(([key, node]) => {
-    if (key.kind !== 'keyword') return wrong(key, 'expected a peripheral’s name, like :edit');
+    if (key.kind !== 'keyword') return wrong(key, "expected a peripheral's name, like :edit");
     return node.kind === 'map' ? [{ id: key.text, node }] : wrong(node, `expected the map of peripheral :${key.text}`);
   });
 }

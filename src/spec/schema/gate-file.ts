@@ -24,7 +24,7 @@ export const GateFile = z
         }),
       )
       .describe('Every allowed change of mode; any other is refused.'),
-    reset: SpecNameSchema.describe('The mode that the operator’s reset and the timeout lead to, from any mode.'),
+    reset: SpecNameSchema.describe("The mode that the operator's reset and the timeout lead to, from any mode."),
     'timeout-minutes': optional(z.number().positive('must be more than 0')).describe(
       'Minutes without a step after which the mode is reset; never if left out.',
     ),

@@ -21,9 +21,9 @@ const ExitOpens = z
 
 const FruitField = z.union([
   z.strictObject({
-    observed: FieldTypeSchema.describe('The type; the value is computed from the session’s observations.'),
+    observed: FieldTypeSchema.describe("The type; the value is computed from the session's observations."),
     from: optional(z.string()).describe(
-      'The observation that it takes its value from; the field’s own name if left out.',
+      "The observation that it takes its value from; the field's own name if left out.",
     ),
   }),
   z.strictObject({
@@ -62,7 +62,7 @@ const DelegateItem = z.union([
 /** The authored form of `peripherals/<id>.yaml`. */
 export const PeripheralFile = z
   .strictObject({
-    id: SpecNameSchema.describe('The peripheral’s name; the file is named for it.'),
+    id: SpecNameSchema.describe("The peripheral's name; the file is named for it."),
     purpose: z.string().min(1).describe('One sentence for the agent about its work here.'),
     tools: z.array(SpecNameSchema).describe('The tools that exist here, by their name in tools.yaml.'),
     scope: z

@@ -27,7 +27,7 @@ import {
 
 const Credential = z.strictObject({
   env: EnvNameSchema.optional().describe(
-    'For https: the variable of hopgate’s own environment that holds the token or password.',
+    "For https: the variable of hopgate's own environment that holds the token or password.",
   ),
   file: FilePathSchema.optional().describe(
     'For https: the file whose first line is the token or password; outside the repository.',
@@ -41,7 +41,7 @@ const Credential = z.strictObject({
   key: SshFileSchema.optional().describe('For ssh: a private key without a passphrase; outside the repository.'),
   agent: z.literal(true).optional().describe('For ssh: ask the ssh agent of SSH_AUTH_SOCK.'),
   'known-hosts': SshFileSchema.optional().describe(
-    'With key or agent: the file with the host’s key; ~/.ssh/known_hosts if left out.',
+    "With key or agent: the file with the host's key; ~/.ssh/known_hosts if left out.",
   ),
 });
 
@@ -50,7 +50,7 @@ export const ServerSchema = z.strictObject({
     'The program that is started, as a list of words; it speaks MCP over its standard streams.',
   ),
   env: optional(z.record(EnvNameSchema, TextLineSchema)).describe(
-    'Environment variables in addition to HOME, PATH and the like; ${NAME} is replaced by a variable of hopgate’s own.',
+    "Environment variables in addition to HOME, PATH and the like; ${NAME} is replaced by a variable of hopgate's own.",
   ),
   cwd: optional(z.string().regex(/^[^\0]+$/, 'is not the path of a folder: it is empty or contains NUL')).describe(
     'The folder in which it runs: relative to the root, absolute, or from ~/; default: the root.',
@@ -65,7 +65,7 @@ export const ServerSchema = z.strictObject({
   ).describe('Instead of a command: the address of a server that speaks Streamable HTTP.'),
   headers: optional(
     z.record(z.string().regex(/^[A-Za-z0-9-]+$/, 'is not the name of a header'), TextLineSchema),
-  ).describe('Headers of every request; ${NAME} is replaced by a variable of hopgate’s own environment.'),
+  ).describe("Headers of every request; ${NAME} is replaced by a variable of hopgate's own environment."),
   contained: optional(z.boolean()).describe(
     'True if commands that this server runs cannot reach this machine; only then may agents use its command arguments.',
   ),
@@ -86,7 +86,7 @@ const InstallCommands = z.array(InstallCommandSchema);
 export const TestCommandSchema = z.strictObject({
   run: CommandWordsSchema.describe('The command as a list of words; {args} marks where arguments may be added.'),
   report: optional(
-    z.union([z.enum(['tap', 'none']), z.strictObject({ junit: RelativePathSchema.describe('The report’s path.') })]),
+    z.union([z.enum(['tap', 'none']), z.strictObject({ junit: RelativePathSchema.describe("The report's path.") })]),
   ).describe('tap, { junit: path }, or none (exit status only: the count is unknown).'),
   env: EnvTableSchema,
   minutes: TimeoutMinutesSchema.describe('Time limit in minutes; the limit of bash-test (ten minutes) if left out.'),
@@ -111,13 +111,13 @@ export const GitSchema = z.strictObject({
   branch: optional(z.union([GitBranchSchema, z.array(GitBranchSchema).min(1).max(MAX_BRANCH_PATTERNS)])).describe(
     'The branch that may be pushed, or a list of branches that may be created and pushed; * matches any characters but /.',
   ),
-  url: RemoteUrlSchema.optional().describe('The remote’s address; overrides .git/config.'),
+  url: RemoteUrlSchema.optional().describe("The remote's address; overrides .git/config."),
   credential: Credential.optional().describe(
     'The credential for pushes to url: one of env, file and helper (https) or key and agent (ssh). Never the secret itself.',
   ),
-  ca: FilePathSchema.optional().describe('For https: a file of certificates to trust instead of the system’s.'),
+  ca: FilePathSchema.optional().describe("For https: a file of certificates to trust instead of the system's."),
   author: GitPersonSchema.optional().describe(
-    'Author and committer of commits, as Name <address>; by default the person that git’s configuration names.',
+    "Author and committer of commits, as Name <address>; by default the person that git's configuration names.",
   ),
   trailer: optional(z.union([CommitTrailerSchema, z.literal(false)])).describe(
     'The line that names the agent in each commit; by default Assisted-by: AGENT. false: none.',
@@ -132,7 +132,7 @@ export const ProjectFile = z
       'false: calls that would be refused run, and the refusal is recorded; only masks, protected names and the sandbox stay. true if left out.',
     ),
     scopes: optional(z.record(SpecNameSchema, WritePathsSchema)).describe(
-      'By peripheral: the paths that may be written in this repository, instead of the spec’s: folders, files, globs (*.go, packages/*/src/), and exclusions (!dist/).',
+      "By peripheral: the paths that may be written in this repository, instead of the spec's: folders, files, globs (*.go, packages/*/src/), and exclusions (!dist/).",
     ),
     test: optional(z.array(TestCommandSchema)).describe('The test commands.'),
     install: optional(
@@ -179,7 +179,7 @@ export const ProjectFile = z
         ]),
       ),
     ).describe(
-      'Folders that the test runs of a session share, empty at first, in the sandbox’s home folder (~/…) or the tree; { read: ~/… } mounts your own folder instead.',
+      "Folders that the test runs of a session share, empty at first, in the sandbox's home folder (~/…) or the tree; { read: ~/… } mounts your own folder instead.",
     ),
     upstream: optional(z.record(SpecNameSchema, ServerSchema)).describe(
       'MCP servers by name; a tool of tools.yaml may be bound to a tool of one. They run outside the sandbox.',

@@ -48,10 +48,10 @@ export const TextLineSchema = z.string().regex(/^[^\0\r\n]*$/, 'is not one line 
 export const EnvTableSchema = optional(
   z.union([z.array(EnvNameSchema), z.record(EnvNameSchema, TextLineSchema)]),
 ).describe(
-  'Additional environment variables: names to pass from hopgate’s own environment, or values; ${NAME} in a value is replaced by a variable of hopgate’s own.',
+  "Additional environment variables: names to pass from hopgate's own environment, or values; ${NAME} in a value is replaced by a variable of hopgate's own.",
 );
 export const HostListSchema = optional(z.array(HostSchema)).describe(
-  'The only hosts that it reaches, through hopgate’s proxy: ports 80 and 443, or the stated one. A host that is not public also needs its address in this list.',
+  "The only hosts that it reaches, through hopgate's proxy: ports 80 and 443, or the stated one. A host that is not public also needs its address in this list.",
 );
 export const SecretProgramsSchema = optional(z.record(EnvNameSchema, CommandWordsSchema)).describe(
   'Variables whose values a program of yours prints, such as { NPM_TOKEN: [pass, show, npm] }; it runs as you, outside the sandbox.',
@@ -59,7 +59,7 @@ export const SecretProgramsSchema = optional(z.record(EnvNameSchema, CommandWord
 export const SshLoginSchema = optional(
   z.strictObject({
     key: SshFileSchema.describe('A private key without a passphrase; outside the repository.'),
-    'known-hosts': SshFileSchema.optional().describe('The file with the host’s key; ~/.ssh/known_hosts if left out.'),
+    'known-hosts': SshFileSchema.optional().describe("The file with the host's key; ~/.ssh/known_hosts if left out."),
   }),
 ).describe('The key with which its ssh logs in; the command can read it.');
 export const TimeoutMinutesSchema = optional(

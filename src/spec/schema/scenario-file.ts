@@ -15,8 +15,8 @@ const Expect = z
   .describe('The expected outcome of the step: { denied: code } or { result: { … } }.');
 
 const common = {
-  say: z.string().min(1).optional().describe('A sentence that the scenario shows as the agent’s thought.'),
-  approve: z.enum(['given', 'refused']).optional().describe('The operator’s answer, for runs without a terminal.'),
+  say: z.string().min(1).optional().describe("A sentence that the scenario shows as the agent's thought."),
+  approve: z.enum(['given', 'refused']).optional().describe("The operator's answer, for runs without a terminal."),
   expect: Expect.optional(),
 };
 
@@ -29,7 +29,7 @@ const Step = z.union([
         z.strictObject({
           to: SpecNameSchema.describe('The mode to enter.'),
           summary: z.string().optional().describe('What was done.'),
-          reset: z.boolean().optional().describe('The operator’s reset.'),
+          reset: z.boolean().optional().describe("The operator's reset."),
           reason: z.string().optional().describe('Why.'),
           exitCriteria: z.string().optional().describe('The condition for leaving the new mode.'),
           by: By,
@@ -56,7 +56,7 @@ const Step = z.union([
       .strictObject({
         tool: SpecNameSchema.describe('The tool to call.'),
         args: optional(z.union([Values, z.array(z.json())])).describe(
-          'The tool’s arguments, by name or in positional order.',
+          "The tool's arguments, by name or in positional order.",
         ),
       })
       .describe('Calls a tool.'),
@@ -95,7 +95,7 @@ const Step = z.union([
 export const ScenarioFile = z
   .strictObject({
     title: z.string().min(1).describe('The purpose of the scenario, in one sentence.'),
-    agent: z.string().min(1).optional().describe('The agent’s id; scripted if left out.'),
+    agent: z.string().min(1).optional().describe("The agent's id; scripted if left out."),
     fixture: SpecNameSchema.optional().describe('The fixture repository to run in when no root is given.'),
     specs: z.string().min(1).optional().describe('The spec set to run under; that of the repository if left out.'),
     steps: z.array(Step).min(1).describe('The steps, in order; each has exactly one verb.'),

@@ -12,14 +12,14 @@ export const ScopesFile = z
         z.strictObject({
           read: z
             .enum(['root', 'session-log', 'none'])
-            .describe('root: all but the masks; session-log: only files that this session’s entries name.'),
+            .describe("root: all but the masks; session-log: only files that this session's entries name."),
           write: WritePathsSchema.describe(
             'Folders, files and globs that may be written, relative to the root, and exclusions (!dist/).',
           ),
           command: z
             .enum(['none', 'read-only', 'contained', 'test', 'deploy'])
             .describe('test and deploy: only the configured commands; contained: writes only within write.'),
-          url: z.enum(['none', 'allow-list']).describe('allow-list: only hosts that the repository’s config names.'),
+          url: z.enum(['none', 'allow-list']).describe("allow-list: only hosts that the repository's config names."),
           resource: ResourcePatternsSchema.optional(),
         }),
       )

@@ -5,28 +5,28 @@ import { FieldTypeSchema } from './field-type.ts';
 import { SpecNameSchema } from './name-schema.ts';
 
 const Parameter = z.strictObject({
-  name: SpecNameSchema.describe('The argument’s name.'),
+  name: SpecNameSchema.describe("The argument's name."),
   role: z
     .enum(ARGUMENT_ROLES)
     .describe(
-      'The argument’s role, by which the scope restricts it: path:read, path:write, command, url, resource, agency or text.',
+      "The argument's role, by which the scope restricts it: path:read, path:write, command, url, resource, agency or text.",
     ),
   description: z.string().min(1).describe('A description of the value, for the agent.'),
   schema: z.record(z.string(), z.json()).optional().describe('JSON Schema of the value; { type: string } if left out.'),
   optional: z.boolean().optional().describe('The agent may omit the argument.'),
-  as: z.string().min(1).optional().describe('The upstream’s name of the argument, if it differs.'),
+  as: z.string().min(1).optional().describe("The upstream's name of the argument, if it differs."),
 });
 
 const Upstream = z.strictObject({
-  server: SpecNameSchema.describe('The server’s name under upstream in hopgate.yaml.'),
-  tool: z.string().min(1).describe('The tool’s name on that server.'),
+  server: SpecNameSchema.describe("The server's name under upstream in hopgate.yaml."),
+  tool: z.string().min(1).describe("The tool's name on that server."),
   'schema-hash': optional(
     z
       .string()
       .regex(/^[0-9a-f]{64}$/, 'is not a sha256: 64 hexadecimal digits, as "hopgate upstream import" prints them'),
-  ).describe('Hash of the tool’s description and schema; if they change, the tool is refused.'),
+  ).describe("Hash of the tool's description and schema; if they change, the tool is refused."),
   folders: optional(z.enum(['contents', 'names'])).describe(
-    'The tool’s access to a folder: contents (reaches everything inside; the default) or names (shows or creates names only).',
+    "The tool's access to a folder: contents (reaches everything inside; the default) or names (shows or creates names only).",
   ),
 });
 

@@ -24,7 +24,7 @@ async function send(store: EvidenceStore, call: ToolCall): Promise<ToolOutcome> 
     return {
       status: 'failed',
       code: 'no-inbox',
-      message: 'This session’s store has no inboxes; use SQLite or memory.',
+      message: "This session's store has no inboxes; use SQLite or memory.",
     };
   const kind = call.tool.id === 'whistle' ? 'whistle' : 'bell';
   const { to, text, act, ref, seconds } = call.args;

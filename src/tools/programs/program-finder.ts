@@ -208,7 +208,7 @@ export class ProgramMountFinder {
     const { home, folders } = this.#hiddenFolders;
     const [, ...state] = folders;
     if ([file, real].some((path) => state.some((folder) => isPathWithin(folder, path))))
-      return 'it lies in the folder of hopgate’s state';
+      return "it lies in the folder of hopgate's state";
     const names = [file, real].map((path) => (isPathWithin(home, path) ? path.slice(home.length + 1) : path.slice(1)));
     return names.some((name) => this.#masked(name)) ? 'mask: names it' : null;
   }

@@ -18,7 +18,7 @@ export const OPENENV_SCHEMAS = {
     properties: {
       text: text('The text that the agent sees.'),
       admissible_commands: { type: 'array', items: { type: 'string' } },
-      task: text('A person’s description of the task.'),
+      task: text("A person's description of the task."),
       task_type: text('One of the six task types.'),
       won: { type: 'boolean' },
       score: { type: 'number' },

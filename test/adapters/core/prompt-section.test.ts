@@ -191,7 +191,7 @@ describe('describeConstraints', () => {
       edit: { writes: 'only src/, docs/, scripts/', urls: 'none' },
       test: { writes: 'nothing', commands: 'only the test commands: npm test' },
       deploy: { reads: 'no files', commands: 'only git (push to origin main) and the deploy commands: staging' },
-      reflect: { reads: 'only files that this session’s log names', commands: 'none' },
+      reflect: { reads: "only files that this session's log names", commands: 'none' },
       chat: { reads: 'no files' },
     });
   });

@@ -322,7 +322,7 @@ describe('a repository’s influence on programs', () => {
     expect(seen.stdout).toBe('x\nbin\nrepo\n');
     expect(await tested(['other'])).toMatchObject({
       verdict: 'error',
-      stderr: expect.stringContaining('the folder of hopgate’s state'),
+      stderr: expect.stringContaining("the folder of hopgate's state"),
     });
     expect(statSync(root).isDirectory()).toBe(true);
   });

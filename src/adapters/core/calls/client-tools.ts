@@ -86,7 +86,7 @@ const CLAUDE_CODE: Table = new Map<string, ClientToolTranslation>([
   ...outside('runs a command outside of any sandbox; run it with Bash', 'Monitor', 'PowerShell', 'REPL'),
   ...outside('outlives this session', 'CronCreate', 'CronDelete', 'RemoteTrigger', 'Workflow'),
   ...outside('makes another working tree, where this session has no limits', 'EnterWorktree', 'ExitWorktree'),
-  ...outside('changes the client’s own settings', 'Config'),
+  ...outside("changes the client's own settings", 'Config'),
   ...outside('sends something out of the repository', 'PushNotification', 'SendUserFile', 'SendFeedback', 'Artifact'),
   ...outside('runs a language server over the files; use grep and read', 'LSP'),
 ]);

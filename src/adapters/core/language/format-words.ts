@@ -49,7 +49,7 @@ export function describeScope(rule: ScopeRule, config: ProjectConfig): ScopeDesc
   return {
     reads: {
       root: `all of the repository${masks.length > 0 ? ` except masked files (${joinList(masks, 3)})` : ''}`,
-      'session-log': 'only files that this session’s log names',
+      'session-log': "only files that this session's log names",
       none: 'no files',
     }[rule.read],
     writes: rule.write.length > 0 ? `only ${writePathsInWords(rule.write)}` : 'nothing',

@@ -29,7 +29,7 @@ interface AgencyNodeOptions {
   readonly load: () => AgencySpec;
   readonly driverOf: (agent: LocalAgent & { readonly id: string }) => Promise<AgentDriver>;
   /** Returns the function that sends runs to the node of a remote agent. */
-  readonly nodeOf: (agent: AgencyAgent & { readonly location: 'remote' | 'dial-in' }) => SendRun;
+  readonly senderTo: (agent: AgencyAgent & { readonly location: 'remote' | 'dial-in' }) => SendRun;
   readonly journal: RunJournal;
 }
 
@@ -207,7 +207,7 @@ export class AgencyNode {
     const route = { key, via: [...via, this.#options.id] };
     let reply: RunReply | null = null;
     const failed = await runReplyOf(agent.id, async () => {
-      const send = this.#options.nodeOf(agent);
+      const send = this.#options.senderTo(agent);
       reply = await send(request, { ...route, budgetMs }, cancel);
       if (isWaitEnded(reply)) reply = await send(request, { ...route, budgetMs: null }, cancel);
       return null;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
+import { z } from 'zod';
 import { getOrInsert } from '../base/get-or-insert.ts';
 import { urlBelow } from '../base/http.ts';
 import { fieldsOf, parseJson } from '../base/json.ts';
@@ -23,8 +24,15 @@ interface Connection {
 /** The code with which the server closes a connection when the same node has opened another one. */
 const REPLACED_CODE = 4001;
 
+/** The message with which a server gives a run to a node that has connected. */
+const RunFrame = z.object({
+  type: z.literal('run'),
+  request: RunRequest,
+  passage: z.object({ key: z.string(), budgetMs: z.number().nullable(), via: z.array(z.string()) }),
+});
+
 interface WaitingRun {
-  readonly frame: { readonly type: 'run'; readonly request: RunRequest; readonly passage: RunRoutingData };
+  readonly frame: z.output<typeof RunFrame>;
   readonly sentAt: number;
   readonly settle: (reply: RunReply) => void;
 }
@@ -67,7 +75,8 @@ export class DialIns {
     this.#waiting.get(node)?.get(key)?.settle(known);
   }
 
-  nodeOf(node: string): SendRun {
+  /** Sends runs to a node, whether it is connected now or within {@link MAX_ABSENCE_MS}. */
+  senderTo(node: string): SendRun {
     return (request, route, signal) =>
       new Promise((resolve, reject) => {
         const { key } = route;
@@ -99,7 +108,8 @@ export class DialIns {
         };
         if (signal.aborted) return stop();
         signal.addEventListener('abort', stop, { once: true });
-        const waiting = { frame: { type: 'run' as const, request, passage: route }, sentAt: performance.now(), settle };
+        const frame = { type: 'run' as const, request, passage: { ...route, via: [...route.via] } };
+        const waiting = { frame, sentAt: performance.now(), settle };
         all.set(key, waiting);
         const line = this.#connections.get(node);
         if (line) send(line, waiting);
@@ -173,15 +183,14 @@ function connectOnce(
     socket.on('pong', () => (isAlive = true));
     socket.on('message', (data) => {
       isAlive = true;
-      const { type, key, request, passage: route } = messageIn(String(data));
-      if (type === 'cancel') return cancel(String(key));
-      const parsed = RunRequest.safeParse(request);
-      if (type !== 'run' || !parsed.success) return;
-      const passed = route as RunRoutingData;
-      void run(parsed.data, passed).then((reply) => {
+      const message = messageIn(String(data));
+      if (message['type'] === 'cancel') return cancel(String(message['key']));
+      const frame = RunFrame.safeParse(message);
+      if (!frame.success) return;
+      const { request, passage: route } = frame.data;
+      void run(request, route).then((reply) => {
         // A closed socket loses the reply; the server asks again with the same key when this node has connected.
-        if (socket.readyState === WebSocket.OPEN)
-          socket.send(JSON.stringify({ type: 'reply', key: passed.key, reply }));
+        if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type: 'reply', key: route.key, reply }));
       });
     });
     socket.on('error', ({ message }) => {

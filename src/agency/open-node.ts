@@ -38,14 +38,14 @@ export function openAgencyNode({ env, id, folder = agencyFolder(env), dialIns }:
     id,
     load: () => loadAgency(folder),
     driverOf: (agent) => driverOf(agent, env),
-    nodeOf: (agent) => nodeOf(agent, dialIns),
+    senderTo: (agent) => senderTo(agent, dialIns),
     journal: openRunJournal(runJournalFile(env)),
   });
 }
 
-function nodeOf(agent: AgencyAgent & { readonly location: 'remote' | 'dial-in' }, dialIns: DialIns): SendRun {
+function senderTo(agent: AgencyAgent & { readonly location: 'remote' | 'dial-in' }, dialIns: DialIns): SendRun {
   return agent.location === 'dial-in'
-    ? dialIns.nodeOf(agent.node)
+    ? dialIns.senderTo(agent.node)
     : sendRunsOverHttp(agent.url, readTokenFile(agent.tokenFile));
 }
 

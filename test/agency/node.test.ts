@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { WebSocketServer } from 'ws';
 import type { AgentDriver } from '../../src/agency/agent-driver.ts';
 import { DialIns, dialIn } from '../../src/agency/dial-in.ts';
 import { claudeCodeDriver } from '../../src/agency/drivers/claude-code-driver.ts';
@@ -356,6 +357,34 @@ describe('an agent on another node', () => {
     await ends;
     const wrong = expect.stringContaining('"hopgate agency token NAME"');
     expect(problems.sort()).toEqual([expect.stringContaining('ECONNREFUSED'), wrong]);
+  });
+
+  it('runs only what a well-formed message asks for', async () => {
+    const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const ended = new AbortController();
+    onTestFinished(() => ended.abort());
+    const keys: string[] = [];
+    const { promise: replied, resolve } = Promise.withResolvers<void>();
+    server.on('connection', (socket) => {
+      const frame = { type: 'run', request: run('x') };
+      for (const passage of [undefined, 'k', { key: 1, via: [] }, { key: 'k', budgetMs: null, via: [] }])
+        socket.send(JSON.stringify({ ...frame, passage }));
+      socket.on('message', () => resolve());
+    });
+    void dialIn({
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      token: 't',
+      run: async (_, { key }) => {
+        keys.push(key);
+        return { ok: true, response: 'a view', meta: { 'agent-id': 'x', 'duration-ms': 0 } };
+      },
+      cancel: () => {},
+      signal: ended.signal,
+    });
+    await replied;
+    expect(keys).toEqual(['k']);
   });
 
   it('is reported as unreachable if its node is not connected', () => expect(new DialIns().connected).toEqual([]));

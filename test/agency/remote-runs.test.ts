@@ -124,7 +124,7 @@ describe('a run on another node', () => {
       id: 'a',
       load: () => loadAgency(registry),
       driverOf: never,
-      nodeOf: () => never,
+      senderTo: () => never,
       journal,
     });
     const reply = node.run(run('x'), routeOf('k'));

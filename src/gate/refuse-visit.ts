@@ -113,14 +113,15 @@ function exitRemedy(
   });
   const others = Map.groupBy(open, ({ exit }) => exit);
   const exits = [...others].map(([exit, edges]) => `${exit} → ${edges.map(({ to }) => to).join(' or ')}`);
-  const first =
-    requirement.kind === 'principal'
-      ? `ask the ${requirement.is} to request this hop`
-      : !canHold || isVisitSpent(specs, view)
-        ? noWayRemedy(context, exits.length === 0)
-        : requirement.kind === 'fruit'
-          ? `${waysToObserve(specs, view.visit?.peripheral ?? '', requirement.field, options.fruit[requirement.field]) ?? 'continue'} until ${describeRequirement(requirement)}`
-          : untilItHolds(context, requirement, options.fruit);
+  const toMakeItHold = (): string => {
+    if (requirement.kind === 'principal') return `ask the ${requirement.is} to request this hop`;
+    if (!canHold || isVisitSpent(specs, view)) return noWayRemedy(context, exits.length === 0);
+    if (requirement.kind !== 'fruit') return untilItHolds(context, requirement, options.fruit);
+    const { field } = requirement;
+    const call = waysToObserve(specs, view.visit?.peripheral ?? '', field, options.fruit[field]) ?? 'continue';
+    return `${call} until ${describeRequirement(requirement)}`;
+  };
+  const first = toMakeItHold();
   return exits.length === 0 ? first : `${first}, or leave by an exit that holds (${exits.join('; ')})`;
 }
 
@@ -180,25 +181,10 @@ export function refuseCondition(
   fruit: Fruit,
   isDelegation = false,
 ): Refusal {
-  const { tests, tree } = context.view;
-  const isTests = requirement.kind === 'condition' && requirement.name === TESTS_PASSED_CONDITION;
-  const why =
-    isTests && tests.stale !== undefined
-      ? `the condition tests-passed does not hold any more (${tests.stale})`
-      : isTests
-        ? `the condition tests-passed does not hold (each configured test command must pass in full after the last change; runs: ${tests.count}, failed: ${tests.failed})`
-        : requirement.kind === 'pattern'
-          ? `the pattern ${requirement.pattern} ${requirement.is === 'selected' ? 'is not selected' : 'has no successful outcome'}`
-          : `${requirement.kind === 'when' ? describeSubject(requirement) : `the condition ${describeNeed(context.specs, requirement)}`} does not hold${explainRequirement(context, requirement, fruit)}`;
   const way = isDelegation ? [] : wayTo(context, target.id);
+  const why = explainUnmet(context, requirement, fruit);
   const remedy =
-    way === null
-      ? noWayRemedy(context, true)
-      : isTests && tests.stale !== undefined
-        ? tree && 'problem' in tree
-          ? 'correct this, or ask the operator to: tests alone do not help while git cannot say what would be shipped'
-          : 'run the configured tests in full again with bash-test: only tested files may be shipped'
-        : remedyFor(context, requirement, isDelegation ? null : fruit);
+    way === null ? noWayRemedy(context, true) : remedyFor(context, requirement, isDelegation ? null : fruit);
   const path = detour(way);
   // The text of a path already names the rules of its hops. A requirement without a rule, such as tests, still needs
   // its remedy.
@@ -207,7 +193,36 @@ export function refuseCondition(
   return makeDenial(context, 'condition-failed', { ...about, ...(hasRemedy ? { remedy } : {}) }, path);
 }
 
+const isTestsPassed = (requirement: Requirement): boolean =>
+  requirement.kind === 'condition' && requirement.name === TESTS_PASSED_CONDITION;
+
+/** Says that a requirement does not hold, and why. */
+function explainUnmet(context: GateContext, requirement: Requirement, fruit: Fruit): string {
+  const { tests } = context.view;
+  if (isTestsPassed(requirement)) {
+    return tests.stale === undefined
+      ? `the condition tests-passed does not hold (each configured test command must pass in full after the last change; runs: ${tests.count}, failed: ${tests.failed})`
+      : `the condition tests-passed does not hold any more (${tests.stale})`;
+  }
+  if (requirement.kind === 'pattern')
+    return `the pattern ${requirement.pattern} ${requirement.is === 'selected' ? 'is not selected' : 'has no successful outcome'}`;
+  const subject =
+    requirement.kind === 'when'
+      ? describeSubject(requirement)
+      : `the condition ${describeNeed(context.specs, requirement)}`;
+  return `${subject} does not hold${explainRequirement(context, requirement, fruit)}`;
+}
+
+function remedyForTests({ view: { tests, tree } }: GateContext): string {
+  if (tests.stale === undefined)
+    return 'run the configured tests in full with bash-test after the last change, until they pass';
+  return tree && 'problem' in tree
+    ? 'correct this, or ask the operator to: tests alone do not help while git cannot say what would be shipped'
+    : 'run the configured tests in full again with bash-test: only tested files may be shipped';
+}
+
 function remedyFor(context: GateContext, requirement: Requirement, fruit: Fruit | null): string {
+  if (isTestsPassed(requirement)) return remedyForTests(context);
   const { specs } = context;
   switch (requirement.kind) {
     case 'condition': {
@@ -215,9 +230,7 @@ function remedyFor(context: GateContext, requirement: Requirement, fruit: Fruit 
       if (check !== undefined) {
         return `run ${toolsObserving(specs, check).join(' or ')} after the last change, until it reports ${check}: ${CHECK_PASSED_VALUE}`;
       }
-      return requirement.name === 'tests-passed'
-        ? 'run the configured tests in full with bash-test after the last change, until they pass'
-        : untilItHolds(context, requirement, fruit);
+      return untilItHolds(context, requirement, fruit);
     }
     case 'pattern':
       return requirement.is === 'selected'

@@ -3,7 +3,7 @@ import type { GrantLimits } from '../gate/approvals/grant.ts';
 
 export interface ApprovalRequest extends ApprovalSubject {
   readonly agent: string;
-  /** Sha256 of the RFC 8785 form of `version` (2) and {@link ApprovalSubject}. */
+  /** Sha256 of the RFC 8785 form of `version` ({@link APPROVAL_VERSION}) and {@link ApprovalSubject}. */
   readonly hash: string;
 }
 

@@ -37,7 +37,14 @@ class StageFailure extends Error {
 
 type Run = (message: PipelineMessage, services: SocialServices) => Promise<void>;
 
-const RUN: { readonly [id in SocialStageId]: Run } = { presence, authenticate, mode, dispatch, validate, persist };
+const RUN: { readonly [id in SocialStageId]: Run } = {
+  presence,
+  authenticate,
+  mode: classify,
+  dispatch,
+  validate,
+  persist,
+};
 
 /**
  * Sends a message through presence, authenticate, mode, dispatch, validate and persist. Every message ends with a
@@ -145,7 +152,8 @@ async function authenticate(message: PipelineMessage, { messages }: SocialServic
   }
 }
 
-async function mode(message: PipelineMessage): Promise<void> {
+/** The stage S-mode checks the message and classifies it. The stage S-dispatch asks the recipient's mode gate. */
+async function classify(message: PipelineMessage): Promise<void> {
   const { id, payload } = message.incoming;
   if (id.includes('@'))
     throw new StageFailure('invalid-message', `the id "${id}" contains "@"`, 'Use letters, digits and "-" in the id.');

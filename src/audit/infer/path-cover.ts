@@ -4,13 +4,13 @@ const MAX_PATHS = 8;
 const parentFolder = (path: string): string => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '');
 
 /**
- * A list of at most `maxPaths` files and folders (`src/`) that covers all paths. If there are too many, the folders of
- * the deepest paths replace them.
+ * A list of at most {@link MAX_PATHS} files and folders (`src/`) that covers all paths. If there are more paths, the
+ * folders of the deepest ones replace them.
  * @example coverPaths(['src/a.ts', 'src/b/c.ts', 'docs/x.md']) // ['docs/x.md', 'src/a.ts', 'src/b/c.ts']
  */
-export function coverPaths(paths: Iterable<string>, maxPaths = MAX_PATHS): readonly string[] {
+export function coverPaths(paths: Iterable<string>): readonly string[] {
   let covers = [...new Set(paths)];
-  while (covers.length > maxPaths) {
+  while (covers.length > MAX_PATHS) {
     const depth = Math.max(...covers.map((cover) => withoutSlash(cover).split('/').length));
     if (depth === 1) return ['.'];
     const folded = covers.map((cover) => {

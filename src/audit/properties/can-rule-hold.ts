@@ -1,7 +1,7 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { getOwn } from '../../spec/names.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import { type CelRuleFacts, celSyntaxTree, evaluateCel, printCelNode } from '../rules/audited-cel.ts';
+import { type CelRuleFacts, celSyntaxTree, evaluateCel, nodesOf, partsOf, printCelNode } from '../rules/audited-cel.ts';
 
 /** The known facts at the moment at which a rule is evaluated. All other facts may have any value. */
 interface KnownFacts {
@@ -59,13 +59,6 @@ export function ruleReadsFact(cel: string, fact: string): boolean {
   const rule = celSyntaxTree(cel);
   return rule !== null && nodesOf(rule).some((node) => nameOf(node) === fact);
 }
-
-const isNode = (part: unknown): part is ASTNode => typeof part === 'object' && part !== null && 'op' in part;
-
-const partsOf = ({ args }: ASTNode): readonly ASTNode[] => [args].flat(3).filter(isNode);
-
-/** A node of a rule and all nodes in it. */
-export const nodesOf = (node: ASTNode): readonly ASTNode[] => [node, ...partsOf(node).flatMap(nodesOf)];
 
 /** The parts of a fact such as `fruit.result`, also if it is written `fruit["result"]`; null for anything else. */
 export function factOf(node: ASTNode): { readonly root: string; readonly name: string } | null {

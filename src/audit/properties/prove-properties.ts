@@ -1,6 +1,14 @@
 import type { SpecWarning } from '../../spec/check/spec-problem.ts';
 import { targetOfHopExit } from '../../spec/names.ts';
-import type { Edge, PeripheralOrMode, PropertyCondition, SpecProperty, SpecSet } from '../../spec/types.ts';
+import {
+  type Edge,
+  type PeripheralOrMode,
+  type PeripheralSpec,
+  type PropertyCondition,
+  type SpecProperty,
+  type SpecSet,
+  TESTS_PASSED_CONDITION,
+} from '../../spec/types.ts';
 import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 import { type AbstractMove, type AbstractState, canChangeFiles, canShipChanges } from './abstract-session.ts';
 import { findGraphWarnings } from './graph-warnings.ts';
@@ -150,16 +158,10 @@ function proveBound({ peripherals }: SpecSet): PropertyProof[] {
 
 /** Proves that no peripheral both changes files and ships them. */
 function proveApart(specs: SpecSet): PropertyProof[] {
-  const changesAndShips = Object.values(specs.peripherals).filter(
-    (spec) => canChangeFiles(specs, spec) && canShipChanges(specs, spec),
+  const hasShippingTool = ({ tools }: PeripheralSpec) => tools.some((id) => ['bash-git', 'bash-deploy'].includes(id));
+  const found = Object.values(specs.peripherals).filter(
+    (spec) => canChangeFiles(specs, spec) && (canShipChanges(specs, spec) || hasShippingTool(spec)),
   );
-  const changesWithShippingTool = Object.values(specs.peripherals).filter(
-    (spec) =>
-      canChangeFiles(specs, spec) &&
-      spec.tools.some((id) => ['bash-git', 'bash-deploy'].includes(id)) &&
-      !changesAndShips.includes(spec),
-  );
-  const found = [...changesAndShips, ...changesWithShippingTool];
   return found.length === 0
     ? [succeeded('apart')]
     : found.map(({ id }) => failed('apart', `${id} both changes code and ships it`));
@@ -223,10 +225,10 @@ function proveNeverEnter(
   property: Extract<SpecProperty, { kind: 'never-enter' }>,
 ): PropertyProof {
   const { target, without, text } = property;
-  const enters = (state: AbstractState, { kind, to }: AbstractMove) =>
+  const enters = ({ kind, to }: AbstractMove) =>
     target.kind === 'mode'
       ? kind === 'mode' && to.mode === target.mode
-      : (kind === 'hop' || kind === 'start') && to.peripheral === target.peripheral && state.peripheral !== undefined;
+      : (kind === 'hop' || kind === 'start') && to.peripheral === target.peripheral;
   for (const atom of without) {
     const space = spaceFor(atom.kind === 'result' ? [atom.peripheral] : []);
     // Only a path that avoids the required peripheral can break the property.
@@ -234,7 +236,7 @@ function proveNeverEnter(
       atom.kind === 'visited' ? space.explore((_, { to }) => to.peripheral !== atom.peripheral) : space.nodes;
     for (const node of nodes) {
       for (const move of [...space.moves(node.state), ...space.sessions.delegations(node.state)]) {
-        if (!enters(node.state, move) || atomHolds(atom, node.state, move)) continue;
+        if (!enters(move) || atomHolds(atom, node.state, move)) continue;
         return failed(
           text,
           `${targetName(target)} can be entered without ${atomName(atom)}`,
@@ -250,7 +252,7 @@ function atomHolds(atom: PropertyCondition, state: AbstractState, move: Abstract
   if (atom.kind === 'approval') return move.approved;
   if (atom.kind === 'mode') return state.mode === atom.mode;
   if (atom.kind === 'condition')
-    return move.conditions.includes(atom.name) || (atom.name === 'tests-passed' && state.passed);
+    return move.conditions.includes(atom.name) || (atom.name === TESTS_PASSED_CONDITION && state.passed);
   if (atom.kind === 'result') return state.results[atom.peripheral] === atom.value;
   atom.kind satisfies 'visited';
   return false;

@@ -38,6 +38,20 @@ export const evaluateCel = (expression: string, facts: CelRuleFacts): unknown =>
 /** The syntax tree of a rule; null if it cannot be parsed. */
 export const celSyntaxTree = (rule: string): ASTNode | null => valueOr(() => parse(rule).ast, null);
 
+const isNode = (part: unknown): part is ASTNode => typeof part === 'object' && part !== null && 'op' in part;
+
+/** The nodes directly below a node of a rule. */
+export const partsOf = ({ args }: ASTNode): readonly ASTNode[] => [args].flat(3).filter(isNode);
+
+/** A node of a rule and all nodes in it. */
+export const nodesOf = (node: ASTNode): readonly ASTNode[] => [node, ...partsOf(node).flatMap(nodesOf)];
+
+/** True if a rule reads a variable, such as `tests` in `tests.count > 3`. */
+export function readsCelVariable(rule: string, variable: keyof CelVariables): boolean {
+  const tree = celSyntaxTree(rule);
+  return tree !== null && nodesOf(tree).some(({ op, args }) => op === 'id' && args === variable);
+}
+
 export const printCelNode: (node: ASTNode) => string = serialize;
 
 /**

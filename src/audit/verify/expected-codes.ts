@@ -2,9 +2,10 @@ import { type Fields, fieldsOf, textOf } from '../../base/json.ts';
 import { isBlobReference } from '../../evidence/blob-values.ts';
 import type { DenialBody } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
-import { PRINCIPALS, type Principal } from '../../spec/types.ts';
+import { PRINCIPALS, type Principal, TESTS_PASSED_CONDITION } from '../../spec/types.ts';
 import type { AuditRequest } from '../rules/audit-request.ts';
 import type { AuditState } from '../rules/audit-state.ts';
+import { readsCelVariable } from '../rules/audited-cel.ts';
 import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 import { gatesOnHop } from '../rules/entry-problems.ts';
 import { findRuleProblems } from '../rules/find-rule-problems.ts';
@@ -86,11 +87,15 @@ const restsOnReview = ({ visit }: AuditState, { kind }: AuditRequest, code: stri
 function restsOnTree({ pinned, visit }: AuditState, request: AuditRequest, code: string): boolean {
   if (code !== 'condition-failed' || !('to' in request || request.kind === 'start')) return false;
   const id = 'to' in request ? request.to : request.peripheral;
-  const { conditions } = getOwn(pinned.specs.peripherals, id)?.entry ?? { conditions: [] };
+  const conditions = getOwn(pinned.specs.peripherals, id)?.entry.conditions ?? [];
   const gates = 'to' in request ? gatesOnHop(pinned, visit?.peripheral ?? '', id) : [];
   const rules = [
-    ...conditions.flatMap((name) => [name, getOwn(pinned.specs.conditions, name) ?? '']),
+    ...conditions.map((name) => getOwn(pinned.specs.conditions, name) ?? ''),
     ...gates.map((gate) => (gate.kind === 'when' ? gate.cel : '')),
   ];
-  return gates.some(({ kind }) => kind === 'approval') || rules.some((rule) => rule.includes('tests'));
+  return (
+    conditions.includes(TESTS_PASSED_CONDITION) ||
+    gates.some(({ kind }) => kind === 'approval') ||
+    rules.some((rule) => readsCelVariable(rule, 'tests'))
+  );
 }

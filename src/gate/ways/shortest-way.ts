@@ -31,7 +31,7 @@ interface Way {
   readonly needs: number;
   readonly hops: number;
   /** The number of hops before each mode change, added up over all mode changes. 0 if all mode changes come first. */
-  readonly late: number;
+  readonly hopsBeforeModes: number;
 }
 type Step = { readonly change: ModeStep } | LegStep;
 interface LegStep {
@@ -126,7 +126,7 @@ function search(
       step,
       needs: way.needs + needs.length,
       hops: way.hops + Number(isHop),
-      late: way.late + (isHop ? 0 : way.hops),
+      hopsBeforeModes: way.hopsBeforeModes + (isHop ? 0 : way.hops),
     };
   };
   const hopsFrom = (way: Way): readonly Way[] => {
@@ -176,7 +176,7 @@ function search(
   };
   const peripheral = here === null ? null : (specs.peripherals[here] ?? null);
   const mode = modeGate ? view.mode : null;
-  const begin: Way = { before: null, step: null, peripheral, mode, facts: held, needs: 0, hops: 0, late: 0 };
+  const begin: Way = { before: null, step: null, peripheral, mode, facts: held, needs: 0, hops: 0, hopsBeforeModes: 0 };
   const allowsEffect = (of: Mode): boolean =>
     effect === null || !modeGate || effectsOfMode(modeGate, of).includes(effect);
   const changes = mode === null ? 0 : (shortestModePath(specs, mode, allowsEffect)?.length ?? 0);
@@ -188,7 +188,7 @@ function search(
       level = level
         .filter(isNew)
         .flatMap(movesFrom)
-        .sort((a, b) => a.needs - b.needs || a.late - b.late);
+        .sort((a, b) => a.needs - b.needs || a.hopsBeforeModes - b.hopsBeforeModes);
       const end = level.find(isEnd);
       if (end) return nameNeedsWhereMet(specs, view, end, held);
     }

@@ -86,7 +86,7 @@ export async function concludeNativeCall(
   const plan = isObject(ticket) ? watchedPlan(calls, ticket) : null;
   if (!plan || isSessionClosed(state) || ticket.visit !== visitName(calls)) return late;
   const hasIntentEntry = ticket.intent !== null;
-  if (hasIntentEntry ? state.facts.pending?.id !== ticket.intent : !canRecordStep(calls, ticket)) return late;
+  if (hasIntentEntry && state.facts.pending?.id !== ticket.intent) return late;
   const { tool } = ticket;
   const effects = await effectsOf(calls, calls.toolCall(plan), ticket.before);
   const stored = await storeLargeOutcome(calls.parts.store, toPlainJson(outcome) as ToolOutcome<Json>);
@@ -139,16 +139,16 @@ const ticketOf = (
   before: Json,
 ): NativeTicket => ({ visit: visitName(calls), intent, tool: tool.id, args, before });
 
-/** True if the visit still allows the step that records an observing call. */
-const canRecordStep = (calls: SessionCalls, { tool, args }: NativeTicket): boolean =>
-  decide(calls.context(), { kind: 'step', tool, args }).ok;
-
-/** The plan of a call that the gate has allowed before, without judging it again; null if the ticket is invalid. */
-function watchedPlan(calls: SessionCalls, { tool: id, args }: NativeTicket): StepPlan | null {
+/**
+ * The plan of an admitted call. null if the ticket is invalid, or if the call only observed and the visit does not
+ * allow it any more. An acting call has already run, so its plan does not depend on a second judgement.
+ */
+function watchedPlan(calls: SessionCalls, { tool: id, args, intent }: NativeTicket): StepPlan | null {
   const tool = calls.tool(id);
   const { visit, files } = calls.writer.state.facts;
   if (!tool || !visit) return null;
   const judged = decide(calls.context(), { kind: 'step', tool: id, args });
+  if (!judged.ok && intent === null) return null;
   if (judged.ok && judged.plan.overridden) return judged.plan;
   const { peripheral } = visit;
   const scope = effectiveScope(calls.parts.compiled.specs, calls.parts.config, peripheral);

@@ -67,7 +67,7 @@ function factsAfter(tables: SpecTables, before: SessionFacts, entry: Entry, body
     ...(isStep ? addFilesOfStep(before, body) : before),
     visit: before.visit && { ...before.visit },
   };
-  if (body) countBody(tables, draft, entry, body);
+  if (body) applyBody(tables, draft, entry, body);
   if (body && isOperatorAct(body)) draft.operatorActs = [...draft.operatorActs, entry.seq].slice(-MAX_ACTS);
   draft.lastId = entry.id;
   draft.lastAt = Math.max(draft.lastAt, Date.parse(entry.at));
@@ -96,7 +96,7 @@ function moveMachines(tables: SpecTables, state: SessionState, entry: Entry, bod
   return { ...state, ...moved };
 }
 
-function countBody({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body): void {
+function applyBody({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body): void {
   const { visit } = draft;
   switch (body.event) {
     case 'session-open':
@@ -126,7 +126,7 @@ function countBody({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body
       return;
     case 'step':
     case 'outcome':
-      return countStep(specs, draft, entry, body);
+      return applyStep(specs, draft, entry, body);
     case 'intent':
       draft.pending = { id: entry.id, tool: body.tool };
       if (visit) visit.headId = entry.id;
@@ -207,14 +207,14 @@ export function grantViewOf({ id, by, action, bound, limits, grantedAt }: GrantB
   return view as GrantView;
 }
 
-function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | OutcomeBody): void {
+function applyStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | OutcomeBody): void {
   const { visit } = draft;
   draft.pending = null;
   // A refused call of an observing tool does not count; it is recorded only for its effects.
   const steps = body.event === 'step' && body.outcome.status === 'refused' ? 0 : 1;
   draft.steps += steps;
   if (body.outcome.status === 'ok') draft.successes += 1;
-  const report = trustedCommandKind(specs, visit?.peripheral, body.tool);
+  const commandKind = trustedCommandKind(specs, visit?.peripheral, body.tool);
   const mayChange = body.event === 'outcome' || changedPathsIn(body.effects).length > 0;
   const changes = mayChange && countChanges(draft, body.effects);
   // Test results and checks may depend on a changed resource, or on files that git ignores.
@@ -224,18 +224,21 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
   )
     draft.change += 1;
   // The effects of a deploy command are outside of the working tree.
-  if (body.effects === 'unobserved' && mayChange && report !== 'deploy') draft.blind = true;
-  const counts = body.outcome.status === 'ok' && report === 'test';
+  if (body.effects === 'unobserved' && mayChange && commandKind !== 'deploy') draft.blind = true;
+  const counts = body.outcome.status === 'ok' && commandKind === 'test';
   if (counts) {
     const result = fieldsOf(body.outcome.result);
-    countTree(draft, fieldsOf(result['tree']) as unknown as TreeState);
+    applyTestedTree(draft, fieldsOf(result['tree']) as unknown as TreeState);
     const runs = readTestRuns(result, draft.change);
     draft.runs = [...draft.runs, ...runs];
     if (runs.some(({ verdict }) => verdict !== 'pass'))
       endGrants(draft, ({ testsPass }) => testsPass && 'a test run did not pass');
   }
-  const { committed, sha } = fieldsOf(report === 'deploy' && body.outcome.status === 'ok' ? body.outcome.result : null);
-  if (committed === true && typeof sha === 'string') draft.grants = draft.grants.map((at) => addCommitToGrant(at, sha));
+  const { committed, sha } = fieldsOf(
+    commandKind === 'deploy' && body.outcome.status === 'ok' ? body.outcome.result : null,
+  );
+  if (committed === true && typeof sha === 'string')
+    draft.grants = draft.grants.map((grant) => addCommitToGrant(grant, sha));
   if (visit) {
     if (visit.deadline !== null) visit.deadline += stepWaitingTimeMs(specs.tools, body);
     visit.steps += steps;
@@ -243,7 +246,7 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
     if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
       visit.headId = entry.id;
     visit.background = runningCommandsAfter(visit.background, body);
-    visit.observations = addStepToObservations(visit.observations, body, draft.change, report);
+    visit.observations = addStepToObservations(visit.observations, body, draft.change, commandKind);
   }
   if (changes) {
     const changed = changedPathsIn(body.effects);
@@ -252,16 +255,16 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
       return outside && `a file that the grant does not cover has changed: ${outside}`;
     });
   }
-  countReported(specs, draft, body);
+  applyReported(specs, draft, body);
   if (counts || mayFind(body.effects)) {
     draft.findings = { ...draft.findings };
     updateFindings(draft.findings, body.effects, counts ? body.outcome.result : undefined);
   }
-  countPattern(draft, entry.id, body.tool, body.outcome);
+  applyPattern(draft, entry.id, body.tool, body.outcome);
 }
 
 /** True if the effects of a step may add or remove a finding. */
-const mayFind = (effects: StepReport['effects']): boolean =>
+const mayFind = (effects: StepBody['effects']): boolean =>
   effects !== 'unobserved' && effects.some(({ op, finding }) => finding !== undefined || op === 'delete');
 
 /** The maximum number of the operator's acts that are kept for a client. */
@@ -292,7 +295,7 @@ function packBackpack(draft: Draft, fields: Fields): void {
   draft.backpack = { ...draft.backpack, ...Object.fromEntries(packed) };
 }
 
-/** Counts a change, or a possible change, of the tree: it outdates earlier test results. */
+/** Counts a change, or a possible change, of the tree: it outdates earlier test results. Returns false for none. */
 function countChanges(draft: Draft, effects: Parameters<typeof changedPathsIn>[0]): boolean {
   if (effects !== 'unobserved' && changedPathsIn(effects).length === 0) return false;
   draft.change += 1;
@@ -300,16 +303,17 @@ function countChanges(draft: Draft, effects: Parameters<typeof changedPathsIn>[0
 }
 
 /**
- * Counts a change if the tree differs from the tree of the previous test run, because somebody else has changed files.
+ * Takes over the tree of a test run. If it differs from the tree of the previous run, somebody else has changed files,
+ * which counts as a change.
  */
-function countTree(draft: Draft, tree: TreeState): void {
+function applyTestedTree(draft: Draft, tree: TreeState): void {
   const seen = typeof tree.id === 'string' ? tree : null;
   if (draft.tested?.id !== seen?.id) draft.change += 1;
   draft.tested = seen;
 }
 
-/** Records what a backend reported: session state goes to the backpack, and a check counts for the present code. */
-function countReported({ tools }: SpecSet, draft: Draft, { observed = {}, state = {} }: StepReport): void {
+/** Takes over what a backend reported: session state goes to the backpack, and a check counts for the present code. */
+function applyReported({ tools }: SpecSet, draft: Draft, { observed = {}, state = {} }: StepBody | OutcomeBody): void {
   if (Object.keys(state).length > 0) draft.backpack = { ...draft.backpack, ...state };
   if (Object.keys(observed).length === 0) return;
   for (const field of Object.values(fieldsReportedByTools({ tools }).checks))
@@ -317,10 +321,8 @@ function countReported({ tools }: SpecSet, draft: Draft, { observed = {}, state 
       draft.checks = { ...draft.checks, [field]: { value: observed[field]!, change: draft.change } };
 }
 
-type StepReport = Extract<Body, { event: 'step' | 'outcome' }>;
-
-/** Records the status of a pattern: a PSR selects it, and a PUR records whether it held. */
-function countPattern(draft: Draft, id: string, tool: string, outcome: OutcomeRecord): void {
+/** Takes over the status of a pattern: a PSR selects it, and a PUR records whether it held. */
+function applyPattern(draft: Draft, id: string, tool: string, outcome: OutcomeRecord): void {
   const after = patternStatusAfter(tool, outcome);
   if (!after) return;
   draft.patterns = { ...draft.patterns, [after.pattern]: after.status };

@@ -1,6 +1,6 @@
-import { factOf, nodesOf, partsOfRule } from '../../audit/properties/can-rule-hold.ts';
+import { factOf, partsOfRule } from '../../audit/properties/can-rule-hold.ts';
 import { type AuditedPin, type AuditState, testFactsOf } from '../../audit/rules/audit-state.ts';
-import { evaluateCel, printCelNode } from '../../audit/rules/audited-cel.ts';
+import { evaluateCel, nodesOf, printCelNode } from '../../audit/rules/audited-cel.ts';
 import { observedValue } from '../../audit/rules/audited-observations.ts';
 import type { TestRuns } from '../../audit/rules/test-runs.ts';
 import { computeVisitFruit } from '../../audit/rules/visit-problems.ts';

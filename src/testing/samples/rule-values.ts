@@ -1,4 +1,5 @@
-import { factOf, nodesOf, partsOfRule } from '../../audit/properties/can-rule-hold.ts';
+import { factOf, partsOfRule } from '../../audit/properties/can-rule-hold.ts';
+import { nodesOf } from '../../audit/rules/audited-cel.ts';
 import type { Fields, FruitType, Json } from '../../spec/types.ts';
 import { CEL_RULE_SEPARATOR } from '../model/cel-rules-text.ts';
 

@@ -1,4 +1,4 @@
-import { CHANGING_PREDICATES, HOUSE_AGENT_NAME, type House, TASK_TYPES, type Task, type Wording } from '../house.ts';
+import { CHANGING_PREDICATES, HOUSE_AGENT_NAME, type House, type Task, type TaskType, type Wording } from '../house.ts';
 import { fillTaskTemplate, GOAL_TEXTS_BY_TASK_TYPE } from '../house-tasks.ts';
 import type { HouseFact } from '../world-facts.ts';
 import {
@@ -87,6 +87,15 @@ function factOf(part: PddlExpression): readonly HouseFact[] {
   return [[predicate, ...(names as string[])] as unknown as HouseFact];
 }
 
+/** The text in a goal that shows its task type. A goal without any of them is a `pick_and_place_simple`. */
+const GOAL_MARKS: readonly (readonly [TaskType, string])[] = [
+  ['look_at_obj_in_light', '(istoggled '],
+  ['pick_clean_then_place_in_recep', '(isclean '],
+  ['pick_heat_then_place_in_recep', '(ishot '],
+  ['pick_cool_then_place_in_recep', '(iscool '],
+  ['pick_two_obj_and_place', '(not (= '],
+];
+
 /** The task: from its files if they name it, otherwise from the classes and states in the goal. */
 function taskOf(goal: PddlExpression, { task = {}, goal: line, description }: PddlProblemOptions): Task {
   const text = writePddlExpression(goal);
@@ -94,19 +103,7 @@ function taskOf(goal: PddlExpression, { task = {}, goal: line, description }: Pd
     ...new Set([...text.matchAll(new RegExp(`\\(${predicate} \\?\\w+ (\\w+)type\\)`, 'g'))].map(([, name]) => name!)),
   ];
   const lit = text.includes('(istoggled ');
-  const type =
-    task.type ??
-    TASK_TYPES.find((_, index) =>
-      [
-        false,
-        lit,
-        text.includes('(isclean '),
-        text.includes('(ishot '),
-        text.includes('(iscool '),
-        text.includes('(not (= '),
-      ].at(index),
-    ) ??
-    'pick_and_place_simple';
+  const type = task.type ?? GOAL_MARKS.find(([, mark]) => text.includes(mark))?.[0] ?? 'pick_and_place_simple';
   const [first = '', second = ''] = classes('objecttype');
   const found = {
     type,

@@ -87,7 +87,7 @@ type ReadResponse = { readonly ok: true; readonly response: Json } | { readonly 
 function readResponse({ response }: AgencyPeripheral, text: string): ReadResponse {
   if (response.type === 'text')
     return text.trim() === '' ? { ok: false, problem: 'the answer is empty' } : { ok: true, response: text };
-  const plain = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text;
+  const plain = /^```(?:json)?[^\S\n]*\n([\s\S]*)\n[^\S\n]*```$/.exec(text.trim())?.[1] ?? text;
   let value: Json;
   try {
     value = JSON.parse(plain) as Json;

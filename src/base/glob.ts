@@ -39,7 +39,7 @@ export function globProblem(pattern: string, expanded: readonly string[] = expan
   if (/\[\[:\w+:\]/.test(pattern)) return 'contains a class such as [:alpha:]; write its characters, such as a-z';
   if (!pattern.includes('(')) return null;
   const rest = expanded.map((each) => each.replace(/(?<=^|\/)[^/*?[(]*!\([^()/]*\)(?=\/|$)/g, ''));
-  return rest.some((each) => /[!@+*?]\(|\([^)]*\|/.test(each)) || /!\([^)]*[{}]/.test(pattern)
+  return rest.some((each) => /[!@+*?]\(|\([^()]*\|/.test(each)) || /!\([^)]*[{}]/.test(pattern)
     ? 'contains an extended glob; only name!(a|b) at the end of a name is known'
     : null;
 }

@@ -66,4 +66,4 @@ function commonWritePaths(a: readonly string[], b: readonly string[]): readonly 
 
 const isWild = (path: string): boolean => /[*?[{(!]/.test(path);
 
-const normalisePath = (path: string): string => path.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '') || '.';
+const normalisePath = (path: string): string => path.replace(/^(?:\.\/)+/, '').replace(/(?<!\/)\/+$/, '') || '.';

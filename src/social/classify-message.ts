@@ -1,5 +1,6 @@
 import { fieldsOf, isObject } from '../base/json.ts';
 import { splitWords } from '../base/text.ts';
+import { MAX_MESSAGE_CHARS } from '../messages/speech-acts.ts';
 import type { Json, ToolEffect } from '../spec/types.ts';
 import { splitIntoClauses } from './clauses.ts';
 import type { TalkPattern } from './talk-patterns.ts';
@@ -20,7 +21,7 @@ const COORDINATION_TYPES: ReadonlySet<unknown> = new Set(splitWords('standup han
 
 /**
  * Classifies a payload. A typed payload is decided by its fields alone; a text by the patterns. Without patterns every
- * text asks for an action. Pure.
+ * text asks for an action; so does a text that is too long to be sent. Pure.
  *
  * @example
  * classifyMessage('Fix the tests.', TALK_PATTERNS) // { talk: 'action', asks: 'act', by: 'order' }
@@ -31,7 +32,8 @@ export function classifyMessage(payload: Json, patterns: readonly TalkPattern[])
     const { coordination, type } = fieldsOf(payload);
     return asClassified(coordination === true || COORDINATION_TYPES.has(type) ? 'coordinate' : 'act', 'typed');
   }
-  if (typeof payload !== 'string' || patterns.length === 0) return asClassified('act', 'untyped');
+  if (typeof payload !== 'string' || patterns.length === 0 || payload.length > MAX_MESSAGE_CHARS)
+    return asClassified('act', 'untyped');
   const found = splitIntoClauses(payload).map((clause) => classifyClause(clause, patterns));
   return found.reduce(
     (most, each) => (RANK[each.asks] > RANK[most.asks] ? each : most),
@@ -98,7 +100,7 @@ function effectOfRequest(request: string): ToolEffect {
     return 'coordinate';
   if (/^(?:take|have|give it) (?:a|another|one more)?\s*(?:quick |close |closer |second |fresh )?look\b/.test(text))
     return laterEffect(text, 'observe');
-  const [first = '', ...rest] = text.split(/[\s,]+/).map((word) => word.replace(/[.!?]+$/, ''));
+  const [first = '', ...rest] = text.split(/[\s,]+/).map((word) => word.replace(/(?<![.!?])[.!?]+$/, ''));
   const word = /ly$/.test(first) && effectAskedByVerb(first) === null ? (rest[0] ?? '') : first;
   const effect = effectAskedByVerb(baseVerbOf(word)) ?? 'act';
   return effect === 'act' ? 'act' : laterEffect(text, effect);
@@ -132,8 +134,8 @@ const NOUN =
 
 function orderOrStatement(clause: string): ClassifiedMessage {
   const words = clause.replace(/^(?:(?!(?:ap|re|sup)ply )\w+ly )+/, '').split(/\s+/);
-  const first = (words[0] ?? '').replace(/[.,!?:…]+$/, '');
-  const second = (words[1] ?? '').replace(/[.,!?]+$/, '');
+  const first = (words[0] ?? '').replace(/(?<![.,!?:…])[.,!?:…]+$/, '');
+  const second = (words[1] ?? '').replace(/(?<![.,!?])[.,!?]+$/, '');
   const listedEffect = effectAskedByVerb(first);
   if (listedEffect === null && !mayBeVerb(first)) return asClassified('coordinate', 'statement');
   if (clause.endsWith('?') && listedEffect === null) return asClassified('coordinate', 'statement');

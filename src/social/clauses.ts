@@ -27,7 +27,7 @@ export function splitIntoClauses(text: string): readonly string[] {
     .replace(/[“”„«»]/g, '"');
   const own = plain
     .replace(/```[\s\S]*?(?:```|$)/g, ` ${THING} `)
-    .replace(/^\s*>.*$/gm, '')
+    .replace(/^[ \t]*>.*$/gm, '')
     .replace(/`[^`\n]+`/g, THING)
     .replace(/"[^"\n]*"/g, THING)
     .replace(/(?<![\w])'[^'\n]{2,}'(?![\w])/g, THING);

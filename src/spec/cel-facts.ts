@@ -86,7 +86,7 @@ export function checkCelRule(text: string, scope: FactScope): { message: string;
 function unknownMember(text: string, range: { readonly start: number; readonly end: number }, scope: FactScope) {
   const bad = text.slice(range.start, range.end);
   const indexed = /^(\w+)\s*\[\s*["'](.*)["']\s*\]$/s.exec(bad);
-  const root = indexed?.[1] ?? /(\w+)\s*\.\s*$/.exec(text.slice(0, range.start))?.[1] ?? '';
+  const root = indexed?.[1] ?? /(?<!\w)(\w+)\s*\.\s*$/.exec(text.slice(0, range.start))?.[1] ?? '';
   const member = indexed?.[2] ?? bad;
   const members = membersOf(root, scope);
   const dashed = indexed ? member : member + (/^[-\w]*/.exec(text.slice(range.end))?.[0] ?? '');

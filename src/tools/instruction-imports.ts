@@ -167,7 +167,7 @@ function importsOf(text: string): ReadonlySet<string> | null {
   const found = new Set<string>();
   for (const [, word] of text.matchAll(WORD)) {
     const target = word!.replace(/^["'`<]/, '').replaceAll(/\\(.)/g, '$1');
-    for (const end of [/$/, /#.*$/, /["'`<>)\]},;:!?*_|].*$/, /["'`<>)\]},.;:!?*_|]+$/])
+    for (const end of [/$/, /#.*/s, /["'`<>)\]},;:!?*_|].*/s, /(?<!["'`<>)\]},.;:!?*_|])["'`<>)\]},.;:!?*_|]+$/])
       found.add(target.replace(end, ''));
     if (found.size > MAX_WORDS) return null;
   }

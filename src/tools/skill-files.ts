@@ -70,13 +70,13 @@ function nameOf(path: string): string {
 
 /** The YAML at the beginning of the file. If it cannot be parsed, it is searched for the keys that matter. */
 function frontMatterOf(text: string): Fields {
-  const head = /^\uFEFF?---\s*?\n([\s\S]*?)\n---/.exec(text)?.[1] ?? '';
+  const head = /^\uFEFF?---[ \t\r]*\n([\s\S]*?)\n---/.exec(text)?.[1] ?? '';
   try {
     return fieldsOf(parse(head) as Json);
   } catch {
     const keys = ['name', 'hooks', 'context'].flatMap((key): [string, string][] => {
       const value = new RegExp(`\\b${key}\\b["']?\\s*:[ \\t]*(.*)`).exec(head)?.[1];
-      return value === undefined ? [] : [[key, value.replace(/^["']|["']?\s*$/g, '')]];
+      return value === undefined ? [] : [[key, value.trimEnd().replace(/^["']|["']$/g, '')]];
     });
     return Object.fromEntries(keys);
   }
@@ -84,7 +84,7 @@ function frontMatterOf(text: string): Fields {
 
 function fileProblem(envelope: Pick<CallEnvelope, 'root' | 'config'>, path: string, text: string): string | null {
   if (isMaskedByConfig(path, envelope.config.mask)) return 'has a masked file';
-  if (text.includes('!`') || /^[^\S\n]*(?:`{3,}|~{3,})[^\n]*!/m.test(text))
+  if (text.includes('!`') || /^[^\S\n\r\u2028\u2029]*(?:`{3}|~{3})[^\n]*!/m.test(text))
     return 'embeds commands, which would run without hopgate';
   if (Object.hasOwn(frontMatterOf(text), 'hooks')) return 'brings hooks, which would run without hopgate';
   const why = importProblemOfText(envelope, path, text);

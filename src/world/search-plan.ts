@@ -32,7 +32,7 @@ export function searchPlan(house: House): readonly string[] | null {
     const next: typeof layer = [];
     for (const { at, plan } of layer)
       for (const command of game.restore(at).admissible) {
-        const things = command.match(/[a-z]+ \d+/g) ?? [];
+        const things = command.match(/(?<![a-z])[a-z]+ \d+/g) ?? [];
         if (things.length === 0 || command.startsWith('examine') || !things.every((thing) => knownNames.has(thing)))
           continue;
         game.restore(at);

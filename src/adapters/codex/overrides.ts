@@ -84,7 +84,7 @@ const MCP_QUESTIONS_ONLY: TomlValue = {
  */
 function maskGlobs(pattern: string): readonly string[] {
   if (pattern.startsWith('!')) return [];
-  const bare = pattern.replace(/!\([^()]*\)/g, '*').replace(/\/+$/, '');
+  const bare = pattern.replace(/!\([^()]*\)/g, '*').replace(/(?<!\/)\/+$/, '');
   return expandBraces(bare)
     .flatMap((glob) => [...new Set([glob, glob.replaceAll('[', '[[]')])])
     .map((glob) => (glob.includes('/') ? glob.replace(/^\/+/, '') : `**/${glob}`));

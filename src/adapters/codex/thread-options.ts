@@ -46,6 +46,6 @@ export function threadOptions(
 
 /** Resolves a path of a scope, which is relative to the root: `src/` is a folder, `.` the root itself. */
 function absolutePath(root: string, path: string): string {
-  const bare = path.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '');
+  const bare = path.replace(/^(?:\.\/)+/, '').replace(/(?<!\/)\/+$/, '');
   return bare === '' || bare === '.' ? root : `${root}/${bare}`;
 }

@@ -58,7 +58,7 @@ function renderCommand(result: Fields): string {
   return joinLines(first, `(${how.join('; ')})`, out, errors, remainingFields(result, COMMAND_FIELDS));
 }
 
-const trimNewlines = (text: string): string => text.replace(/\n+$/, '');
+const trimNewlines = (text: string): string => text.replace(/(?<!\n)\n+$/, '');
 
 /** The lines of a file with their numbers, as `cat -n` prints them. */
 function renderFile(result: Fields): string {

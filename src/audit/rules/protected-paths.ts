@@ -17,7 +17,7 @@ const asLetters = (text: string): string =>
 /** A name as the most lenient file system reads it: without case, trailing dots, trailing blanks and streams. */
 function asRead(name: string): string {
   const bare = asLetters(name).split(':')[0]!;
-  const trimmed = /[^. ]/.test(bare) ? bare.replace(/[. ]+$/, '') : bare;
+  const trimmed = /[^. ]/.test(bare) ? bare.replace(/(?<![. ])[. ]+$/, '') : bare;
   return /^git~[0-9]+$/.test(trimmed) ? '.git' : trimmed;
 }
 
@@ -41,7 +41,7 @@ function maskTest(masks: readonly string[]): Test {
     const text = asLetters(mask)
       .replace(/^!/, '')
       .replace(/^(\.\/)+/, '')
-      .replace(/\/+$/, '');
+      .replace(/(?<!\/)\/+$/, '');
     const glob = text.includes('/') ? text.replace(/^\/+/, '') : `**/${text}`;
     return text === '' ? [] : [{ hides: !mask.startsWith('!'), matches: compileGlob(glob) }];
   });

@@ -21,7 +21,7 @@ function continuedConversation(args: readonly string[]): ContinuedConversation |
   for (const [at, word] of args.entries()) {
     if (word === '--') return null;
     const [name, joined] = splitLongOption(word);
-    if (name === '--continue' || /^-[pchv]*c[pchv]*$/.test(word)) return 'last';
+    if (name === '--continue' || /^-[phv]*c[pchv]*$/.test(word)) return 'last';
     const id = joined ?? args[at + 1];
     if ((name === '--resume' || name === '-r') && isConversationId(id)) return { id: id ?? '' };
   }

@@ -127,8 +127,8 @@ export function detectOtherTests(tree: ProjectFileReader): readonly DetectedTest
 /** True if `meson.build`, or one in a folder that it includes, has a test: without one, `meson test` passes. */
 function hasMesonTest(tree: ProjectFileReader, folder = ''): boolean {
   const text = tree.read(`${folder}meson.build`) ?? '';
-  if (/^\s*test *\(/m.test(text)) return true;
-  const included = [...text.matchAll(/^\s*subdir *\( *'([\w.+-]+)(?:\/*)'/gm)];
+  if (/^[ \t]*test *\(/m.test(text)) return true;
+  const included = [...text.matchAll(/^[ \t]*subdir *\( *'([\w.+-]+)(?:\/*)'/gm)];
   return included.some(([, name]) => name !== '..' && name !== '.' && hasMesonTest(tree, `${folder}${name}/`));
 }
 

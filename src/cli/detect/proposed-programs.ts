@@ -95,7 +95,7 @@ const EXTERNAL: readonly {
   { usedIf: ['go.sum', /\S/], unless: ['vendor/modules.txt', /\S/], folders: ['go/pkg/mod'] },
   {
     usedIf: ['Cargo.lock', /^source = /m],
-    unless: ['.cargo/config.toml', /^\s*replace-with\b/m],
+    unless: ['.cargo/config.toml', /^[ \t]*replace-with\b/m],
     folders: ['.cargo/registry', '.cargo/git'],
   },
   { usedIf: ['pom.xml', /<(?:dependency|plugin|parent|project)\b/], folders: ['.m2/repository', '.m2/wrapper'] },

@@ -11,7 +11,7 @@ export function diagnoseCaches(root: string, config: ProjectConfig, io: Io): rea
   const home = io.env['HOME'];
   if (config.test.length === 0 || home === undefined) return [];
   const tree = createProjectFileReader(root);
-  const read = (config.cache ?? []).filter((each) => each.read).map(({ folder }) => folder.replace(/\/+$/, ''));
+  const read = (config.cache ?? []).filter((each) => each.read).map(({ folder }) => folder.replace(/(?<!\/)\/+$/, ''));
   const isRead = (folder: string) => read.some((each) => folder === each || folder.startsWith(`${each}/`));
   const modules = proposeCaches(tree, home).flatMap((each) => (typeof each === 'string' ? [] : each.read));
   const diagnoses = modules

@@ -80,7 +80,9 @@ const SHELL_WORDS =
 function programsOf([program = '', option = '', script = '']: readonly string[]): readonly string[] {
   if (!/(?:^|\/)(?:ba|da)?sh$/.test(program) || !/^-[a-z]*c$/.test(option)) return program ? [program] : [];
   const unquoted = script.replace(/'[^']*'|"[^"]*"/g, '""');
-  const words = [...unquoted.matchAll(/(?:^|[;&|(\n])\s*([a-z][\w.+-]*)(?=[\s;&|)]|$)/g)].map((match) => match[1]!);
+  const words = [...unquoted.matchAll(/(?:^|[;&|(\n])[^\S\n]*([a-z][\w.+-]*)(?=[\s;&|)]|$)/g)].map(
+    (match) => match[1]!,
+  );
   return [program, ...words.filter((word) => !SHELL_WORDS.test(word))];
 }
 

@@ -107,7 +107,7 @@ async function diagnoseBubblewrap(sandbox: DoctorEnvironment['sandbox']): Promis
   return { name, status: 'ok', found: `${found.version}; sandboxes commands (tried)`, details: limits };
 }
 
-const numberIn = (text: string): string => /\d+(?:\.\d+)+/.exec(text)?.[0] ?? text.trim();
+const numberIn = (text: string): string => /(?<!\d)\d+(?:\.\d+)+/.exec(text)?.[0] ?? text.trim();
 
 async function diagnoseRipgrep(run: RunProgram): Promise<Diagnosis> {
   const version = await run(rgPath, ['--version']);

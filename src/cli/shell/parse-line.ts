@@ -25,7 +25,7 @@ const RAW = new Set(['bash', 'bash-readonly']);
  * @example parseLine('hop edit --exit ready-to-edit') // verb hop, words [edit], options { exit: 'ready-to-edit' }
  */
 export function parseLine(line: string): ShellLine {
-  const [, first = '', rest = ''] = /^\s*(\S+)\s*(.*)$/s.exec(line) ?? [];
+  const [, first = '', rest = ''] = /^\s*(\S+)\s*(.*)/s.exec(line) ?? [];
   const takesOptions = ['hop', 'mode', 'stop', 'start'].includes(first);
   const json = !takesOptions && rest.startsWith('{') ? parseJson(rest) : undefined;
   if (isObject(json)) return { verb: first, words: [], unquoted: [], options: {}, json, problem: null };

@@ -196,7 +196,7 @@ const asShellCommands = (text: string): string =>
       (_, fields: string) => `with ${fields.replaceAll(/"([\w-]+)": "…",?/g, '--fruit.$1 "…"')}`,
     )
     .replaceAll(/Usage: ([\w-]+) \{ ([^{}]+) \}/g, (_, tool: string, parameters: string) => {
-      return `Usage: ${tool} ${parameters.replaceAll(/([\w-]+)\?/g, '[$1]').replaceAll(',', '')}`;
+      return `Usage: ${tool} ${parameters.replaceAll(/(?<![\w-])([\w-]+)\?/g, '[$1]').replaceAll(',', '')}`;
     })
     .replaceAll(/hop to ([\w-]+) with exit ([\w-]+)/g, 'hop $1 --exit $2')
     .replaceAll(/Ask the operator to reset the mode to ([\w-]+)/g, 'Type mode $1 --reset')

@@ -51,7 +51,7 @@ export async function playScriptedAgent(
   await hop('alfworld', 'hop-alfworld', 'Joe asked me to play a house');
   const room = await say('I am in the alfworld peripheral. I look around with alfworld-action.\n> look');
   const seen = /you see (.*)\./.exec(room)?.[1] ?? '';
-  const places = [...new Set(seen.match(/[a-z]+ \d+/g) ?? [])].reverse();
+  const places = [...new Set(seen.match(/(?<![a-z])[a-z]+ \d+/g) ?? [])].reverse();
   await say(`I go to the ${places[0]} first.\n> go to ${places[0]}`);
   await say('I ask Codex while I am here.\n> whistle agent:codex "How do I see what is inside a drawer?"');
   await say('I cannot know which one is right, so I ask.\n> bell joe "Which one is right, and where does it belong?"');
@@ -69,7 +69,7 @@ export async function playScriptedAgent(
       .split('\n')
       .find((line) => /^\[bell \d+ from person joe, answer/.test(line)) ?? '';
   printLine(answer);
-  const [, thing = '', target = ''] = /(\w+ \d+) goes into (\w+ \d+)/.exec(answer) ?? [];
+  const [, thing = '', target = ''] = /(?<!\w)(\w+ \d+) goes into (\w+ \d+)/.exec(answer) ?? [];
   if (!(await hop('alfworld', 'hop-alfworld', `Joe says that the ${thing} goes into the ${target}`)))
     return { won: false, commands };
 

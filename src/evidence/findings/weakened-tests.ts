@@ -45,7 +45,7 @@ const BY_EXTENSION: readonly LanguagePatterns[] = [
 
 const IN_TEST_FILES: TestPatterns = {
   tests: either(
-    /\b(?:it|test|scenario)(?:\.\w+)*\s*\(/, // JavaScript, Dart, Scala
+    /\b(?:it|test|scenario)(?:\.\w+){0,4}\s*\(/, // JavaScript, Dart, Scala
     /^[ \t]*(?:it|specify|scenario|test)\s+["']/, // Ruby, Elixir, Haskell
     /^[ \t]*Scenario(?: Outline)?:/, // Cucumber
     /\bdef test_\w*|\bfunc(?:tion)? [Tt]est\w*/, // Ruby; Go, Swift, PHP

@@ -38,7 +38,7 @@ function readJson(text: string): Json[] | null {
   return values.includes(undefined) ? null : (values as Json[]);
 }
 
-const STARTS_AS_JSON = /^\s*\[?\s*\{\s*"[^"]*"\s*:/;
+const STARTS_AS_JSON = /^\s*(?:\[\s*)?\{\s*"[^"]*"\s*:/;
 
 /** The problem of a text that is not JSON; if its first line is, of the first other line that is not. */
 function jsonProblem(text: string): ImportFormProblem {

@@ -148,9 +148,9 @@ function messageProblem(parsed: ParsedGit, due: string | null): ArgumentRefusal 
 export function isSameCommitMessage(a: string, b: string): boolean {
   const plain = (text: string) =>
     text
-      .replace(/[ \t\r]+$/gm, '')
+      .replace(/(?<![ \t\r])[ \t\r]+$/gm, '')
       .replace(/\n{3,}/g, '\n\n')
-      .replace(/^\n+|\n+$/g, '');
+      .replace(/^\n+|(?<!\n)\n+$/g, '');
   return plain(a) === plain(b);
 }
 

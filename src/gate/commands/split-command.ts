@@ -62,8 +62,13 @@ function judgeWord(word: Word): string | null {
   const bare = unquotedText(word);
   if (bare.startsWith('~')) return 'the command contains an unquoted ~';
   // Bash expands ~ after = and after a colon, as in an assignment.
-  if (/=(?:.*:)?~/s.test(bare)) return 'the command contains an unquoted ~ behind =';
-  if (/\{.*(?:,|\.\.).*\}/s.test(bare)) return 'the command contains a brace expansion';
+  if (bare.includes('=') && /[=:]~/.test(bare.slice(bare.indexOf('=')))) {
+    return 'the command contains an unquoted ~ behind =';
+  }
+  const [open, close] = [bare.indexOf('{'), bare.lastIndexOf('}')];
+  if (open >= 0 && /,|\.\./.test(bare.slice(open, Math.max(open, close)))) {
+    return 'the command contains a brace expansion';
+  }
   if (word.parts === undefined) return judgePlain(word.text);
   for (const part of word.parts) {
     const reason = judgePart(part);

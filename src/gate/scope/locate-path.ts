@@ -31,7 +31,7 @@ export function locatePath(root: string, text: unknown): PathLocation {
 /** True if `path` is one of the folders or files, or inside one. Whole names count: `src-evil/a` is not in `src`. */
 export function isPathWithinAny(folders: readonly string[], path: string): boolean {
   return folders.some((folder) => {
-    const base = posix.normalize(folder).replace(/\/+$/, '');
+    const base = posix.normalize(folder).replace(/(?<!\/)\/+$/, '');
     return base === '.' || path === base || path.startsWith(`${base}/`);
   });
 }

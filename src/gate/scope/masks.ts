@@ -144,7 +144,7 @@ export const isGitCredential = (name: string): boolean =>
 
 /** Converts a mask pattern to a glob for paths from the root; null if the pattern is empty. */
 function anchorPattern(pattern: string): string | null {
-  const bare = pattern.replace(/^(\.\/)+/, '').replace(/\/+$/, '');
+  const bare = pattern.replace(/^(\.\/)+/, '').replace(/(?<!\/)\/+$/, '');
   if (bare === '') return null;
   return bare.includes('/') ? bare.replace(/^\/+/, '') : `**/${bare}`;
 }
@@ -167,7 +167,7 @@ const PLAIN = /^[\w.-]*\w$/;
 function foldName(name: string): string {
   if (PLAIN.test(name)) return name.toLowerCase();
   const folded = foldPattern(name)
-    .replace(/:.*$/s, '')
+    .replace(/:.*/s, '')
     .replace(/(?<=[^. ])[. ]+$/, '');
   return /^git~\d+$/.test(folded) ? '.git' : folded;
 }

@@ -1,7 +1,7 @@
 const PLACEHOLDER = /\{\{\s*([\w./-]+)\s*\}\}/g;
 /** Matches a line that looks like the heading of a block that hopgate writes: the user's request, or context. */
 const HEADING =
-  /(^|[\n\r\v\f\u0085\u2028\u2029])([^\S\n\r]*)(?=user[^\S\n\r]+request|context[^\S\n\r]*:[^\S\n\r]*(?:files|last-turns|evidence)\b)/giu;
+  /(^|[\n\r\v\f\u0085\u2028\u2029])([^\S\n\r\v\f\u2028\u2029]*)(?=user[^\S\n\r]+request|context[^\S\n\r]*:[^\S\n\r]*(?:files|last-turns|evidence)\b)/giu;
 
 export const findPlaceholders = (template: string): readonly string[] =>
   [...template.matchAll(PLACEHOLDER)].map(([, name]) => name!);

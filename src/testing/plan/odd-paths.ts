@@ -54,8 +54,8 @@ export function pathsLikelyRefused(
           sampleFileIn(writePath!),
           ...write.map((each) => sampleFileIn(each.replace(/^!\/?/, ''))),
           ...PROTECTED.map((path) => `${folder}${path}`),
-          `${folder.replace(/\/+$/, '')}-not/a.txt`,
-          folder.replace(/\/+$/, ''),
+          `${folder.replace(/(?<!\/)\/+$/, '')}-not/a.txt`,
+          folder.replace(/(?<!\/)\/+$/, ''),
           'hopgate.yaml',
           './hopgate.yaml',
           'deep/hopgate.yaml',
@@ -68,11 +68,14 @@ export function pathsLikelyRefused(
 }
 
 const folderOf = (writePath: string): string =>
-  /\.[a-z0-9]+$/i.test(writePath) ? '' : `${writePath.replace(/\/+$/, '')}/`;
+  /\.[a-z0-9]+$/i.test(writePath) ? '' : `${writePath.replace(/(?<!\/)\/+$/, '')}/`;
 
 /** Paths that a mask hides: at the root, deep in the tree, inside a masked folder, in other letter case. */
 function maskedBy(mask: string): readonly string[] {
-  const bare = mask.replaceAll('**/', '').replaceAll('*', 'x').replace(/\/+$/, '');
+  const bare = mask
+    .replaceAll('**/', '')
+    .replaceAll('*', 'x')
+    .replace(/(?<!\/)\/+$/, '');
   const deep = mask.includes('/') && !mask.startsWith('**/') ? [] : [`a/.b/${bare}`];
   return [bare, ...deep, `${bare}/beneath`, bare.toUpperCase()];
 }

@@ -57,7 +57,7 @@ export const chooseWritableFile = ({ write }: ScopeRule): string | null =>
 
 /** A file in a folder, or the path itself if it names a file. A glob counts as a file, because it matches itself. */
 export const sampleFileIn = (path: string): string =>
-  /\.[a-z0-9]+$/i.test(path) ? path : `${path.replace(/^\.(?:\/|$)|\/+$/g, '')}/a.txt`.replace(/^\//, '');
+  /\.[a-z0-9]+$/i.test(path) ? path : `${path.replace(/^\.(?:\/|$)|(?<!\/)\/+$/g, '')}/a.txt`.replace(/^\//, '');
 
 const asList = (schema: ToolParameter['schema'], value: string | null): Json | null =>
   value !== null && schema['type'] === 'array' ? [value] : value;

@@ -75,14 +75,14 @@ function flexiarg(source: string): { readonly [field: string]: unknown } {
   const clauses: { [name: string]: string } = {};
   let clause: string | null = null;
   for (const line of source.split('\n')) {
-    const attribute = /^@([a-z-]+)\s+(.*)$/.exec(line);
-    const begun = /^\s*[!+]\s*([A-Za-z][A-Za-z -]*?)\s*:\s*(.*)$/.exec(line);
+    const attribute = /^@([a-z-]+)\s(.*)/s.exec(line);
+    const begun = /^\s*[!+]\s*([A-Za-z][A-Za-z\s-]*):(.*)/s.exec(line);
     if (attribute) {
-      at[attribute[1] ?? ''] ??= attribute[2] ?? '';
+      at[attribute[1] ?? ''] ??= (attribute[2] ?? '').trim();
       clause = null;
     } else if (begun) {
-      clause = (begun[1] ?? '').toLowerCase();
-      clauses[clause] = begun[2] ?? '';
+      clause = (begun[1] ?? '').trim().toLowerCase();
+      clauses[clause] = (begun[2] ?? '').trim();
     } else if (clause !== null && line.trim() !== '') clauses[clause] += ` ${line.trim()}`;
   }
   const when = [clauses['if'] ?? clauses['context'], clauses['however'] && `However: ${clauses['however']}`];

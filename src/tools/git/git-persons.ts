@@ -73,7 +73,7 @@ export const gitPersonVariables = ({ author, committer }: CommitPersons): { read
 });
 
 /** Git stores a name and an address without these characters at their ends. */
-const EDGES = /^[\s.,:;"'\\]+|[\s.,:;"'\\]+$/g;
+const EDGES = /^[\s.,:;"'\\]+|(?<![\s.,:;"'\\])[\s.,:;"'\\]+$/g;
 
 /** Splits `Name <address>`, in the form that git stores; null for another form. */
 export function readPerson(text: string): CommitPerson | null {
@@ -93,9 +93,13 @@ export const formatPerson = ({ name, email }: CommitPerson): string => `${name} 
 export function operatorGitConfig(repository: GitRepository, operator: NodeJS.ProcessEnv): string {
   const listed = runGit(['config', '--list', '--includes', '--show-scope', '-z'], repository, operator);
   const settings = new Map<string, string>();
-  // Each value in git's output has this form: `scope NUL key LF value NUL`.
-  for (const [, scope, key, value] of listed.matchAll(/([^\0]*)\0([^\n\0]*)\n?([^\0]*)\0/g))
-    if (scope !== 'local' && scope !== 'worktree') settings.set(key!, value!);
+  // Each setting in git's output has this form: `scope NUL key LF value NUL`.
+  const fields = listed.split('\0');
+  for (const [at, scope] of fields.entries()) {
+    if (at % 2 > 0 || scope === 'local' || scope === 'worktree') continue;
+    const [key = '', ...lines] = (fields[at + 1] ?? '').split('\n');
+    settings.set(key, lines.join('\n'));
+  }
   const lines = (['name', 'email'] as const).flatMap((what) => {
     const text =
       operator[`GIT_AUTHOR_${what.toUpperCase()}`] || settings.get(`author.${what}`) || settings.get(`user.${what}`);

@@ -8,7 +8,7 @@ import { invalidArgumentStop, isStop, outOfScopeStop, type ToolStop } from '../w
 
 /** A ref or a range of two refs with `^{commit}` at each ref, so that no blob can be named; null for any other word. */
 export function peelToCommit(word: string): string | null {
-  const [, from, dots, to] = /^(.*?)(\.\.\.?)(.*)$/s.exec(word) ?? [];
+  const [, from, dots, to] = /^(.*?)(\.\.\.?)(.*)/s.exec(word) ?? [];
   const peel = (ref: string) => `${ref}^{commit}`;
   if (dots === undefined) return isCommitName(word) ? peel(word) : null;
   if ((from === '' && to === '') || ![from, to].every((ref) => ref === '' || isCommitName(ref!))) return null;

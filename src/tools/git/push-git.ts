@@ -247,7 +247,9 @@ function redact(text: string, login: GitLogin | null): string {
     password,
     encodeURIComponent(password),
     Buffer.from(`${username}:${password}`).toString('base64'),
-    Buffer.from(password).toString('base64').replace(/=+$/, ''),
+    Buffer.from(password)
+      .toString('base64')
+      .replace(/(?<!=)=+$/, ''),
   ];
   return [...new Set(forms)]
     .sort((a, b) => b.length - a.length)

@@ -73,8 +73,8 @@ function commonDirOf(root: string, gitDir: string): string | null {
 /** The work tree named by a repository's own configuration (core.worktree); null if it names none. */
 export function configuredWorkTree(gitDir: string): string | null {
   const texts = ['config', 'config.worktree'].map((name) => readTextOrEmpty(join(gitDir, name)));
-  const stated = texts.flatMap((text) => [...text.matchAll(/^\s*worktree\s*=\s*"?(.*?)"?\s*$/gim)]).at(-1)?.[1];
-  return stated === undefined ? null : resolve(gitDir, stated);
+  const stated = texts.flatMap((text) => [...text.matchAll(/^[ \t]*worktree[ \t]*=(.*)$/gim)]).at(-1)?.[1];
+  return stated === undefined ? null : resolve(gitDir, stated.trim().replace(/^"|"$/g, ''));
 }
 
 function realFolder(path: string): string | null {

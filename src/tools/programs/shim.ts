@@ -10,7 +10,7 @@ import { valueOr } from '../../base/value-or.ts';
 /** Version managers that install one program under all names; their `which <name>` prints the real program. */
 const BINARIES: { readonly [name: string]: string } = { 'volta-shim': 'volta', mise: 'mise', rustup: 'rustup' };
 /** Version managers that write a script for each program: pyenv, rbenv, nodenv, goenv, … and asdf. */
-const SCRIPT = /^\s*exec\s+"?([^\s"]+)"?\s+exec\s/m;
+const SCRIPT = /^[ \t]*exec\s+"?([^\s"]+)"?\s+exec\s/m;
 const ROOT = /^export (\w+ENV_ROOT)="([^"$`\\]+)"$/m;
 
 /** Files in the repository and in the folders above it that select program versions. */

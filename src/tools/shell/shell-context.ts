@@ -97,7 +97,7 @@ function namedFiles(paths: readonly string[], texts: readonly string[]): readonl
   const words = texts.flatMap((text) => text.slice(0, 1 << 20).split(/[\s"'`()<>=,;:]+/));
   const names = new Set(words.flatMap((word) => [lastNames(word, 1), lastNames(word, 2)]));
   return paths
-    .filter((path) => names.has(lastNames(path, /[._-][^/]*$/.test(lastNames(path, 1)) ? 1 : 2)))
+    .filter((path) => names.has(lastNames(path, /[._-]/.test(lastNames(path, 1)) ? 1 : 2)))
     .slice(0, MAX_NAMED);
 }
 

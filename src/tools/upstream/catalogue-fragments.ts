@@ -107,7 +107,7 @@ const kebab = (name: string): string => {
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2')
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '');
+    .replaceAll(/^-+|(?<!-)-+$/g, '');
   return /^[a-z]/.test(words) ? words : `x-${words}`.replace(/-$/, '');
 };
 

@@ -55,7 +55,7 @@ function encodings(value: string): string[] {
     // In base64, the first and the last character of a secret also depend on the bytes next to it.
     const text = Buffer.concat([Buffer.alloc(offset), bytes])
       .toString('base64')
-      .replace(/=+$/, '');
+      .replace(/(?<!=)=+$/, '');
     const own = text.slice(offset === 0 ? 0 : offset + 1, (offset + bytes.length) % 3 === 0 ? undefined : -1);
     return [own, own.replaceAll('+', '-').replaceAll('/', '_')];
   });

@@ -31,6 +31,6 @@ const markOf = (bytes: Uint8Array): string | undefined =>
 
 /** Returns the encoding named in a text; undefined if there is none or it is unknown. */
 function encodingNamedIn(text: string): string | undefined {
-  const name = /charset\s*=\s*["']?\s*([\w-]+)/i.exec(text)?.[1];
+  const name = /charset\s*=\s*(?:["']\s*)?([\w-]+)/i.exec(text)?.[1];
   return name === undefined ? undefined : valueOr(() => new TextDecoder(name).encoding, undefined);
 }

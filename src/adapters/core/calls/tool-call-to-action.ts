@@ -216,7 +216,7 @@ function shellAction(
 }
 
 /** A command that gives a patch to `apply_patch` as a here-document, also in another folder. */
-const PATCH_COMMAND = /^\s*(?:cd\s+([\w./-]+)\s*&&\s*)?apply_patch\s*<<-?\s*(["']?)(\w+)\2\s*\n([\s\S]*?)\n\3\s*$/;
+const PATCH_COMMAND = /^\s*(?:cd\s+([\w./-]+)\s*&&\s*)?apply_patch\s*<<-?\s*(["']?)(\w+)\2[^\S\n]*\n([\s\S]*?)\n\3\s*$/;
 
 /** Sends a value that is not a command to the tool that takes commands, so that the gate says what is wrong. */
 function routeCommandless(command: Json | undefined, context: ActionContext): HopgateToolCall {

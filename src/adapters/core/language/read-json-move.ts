@@ -7,7 +7,7 @@ export interface JsonMove {
   readonly input: ModelCallArguments;
 }
 
-const FENCE = /^ {0,3}```[ \t]*([\w-]*)[ \t]*\n([\s\S]*?)^ {0,3}```[ \t]*$/gm;
+const FENCE = /^ {0,3}```[ \t]*(?:([\w-]+)[ \t]*)?\n([\s\S]*?)^ {0,3}```[ \t]*$/gm;
 
 /**
  * Reads a call from an agent's text: `{"hop": "edit", "reason": …}`, `{"mode": …}`, or `{"tool": …, "args":

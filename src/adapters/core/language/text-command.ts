@@ -21,14 +21,14 @@ const NAME = /^@?([A-Za-z0-9](?:[A-Za-z0-9._/:-]{0,126}[A-Za-z0-9])?)$/;
 export function readTextCommand(line: string): TextCommand | null {
   const text = line.trim().replace(/^>\s*/, '');
   if (/[\r\n]/.test(text)) return null;
-  const [, word = '', rest = ''] = /^(\S+)\s*(.*)$/s.exec(text) ?? [];
+  const [, word = '', rest = ''] = /^(\S+)\s*(.*)/s.exec(text) ?? [];
   if (word === 'hop-out') {
     if (rest !== '' && !rest.startsWith('"')) return null;
     const reason = readQuoted(rest);
     return typeof reason === 'string' ? { kind: 'hop-out', reason } : unreadable('hop-out "the reason"', reason.why);
   }
   if (word === 'bell' || word === 'whistle') {
-    const [, name = '', tail = ''] = /^(\S+)\s*(.*)$/s.exec(rest) ?? [];
+    const [, name = '', tail = ''] = /^(\S+)\s*(.*)/s.exec(rest) ?? [];
     const to = NAME.exec(name)?.[1];
     // "bell joe about it" is ordinary text; a message has quotes, even if its end was cut off.
     if (to === undefined || (tail !== '' && !tail.startsWith('"'))) return null;

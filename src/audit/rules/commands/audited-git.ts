@@ -117,7 +117,7 @@ function takeOptions(
 
 /** A name of a commit, without ranges and without `@{…}`. */
 function isRevision(word: string): boolean {
-  const name = word.replace(/(?:[~^][0-9]*)+$/, '');
+  const name = word.replace(/(?<![~^0-9])([0-9]*)[~^][~^0-9]*$/, '$1');
   const plain = [...name].every((char, at) => /[A-Za-z0-9]/.test(char) || (at > 0 && '_./-'.includes(char)));
   return name !== '' && plain && !word.includes('..') && !word.endsWith('.lock') && word.length <= 250;
 }
@@ -126,14 +126,14 @@ function isRevision(word: string): boolean {
 function messageReason({ options }: GitCall, { message: required }: GitLimits): RefusalReason | null {
   const message = options.get('message');
   if (message === undefined) return required === null ? invalidActionReason('git commit needs a message') : null;
-  const lines = (text: string) => text.split('\n').map((line) => line.replace(/[ \t\r]+$/, ''));
+  const lines = (text: string) => text.split('\n').map((line) => line.replace(/(?<![ \t\r])[ \t\r]+$/, ''));
   // Normalises a message as git does: it joins paragraphs and drops blank lines at both ends.
   const plain = (text: string) =>
     lines(text)
       .join('\n')
       .replace(/\n{3,}/g, '\n\n')
       .replace(/^\n+/, '')
-      .replace(/\n+$/, '');
+      .replace(/(?<!\n)\n+$/, '');
   if (required === null || plain(message.join('\n\n')) === plain(required)) return null;
   return invalidActionReason(`the commit message is not ${required}`);
 }

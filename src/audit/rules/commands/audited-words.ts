@@ -68,8 +68,12 @@ function readWord(line: string, from: number): ReadWord | null {
 
 /** True if a shell does not change an unquoted word of a line with this first word (null for the first word itself). */
 function isPlain(bare: string, first: string | null): boolean {
-  if (bare.startsWith('#') || bare.startsWith('~') || /=(?:.*:)?~/s.test(bare)) return false;
-  if (/\{.*(?:,|\.\.).*\}/s.test(bare)) return false;
+  if (bare.startsWith('#') || bare.startsWith('~')) return false;
+  // A shell expands ~ behind the first = and behind any later = or colon.
+  const [, ...values] = bare.split('=');
+  if (values.some((value) => value.startsWith('~')) || values.join('=').includes(':~')) return false;
+  const braces = bare.includes('{') ? bare.split('{').slice(1).join('{').split('}').slice(0, -1).join('}') : '';
+  if (braces.includes(',') || braces.includes('..')) return false;
   const mayAssign = first === null || DECLARES.includes(first);
   return !(first === null && RESERVED.includes(bare)) && !(mayAssign && /^[A-Za-z_]\w*\+?=/.test(bare));
 }

@@ -55,8 +55,8 @@ function keptSettings(config: string, byName: boolean): string {
   const kept = new Map<string, Map<string, string>>();
   let section: ReturnType<typeof keptSection> = null;
   for (const line of config.split(/\r?\n/)) {
-    const header = /^\s*\[\s*([^\]]*?)\s*\]\s*(.*)$/.exec(line);
-    if (header) section = keptSection(header[1]!, byName);
+    const header = /^\s*\[([^\]]*)\](.*)$/.exec(line);
+    if (header) section = keptSection(header[1]!.trim(), byName);
     const [, key = '', value = ''] =
       /^\s*([A-Za-z][A-Za-z0-9-]*)\s*=\s*(\S+)\s*$/.exec(header ? header[2]! : line) ?? [];
     const name = key.toLowerCase();

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { getOrInsert } from '../base/get-or-insert.ts';
 import { urlBelow } from '../base/http.ts';
 import { fieldsOf, parseJson } from '../base/json.ts';
-import type { RunReply } from './run-reply.ts';
+import { RunFailure, type RunReply, runReplyOf } from './run-reply.ts';
 import { RunRequest } from './run-request.ts';
 import {
   agentUnreachableFailure,
@@ -117,6 +117,10 @@ export class DialIns {
   }
 }
 
+/** The failure of a run on a node that cannot use its files. It names no path, because the caller must not see any. */
+const nodeFailure = (): RunFailure =>
+  new RunFailure('agent-failed', 'the node cannot record the run', 'Run "hopgate doctor" on the node.');
+
 const sendCancel = (line: Connection, key: string): void => line.send(JSON.stringify({ type: 'cancel', key }));
 
 function send(line: Connection, { frame, sentAt }: WaitingRun): void {
@@ -188,10 +192,14 @@ function connectOnce(
       const frame = RunFrame.safeParse(message);
       if (!frame.success) return;
       const { request, passage: route } = frame.data;
-      void run(request, route).then((reply) => {
-        // A closed socket loses the reply; the server asks again with the same key when this node has connected.
-        if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type: 'reply', key: route.key, reply }));
-      });
+      const failed = () => runReplyOf(request['agent-id'], () => Promise.reject(nodeFailure()));
+      void run(request, route)
+        .catch(failed)
+        .then((reply) => {
+          // A closed socket loses the reply; the server asks again with the same key when this node has connected.
+          if (socket.readyState === WebSocket.OPEN)
+            socket.send(JSON.stringify({ type: 'reply', key: route.key, reply }));
+        });
     });
     socket.on('error', ({ message }) => {
       const isTokenWrong = message.endsWith(' 401');

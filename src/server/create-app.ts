@@ -4,6 +4,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { getCookie } from 'hono/cookie';
 import type { z } from 'zod';
 import { parseJson } from '../base/json.ts';
+import { errorText } from '../base/text.ts';
 import { checkRequestOrigin } from './access/check-origin.ts';
 import { LOGIN_COOKIE, PAGE_KEY_HEADER } from './access/login-names.ts';
 import type { Requester } from './access/tokens.ts';
@@ -87,7 +88,7 @@ export function createHttpApp(options: AppOptions): Hono {
 
 const answerWith = (error: ApiError): Response => Response.json(error, { status: error.status });
 
-function mountRoute(app: Hono, route: HttpRoute, { services }: AppOptions): void {
+function mountRoute(app: Hono, route: HttpRoute, { services, log }: AppOptions): void {
   const pattern = route.at.replaceAll(/\{(\w+)\}/g, ':$1');
   if (isStreamedAnswer(route.answer) && route.answer.type === 'websocket') {
     app.get(
@@ -99,7 +100,13 @@ function mountRoute(app: Hono, route: HttpRoute, { services }: AppOptions): void
         if ('onMessage' in answer) return socketHandlers(answer);
         const batches = answer;
         return {
-          onOpen: (_event, socket) => void sendEventsToSocket(batches, socket).finally(() => gone.abort()),
+          onOpen: (_event, socket) =>
+            void sendEventsToSocket(batches, socket)
+              .catch((error) => {
+                log(`${c.req.path}: ${errorText(error)}`);
+                socket.close(1011, 'hopgate failed');
+              })
+              .finally(() => gone.abort()),
           onClose: () => gone.abort(),
           onError: () => gone.abort(),
         };

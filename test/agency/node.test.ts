@@ -359,31 +359,32 @@ describe('an agent on another node', () => {
     expect(problems.sort()).toEqual([expect.stringContaining('ECONNREFUSED'), wrong]);
   });
 
-  it('runs only what a well-formed message asks for', async () => {
+  it('runs only what a well-formed message asks for, and replies also if its node cannot record the run', async () => {
     const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
     await once(server, 'listening');
     onTestFinished(() => void server.close());
     const ended = new AbortController();
     onTestFinished(() => ended.abort());
     const keys: string[] = [];
-    const { promise: replied, resolve } = Promise.withResolvers<void>();
+    const { promise: replied, resolve } = Promise.withResolvers<unknown>();
     server.on('connection', (socket) => {
       const frame = { type: 'run', request: run('x') };
       for (const passage of [undefined, 'k', { key: 1, via: [] }, { key: 'k', budgetMs: null, via: [] }])
         socket.send(JSON.stringify({ ...frame, passage }));
-      socket.on('message', () => resolve());
+      socket.on('message', (data) => resolve(JSON.parse(String(data))));
     });
     void dialIn({
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       token: 't',
       run: async (_, { key }) => {
         keys.push(key);
-        return { ok: true, response: 'a view', meta: { 'agent-id': 'x', 'duration-ms': 0 } };
+        throw new Error('cannot use /home/ann/agency.db: disk full');
       },
       cancel: () => {},
       signal: ended.signal,
     });
-    await replied;
+    const error = { code: 'agent-failed', message: 'the node cannot record the run', remedy: expect.any(String) };
+    expect(await replied).toMatchObject({ type: 'reply', key: 'k', reply: { ok: false, error } });
     expect(keys).toEqual(['k']);
   });
 

@@ -3,10 +3,11 @@ import { createConnection, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { WSContext } from 'hono/ws';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
+import { ROUTES } from '../../src/server/routes.ts';
 import { CloudEvent } from '../../src/server/stream/cloud-event.ts';
 import { MAX_LAG_ENTRIES } from '../../src/server/stream/follow-session.ts';
 import { encodeSse, sendEventsToSocket } from '../../src/server/stream/send-events.ts';
@@ -230,6 +231,22 @@ describe('the event stream of a session', () => {
       });
       expect(await new Promise((resolve) => foreign.on('error', (error) => resolve(error.message)))).toMatch(/403/);
     }
+  });
+
+  it('closes the WebSocket, and the server continues, if the evidence cannot be read', async () => {
+    const served = await serveWorld();
+    const route = ROUTES.find(({ at }) => at === '/v1/socket')!;
+    // biome-ignore lint/correctness/useYield: the store fails before the first batch
+    const broken = async function* () {
+      throw new Error('disk I/O error');
+    };
+    vi.spyOn(route, 'run').mockImplementation(async () => broken());
+    onTestFinished(() => void vi.restoreAllMocks());
+    const socket = new WebSocket(`ws://127.0.0.1:${served.port}/v1/socket`, {
+      headers: { authorization: `Bearer ${served.operator}` },
+    });
+    expect(await new Promise((resolve) => socket.on('close', resolve))).toBe(1011);
+    expect((await served.ask('GET /v1/sessions')).status).toBe(200);
   });
 
   it.runIf(isDeep)('keeps memory bounded for a reader that stopped, and then marks the omitted entries', async () => {

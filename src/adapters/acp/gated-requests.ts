@@ -11,7 +11,7 @@ import {
 } from '@agentclientprotocol/sdk';
 import { isObject } from '../../base/json.ts';
 import { isPathWithin } from '../../base/paths.ts';
-import { toShellWord } from '../../base/text.ts';
+import { errorText, toShellWord } from '../../base/text.ts';
 import type { AgentAnswer, AgentSession } from '../core/agent-session.ts';
 
 /** The tools that run a terminal's command, in the order of preference. */
@@ -66,10 +66,13 @@ export class AgentRequestGate {
     const stop = new AbortController();
     const running = this.#session.call({ name, input: { command: line }, signal: stop.signal });
     const terminalId = `terminal-${randomUUID()}`;
-    const ended = running.then(({ status, text, data }) => ({
-      output: text,
-      exitCode: isObject(data) && typeof data['exit'] === 'number' ? data['exit'] : status === 'ok' ? 0 : 126,
-    }));
+    const ended = running.then(
+      ({ status, text, data }) => ({
+        output: text,
+        exitCode: isObject(data) && typeof data['exit'] === 'number' ? data['exit'] : status === 'ok' ? 0 : 126,
+      }),
+      (error: unknown) => ({ output: errorText(error), exitCode: 126 }),
+    );
     const terminal: Terminal = { ended, stop, state: null };
     void ended.then((state) => {
       terminal.state = state;

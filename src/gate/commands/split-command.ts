@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Word, WordPart } from 'unbash';
 import { memoise } from '../../base/lazy.ts';
+import { valueOr } from '../../base/value-or.ts';
 
 type CommandSplit =
   | { readonly ok: true; readonly words: readonly string[] }
@@ -24,7 +25,9 @@ export function splitCommand(text: string): CommandSplit {
   if (text.length > MAX_LENGTH) return refuse(`the command is longer than ${MAX_LENGTH} characters`);
   if (text.includes('\0')) return refuse('the command contains a NUL character');
   if (text.trim() === '') return refuse('the command is empty');
-  const script = parser().parse(text);
+  const script = valueOr(() => parser().parse(text), null);
+  // The parser overflows its stack on a text with thousands of nested substitutions.
+  if (script === null) return refuse('the command is nested too deeply');
   const error = script.errors?.[0];
   if (error !== undefined) return refuse(`the command does not parse: ${error.message}`);
   if (script.commands.length > 1) return refuse(SEVERAL);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { splitSimpleCommand } from '../../../src/audit/rules/commands/audited-words.ts';
 import { splitCommand } from '../../../src/gate/commands/split-command.ts';
 import { depth } from '../../depth.ts';
 
@@ -99,6 +100,14 @@ describe('splitCommand', () => {
   test.each(['a && b', 'a || b', 'a; b'])('says how to run %j', (text) =>
     expect(splitCommand(text)).toMatchObject({ reason: expect.stringContaining('run each in a call of its own') }),
   );
+
+  test('refuses a command that is nested too deeply for the parser, and quickly reads one that repeats {,', () => {
+    const nested = { ok: false, reason: 'the command is nested too deeply' };
+    expect(splitCommand(`npm test ${'$(<<'.repeat(6_000)}`)).toEqual(nested);
+    const braces = `npm test ${'{,'.repeat(16_000)}`;
+    expect(splitCommand(braces)).toMatchObject({ ok: true });
+    expect(splitSimpleCommand(braces)).toHaveLength(3);
+  });
 
   test('returns every quoted word', () => {
     fc.assert(

@@ -165,11 +165,12 @@ const MAX_WORDS = 20_000;
 /** The files that a client might include for `@file` in a text, with and without punctuation; null if too many. */
 function importsOf(text: string): ReadonlySet<string> | null {
   const found = new Set<string>();
+  let words = 0;
   for (const [, word] of text.matchAll(WORD)) {
+    if (++words > MAX_WORDS) return null;
     const target = word!.replace(/^["'`<]/, '').replaceAll(/\\(.)/g, '$1');
     for (const end of [/$/, /#.*/s, /["'`<>)\]},;:!?*_|].*/s, /(?<!["'`<>)\]},.;:!?*_|])["'`<>)\]},.;:!?*_|]+$/])
       found.add(target.replace(end, ''));
-    if (found.size > MAX_WORDS) return null;
   }
   found.delete('');
   return found;

@@ -133,8 +133,8 @@ describe('parseEdn', () => {
     });
   });
 
-  it('refuses a text with unbounded nesting', () => {
-    const read = parseEdn('['.repeat(100_000));
+  it.each(['[', '#_', '#a '])('refuses a text with unbounded nesting of %s', (begin) => {
+    const read = parseEdn(begin.repeat(100_000));
     expect(read).toMatchObject({ ok: false, problems: [{ message: 'nested deeper than 200 forms' }] });
   });
 });

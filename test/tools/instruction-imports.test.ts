@@ -65,5 +65,7 @@ it('the search for imports takes bounded time', () => {
   expect(problem('docs/a.md', ' @'.repeat(1 << 20))).toBeNull();
   expect(problem('docs/a.md', '@'.repeat(1 << 20))).toBeNull();
   expect(problem('CLAUDE.md', Array.from({ length: 30_000 }, (_, at) => `@${at}`).join(' '))).toContain('more than');
+  // Each of them begins with the same 1,024 characters.
+  expect(problem('CLAUDE.md', '*@'.repeat(500_000))).toContain('more than');
   expect(process.cpuUsage(start).user / 1e6).toBeLessThan(10);
 });

@@ -34,6 +34,9 @@ class Malformed extends Error {
   }
 }
 
+const nestedTooDeeply = (token: EdnToken): Malformed =>
+  new Malformed(token, `nested deeper than ${MAX_YAML_NESTING} forms`);
+
 class Reader {
   readonly problems: EdnProblem[] = [];
   readonly #tokens: readonly EdnToken[];
@@ -66,6 +69,7 @@ class Reader {
       }
       this.#next++;
       if (token.kind === 'discard') {
+        if (depth > MAX_YAML_NESTING) throw nestedTooDeeply(token);
         if (this.#form(depth + 1, within) === null) throw new Malformed(token, 'no form follows #_');
         continue;
       }
@@ -74,7 +78,7 @@ class Reader {
   }
 
   #begin(token: EdnToken, depth: number, within: EdnToken | null): EdnNode {
-    if (depth > MAX_YAML_NESTING) throw new Malformed(token, `nested deeper than ${MAX_YAML_NESTING} forms`);
+    if (depth > MAX_YAML_NESTING) throw nestedTooDeeply(token);
     if (token.kind === 'open') return this.#collection(token, depth);
     if (token.kind === 'tag') {
       const form = this.#form(depth + 1, within);

@@ -562,7 +562,7 @@ describe('the evidence of a shipment', () => {
       const result = (body['outcome'] as { result?: { [name: string]: unknown } } | undefined)?.result;
       if (result?.['verdict'] === 'pass') (result['tree'] as { id: string }).id = wrong;
     };
-    expect(await verified(session, ofTest)).toEqual([expect.stringMatching(/^condition: the tree was/)]);
+    expect(await verified(session, ofTest)).toEqual([expect.stringMatching(/^condition: the tree on entry was/)]);
     const ofHop = (body: { [name: string]: never }) => {
       const { ships } = (body['tree'] as { ships?: { id: string } } | undefined) ?? {};
       if (ships) ships.id = wrong;

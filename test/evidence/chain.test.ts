@@ -182,7 +182,7 @@ describe('verifying a chain', () => {
     expect(await verifyChain(links.slice(3), after)).toMatchObject({ ok: false });
   });
 
-  it('passes on a reader’s failure', async () => {
+  it('throws the error of a reader that fails', async () => {
     const failing = (function* (): Generator<StoredEntry> {
       yield sealed(0)[0]!;
       throw new Error('disk gone');

@@ -68,7 +68,7 @@ describe('a session over HTTP', () => {
     expect((await served.ask('GET /v1/sessions')).json.sessions).toEqual([]);
   });
 
-  it('refuses a search from a time that is none', async () => {
+  it('refuses a search from an invalid time', async () => {
     const { ask } = await serveWorld();
     for (const at of ['GET /v1/pars', 'GET /v1/evidence'])
       expect((await ask(`${at}?since=yesterday`)).json.error).toMatchObject({ path: 'query.since' });

@@ -62,7 +62,7 @@ export const TRANSCRIPT_FAULTS: readonly TranscriptFault[] = [
   },
   {
     breaks: 'P-5',
-    what: 'the agent never spoke of where it was',
+    what: 'the agent wrote only "ok", which names nothing of its situation',
     change: ({ transcript: { items }, entries }) => ({
       transcript: renumberItems(
         items.map((item) => {

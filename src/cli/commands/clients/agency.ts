@@ -113,7 +113,7 @@ const requestOf = (
   { input, prompt, session, file, route }: RunOptions,
 ): RunRequest => {
   if (file.length > 0 && session === undefined)
-    throw usageError('--file has no session that reads it', 'Name one with --session ID.');
+    throw usageError('--file needs a session, whose gate decides the reading', 'Name one with --session ID.');
   return {
     'agent-id': agent,
     peripheral,

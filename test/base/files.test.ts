@@ -1,8 +1,17 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { makeFolders, writeNamedFile } from '../../src/base/files.ts';
+import { makeFolderPrivate, makeFolders, writeNamedFile } from '../../src/base/files.ts';
 
 it('makeFolders makes all folders of a path, and throws if the system refuses', () => {
   const folder = join(mkdtempSync(join(tmpdir(), 'hopgate-files-')), 'a/b/c');
@@ -26,4 +35,17 @@ it('writeNamedFile replaces a file as a whole, keeps its mode, and follows a lin
   expect(readFileSync(file, 'utf8')).toBe('through');
   expect(() => writeNamedFile(join(folder, 'none/x'), '')).toThrow('ENOENT');
   expect(readdirSync(folder)).toEqual(['a', 'link']);
+});
+
+it('a folder is made private only if it is a folder of this user, and no link', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hopgate-files-'));
+  chmodSync(folder, 0o755);
+  expect(makeFolderPrivate(folder)).toBeNull();
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  const link = join(folder, 'link');
+  symlinkSync(folder, link);
+  expect(makeFolderPrivate(link)).toBe('not a folder');
+  if (process.getuid?.() !== 0) return;
+  chownSync(folder, 65_534, 65_534);
+  expect(makeFolderPrivate(folder)).toBe('owned by user 65534, not by you');
 });

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { gatesOfCall } from '../../spec/call-gates.ts';
+import { mayNeedApproval } from '../../spec/call-gates.ts';
 import { didYouMean } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { usageError } from '../io.ts';
@@ -25,13 +25,8 @@ export const splitAtCommas = (word: string): readonly string[] =>
 export function checkApproveOption(names: readonly string[], { peripherals, modeGate, tools }: SpecSet): void {
   const destinations = Object.keys(peripherals);
   const modes = modeGate ? Object.keys(modeGate.effects) : [];
-  // The tool `install` is always listed: hopgate.yaml, which is not read here, decides if it needs an approval.
-  const gated = Object.values(tools).filter(
-    (tool) =>
-      tool.id === 'install' ||
-      [undefined, ...Object.values(peripherals)].some((each) =>
-        gatesOfCall(tool, each).some(({ kind }) => kind === 'approval'),
-      ),
+  const gated = Object.values(tools).filter((tool) =>
+    [undefined, ...Object.values(peripherals)].some((each) => mayNeedApproval(tool, each)),
   );
   const calls = gated.map(({ id }) => id);
   const all = [...destinations, ...modes, ...calls, 'all'];

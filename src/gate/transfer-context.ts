@@ -19,10 +19,7 @@ export function transferContext(
   view: Pick<SessionView, 'sessionId' | 'backpack' | 'fruits'>,
   fields: Fields = {},
   latest: SessionView['fruits'] = {},
-): {
-  readonly context: Fields;
-  readonly missing: readonly { field: string; from: string }[];
-} {
+): { readonly context: Fields; readonly missing: readonly { field: string; from: string }[] } {
   assertArgument(isObject(target) && isObject(target.context), 'transferContext: target', 'a peripheral', target);
   assertArgument(isObject(view), 'transferContext: view', '{ sessionId, backpack, fruits }', view);
   const others = Object.fromEntries(

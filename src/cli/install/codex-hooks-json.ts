@@ -62,9 +62,7 @@ function parse(path: string, text: string): unknown {
 const malformed = (path: string, why: string): CliError =>
   new CliError('malformed', `${path} is not valid for Codex: ${why}`, 'Correct it, or move it; nothing was changed.');
 
-function withoutOurs(hooks: { readonly [event: string]: readonly unknown[] }): {
-  [event: string]: readonly unknown[];
-} {
+function withoutOurs(hooks: { readonly [event: string]: readonly unknown[] }): { [event: string]: readonly unknown[] } {
   const others = Object.entries(hooks).map(
     ([event, groups]) => [event, groups.filter((group) => !isOurGroup(group))] as const,
   );

@@ -31,7 +31,7 @@ const [BEGIN, END] = ['<hopgate-situation>', '</hopgate-situation>'];
 
 /** Removes hopgate's description of the situation from a text. In a title the description may be cut off. */
 export const removeSituationText = (text: string): string =>
-  text.replace(new RegExp(`\\s*${BEGIN}[^]*?(?:${END}\\s*|$)`, 'g'), '');
+  text.replace(new RegExp(`(?<!\\s)\\s*${BEGIN}[^]*?(?:${END}\\s*|$)`, 'g'), '');
 
 interface Parts {
   readonly opened: SessionOverMcp;

@@ -6,6 +6,10 @@ import fc from 'fast-check';
 import { FUZZES } from './fuzz.ts';
 
 const minutes = Number(process.argv[2] ?? 10);
+if (!(minutes > 0)) {
+  console.error('Usage: npm run fuzz [-- MINUTES]');
+  process.exit(2);
+}
 const end = Date.now() + minutes * 60_000;
 let inputs = 0;
 for (let seed = Date.now() & 0x7fffffff; Date.now() < end; seed = (seed + 1) & 0x7fffffff)

@@ -6,7 +6,7 @@ import { isWritablePath } from '../../src/audit/rules/audited-path.ts';
 import { splitWords } from '../../src/base/text.ts';
 import { makeSubAgentPin } from '../../src/gate/delegation/sub-agent-pin.ts';
 import { writePathReason } from '../../src/gate/scope/write-paths.ts';
-import { loadShippedCatalogue } from '../../src/spec/load/load-specs.ts';
+import { loadBuiltInCatalogue } from '../../src/spec/load/load-specs.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { PeripheralSpec, ProjectConfig, ScopeRule, SpecSet } from '../../src/spec/types.ts';
@@ -18,7 +18,7 @@ const peripheral = (id: string, more: string) => ({
   text: `id: ${id}\npurpose: x\n${more}`,
 });
 
-const catalogue = await loadShippedCatalogue();
+const catalogue = await loadBuiltInCatalogue();
 
 function specsOf(delegates: string, properties = '', gates = ''): SpecSet {
   const parsed = parseSpecSet(

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { loadShippedCatalogue } from '../../src/spec/load/load-specs.ts';
+import { loadBuiltInCatalogue } from '../../src/spec/load/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { Engine } from './engine.ts';
@@ -63,7 +63,7 @@ const SCOPES = `scopes:
 
 async function houseSpecs(files: (typeof SPECS)[string] = AS_THEY_ARE): Promise<SpecSet> {
   const texts = Object.entries({ ...files, 'scopes.yaml': SCOPES }).map(([file, text]) => ({ file, text }));
-  const parsed = parseSpecSet(texts, await loadShippedCatalogue());
+  const parsed = parseSpecSet(texts, await loadBuiltInCatalogue());
   if (!parsed.ok) throw new Error(parsed.problems.map(({ path, message }) => `${path}: ${message}`).join('\n'));
   return parsed.specs;
 }

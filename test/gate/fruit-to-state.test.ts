@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../src/gate/decide.ts';
-import { loadShippedCatalogue } from '../../src/spec/load/load-specs.ts';
+import { loadBuiltInCatalogue } from '../../src/spec/load/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { Fields } from '../../src/spec/types.ts';
 import { contextOf, viewOf, visitTo } from './views.ts';
@@ -19,7 +19,7 @@ const SETS = {
   gate: DESK.replace(/exit: .*/, 'exit: { plan: shelf }\ngates: { shelf: [{ when: fruit.the_question != "" }] }'),
 };
 
-const catalogue = await loadShippedCatalogue();
+const catalogue = await loadBuiltInCatalogue();
 function hop(desk: string, fruit: Fields) {
   const parsed = parseSpecSet(
     [

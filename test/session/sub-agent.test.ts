@@ -3,7 +3,7 @@ import type { FindSessionById } from '../../src/audit/delegation/sub-agent-audit
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { openSession } from '../../src/open-session.ts';
 import { readSessionState } from '../../src/session/resume-point.ts';
-import { loadShippedCatalogue } from '../../src/spec/load/load-specs.ts';
+import { loadBuiltInCatalogue } from '../../src/spec/load/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
@@ -22,7 +22,7 @@ const files = [
     text: `id: ${id}\npurpose: x\ntools: [look, change]\nscope: { resource: ["db:test/*", "db:live/*"] }\nentry: from-lead\nexit: {}`,
   })),
 ];
-const parsed = parseSpecSet(files, await loadShippedCatalogue());
+const parsed = parseSpecSet(files, await loadBuiltInCatalogue());
 if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
 const { specs } = parsed;
 

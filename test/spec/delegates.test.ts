@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { lintSpecs } from '../../src/spec/check/lint-specs.ts';
-import { loadShippedCatalogue } from '../../src/spec/load/load-specs.ts';
+import { loadBuiltInCatalogue } from '../../src/spec/load/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 
 const peripheral = (id: string, tools: string, entry: string, more = '') => ({
@@ -17,7 +17,7 @@ const parse = async (delegates: string) =>
       peripheral('ship', 'read', 'from-lead'),
       peripheral('apart', 'read', 'from-work'),
     ],
-    await loadShippedCatalogue(),
+    await loadBuiltInCatalogue(),
   );
 
 describe('delegates of a peripheral', () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { SpecError } from '../../src/spec/check/spec-problem.ts';
-import { loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { loadBuiltInCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 
 const FIXTURES = 'test/fixtures/specs';
-const catalogue = await loadShippedCatalogue();
+const catalogue = await loadBuiltInCatalogue();
 
 /** `test pass → deploy`, by source and exit. */
 const hops = ({ edges }: SpecSet) => edges.map(({ from, exit, to }) => `${from} ${exit} → ${to}`);

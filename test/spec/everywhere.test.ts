@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { chooseFirstPeripheral } from '../../src/spec/first-peripheral.ts';
-import { loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { loadBuiltInCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 
 const TALK = 'id: talk\npurpose: Talk.\ntools: [bell]\nscope: conversation\nentry: [default]\nexit: { done: work }\n';
@@ -13,7 +13,7 @@ async function setWith(tools: string) {
     { file: 'peripherals/talk.yaml', text: TALK },
     { file: 'peripherals/work.yaml', text: WORK },
   ];
-  return parseSpecSet(tools === '' ? files.slice(1) : files, await loadShippedCatalogue());
+  return parseSpecSet(tools === '' ? files.slice(1) : files, await loadBuiltInCatalogue());
 }
 
 it('every peripheral of the built-in set can send messages, and explore is still its first peripheral', async () => {

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { SpecError, type SpecProblem } from '../../src/spec/check/spec-problem.ts';
-import { loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { loadBuiltInCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { parseScenario } from '../../src/spec/resolve/parse-scenario.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import { depth } from '../depth.ts';
 
-const catalogue = await loadShippedCatalogue();
+const catalogue = await loadBuiltInCatalogue();
 const builtIn = [
   ...['gate', 'tools', 'scopes'].map((name) => `specs/${name}.yaml`),
   ...readdirSync('specs/peripherals').map((name) => `specs/peripherals/${name}`),

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { lintSpecs } from '../../src/spec/check/lint-specs.ts';
-import { loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { loadBuiltInCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { deriveEdges } from '../../src/spec/resolve/derive-edges.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 
-const catalogue = await loadShippedCatalogue();
+const catalogue = await loadBuiltInCatalogue();
 function lint(text: string) {
   const parsed = parseSpecSet([{ file: 'all.edn', text }], catalogue);
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { loadShippedCatalogue } from '../../src/spec/load/load-specs.ts';
+import { loadBuiltInCatalogue } from '../../src/spec/load/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 
 const LOOK = `id: look
@@ -41,7 +41,7 @@ const SOUND: { readonly [file: string]: string } = {
   'peripherals/fix.yaml': FIX,
   'peripherals/look.yaml': LOOK,
 };
-const catalogue = await loadShippedCatalogue();
+const catalogue = await loadBuiltInCatalogue();
 
 function problemsOf(files: { readonly [file: string]: string }) {
   const sources = Object.entries({ ...SOUND, ...files }).map(([file, text]) => ({ file, text }));

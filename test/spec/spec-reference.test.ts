@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { CEL_FACT_TYPES } from '../../src/spec/cel-facts.ts';
-import { loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { loadBuiltInCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { DEFAULT_PROJECT_CONFIG, parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import { parseScenario } from '../../src/spec/resolve/parse-scenario.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import { FRUIT_OBSERVATIONS } from '../../src/spec/types.ts';
 
 const page = readFileSync('docs/spec-reference.md', 'utf8');
-const catalogue = await loadShippedCatalogue();
+const catalogue = await loadBuiltInCatalogue();
 const builtIn = await loadSpecs('default');
 const builtInPeripherals = Object.keys(builtIn.peripherals)
   .filter((id) => id !== 'test')

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { printSpecs } from '../../src/audit/infer/print-specs.ts';
-import { loadShippedCatalogue } from '../../src/spec/load/load-specs.ts';
+import { loadBuiltInCatalogue } from '../../src/spec/load/load-specs.ts';
 import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 
-const catalogue = await loadShippedCatalogue();
+const catalogue = await loadBuiltInCatalogue();
 const WORK = {
   file: 'peripherals/work.yaml',
   text: 'id: work\npurpose: Works.\ntools: [far]\nscope: full-codebase\nentry: default\nexit: { done: work }\n',

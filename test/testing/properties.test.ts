@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { proveAndFindWarnings, proveProperties } from '../../src/audit/properties/prove-properties.ts';
-import { loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { loadBuiltInCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { depth, isDeep } from '../depth.ts';
@@ -292,7 +292,7 @@ describe('the check of a spec set’s own properties', () => {
       source(
         'properties:\n  - never: { hop: shp, without: [test.pas, aproval] }\n  - befor: { first: test, then: ship }\n',
       ),
-      await loadShippedCatalogue(),
+      await loadBuiltInCatalogue(),
     );
     expect(parsed.ok ? [] : parsed.problems.map(({ path, suggestion }) => `${path} ${suggestion}`)).toEqual([
       'properties.1.befor did you mean "before"?',
@@ -360,7 +360,7 @@ it('an empty property, or one with an unknown name, is a problem', async () => {
   - always: { eventualy: ship }
 `;
   const sources = [{ file: 'properties.yaml', text }, ...Object.entries(files).map(([file, text]) => ({ file, text }))];
-  const parsed = parseSpecSet(sources, await loadShippedCatalogue());
+  const parsed = parseSpecSet(sources, await loadBuiltInCatalogue());
   expect(
     parsed.ok ? [] : parsed.problems.map(({ line, path, message }) => `${line} ${path}: ${message}`).sort(),
   ).toEqual([

@@ -1,8 +1,8 @@
-import { loadShippedCatalogue } from '../../src/spec/load/load-specs.ts';
+import { loadBuiltInCatalogue } from '../../src/spec/load/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 
-const catalogue = await loadShippedCatalogue();
+const catalogue = await loadBuiltInCatalogue();
 
 /**
  * A spec set from its files by name; tools and scopes are the built-in ones unless the set or the caller gives others.

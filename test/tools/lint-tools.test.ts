@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { loadBuiltInCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { SpecSource } from '../../src/spec/load/source-document.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { warnOfUnservedTools, warnOfUnusableTools } from '../../src/tools/lint-tools.ts';
 
-const catalogue = await loadShippedCatalogue();
+const catalogue = await loadBuiltInCatalogue();
 
 function parsed(...sources: SpecSource[]): SpecSet {
   const result = parseSpecSet(sources, catalogue);

@@ -12,7 +12,7 @@ import { openSession } from '../../open-session.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { ensureStateDir, evidenceFileIn } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
-import { loadShippedCatalogue } from '../../spec/load/load-specs.ts';
+import { loadBuiltInCatalogue } from '../../spec/load/load-specs.ts';
 import { parseSpecSet } from '../../spec/resolve/parse-spec-set.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { generateHouse } from '../../world/generate-house.ts';
@@ -135,7 +135,7 @@ async function waitForAnswer({ messages }: EvidenceStore, address: string): Prom
 const ANSWER_MS = 60_000;
 
 async function specsFor(config: string): Promise<SpecSet> {
-  const parsed = parseSpecSet(storySpecs(config), await loadShippedCatalogue());
+  const parsed = parseSpecSet(storySpecs(config), await loadBuiltInCatalogue());
   if (!parsed.ok) throw new Error(parsed.problems.map(({ path, message }) => `${path}: ${message}`).join('\n'));
   return parsed.specs;
 }

@@ -39,7 +39,7 @@ export async function loadSpecs(path: string): Promise<SpecSet> {
     throw new Error(`hopgate needs Node 22.13 or newer, and this is ${process.version}: install it from nodejs.org`);
   assertArgument(typeof path === 'string' && path !== '', 'loadSpecs: path', '"default" or the path of specs', path);
   const { sources, problems } = await readSet(path === 'default' ? defaultSpecsFolder() : path);
-  const catalogue = await loadShippedCatalogue();
+  const catalogue = await loadBuiltInCatalogue();
   const key = JSON.stringify([sources, catalogue]);
   const known = problems.length === 0 && latest.get(key);
   if (known) return known;
@@ -66,7 +66,7 @@ export function defaultSpecsFolder(): string {
 }
 
 /** The built-in `tools.yaml` and `scopes.yaml`, the defaults of every spec set. */
-export async function loadShippedCatalogue(): Promise<SpecSource[]> {
+export async function loadBuiltInCatalogue(): Promise<SpecSource[]> {
   const folder = defaultSpecsFolder();
   return Promise.all(['tools.yaml', 'scopes.yaml'].map((name) => readSource(join(folder, name))));
 }

@@ -1,3 +1,4 @@
+import { fieldsOf, listOf } from '../../base/json.ts';
 import { checkEdges, checkOwnConditions, checkPeripheralCelRules, checkToolCelRules } from '../check/check-edges.ts';
 import { checkReportedFieldTypes } from '../check/check-reported.ts';
 import type { DefinedSpecNames } from '../check/defined-names.ts';
@@ -9,7 +10,7 @@ import { getOwn } from '../names.ts';
 import { fieldsReportedByTools } from '../reported-fields.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import { resolveProperties } from '../schema/properties-file.ts';
-import { type FruitType, type PeripheralSpec, type SpecSet, TESTS_PASSED_CONDITION } from '../types.ts';
+import { type FruitType, type Json, type PeripheralSpec, type SpecSet, TESTS_PASSED_CONDITION } from '../types.ts';
 import { bindUnboundExits, deriveEdges } from './derive-edges.ts';
 import { resolveEverywhereTools, resolveModeGate, resolveScopes, resolveTools } from './resolve-catalogue.ts';
 import { isEntrySourceName } from './resolve-entry.ts';
@@ -26,7 +27,7 @@ export type ParsedSpecs<Name extends string, Value> =
  * @param sources the files of the set; their names decide their kind (`gate.yaml`, `peripherals/edit.yaml`, `all.edn`)
  * @param catalogue `tools.yaml` and `scopes.yaml` to fall back on, entry by entry; `loadSpecs` gives the built-in ones
  * @example
- * const parsed = parseSpecSet([{ file: 'peripherals/look.yaml', text }], await loadShippedCatalogue());
+ * const parsed = parseSpecSet([{ file: 'peripherals/look.yaml', text }], await loadBuiltInCatalogue());
  * if (!parsed.ok) console.error(formatSpecProblems(parsed.problems));
  */
 export function parseSpecSet(
@@ -85,13 +86,7 @@ export function parseSpecSet(
   };
   checkEdges(peripherals, edges, reports, isSound);
   checkPeripheralCelRules(peripherals, defined, reports, tools);
-  for (const { file, report } of drafts.tools)
-    checkToolCelRules(
-      resolveTools(file, () => {}),
-      peripherals,
-      defined,
-      report,
-    );
+  for (const file of authored.toolFiles) checkToolCelRules(file.tools, peripherals, defined, file.report);
   for (const { file, report } of drafts.tools) checkReportedFieldTypes(file, tools, report);
   if (drafts.conditions) checkOwnConditions(conditions, peripherals, defined, drafts.conditions.report);
   const listed = drafts.properties?.raw['properties'];
@@ -118,19 +113,16 @@ export function parseSpecSet(
 }
 
 /** The lists of values in a `fruit`, read before the YAML is checked. */
-function observedValues(fruit: unknown): readonly string[] {
-  const fields = typeof fruit === 'object' && fruit !== null ? Object.values(fruit) : [];
-  return fields.flatMap((field: unknown) => {
-    const type = typeof field === 'object' && field !== null ? (field as { observed?: unknown }).observed : null;
-    return Array.isArray(type) ? type.map(String) : [];
-  });
-}
+const observedValues = (fruit: unknown): readonly string[] =>
+  Object.values(fieldsOf(fruit as Json)).flatMap((field) => listOf(fieldsOf(field)['observed']).map(String));
 
 function readCatalogue(drafts: SpecDrafts) {
   const names = (kind: 'tools' | 'scopes') =>
     drafts[kind].flatMap(({ raw }) => Object.keys((raw[kind] as object | null | undefined) ?? {}));
+  const toolFiles = drafts.tools.map(({ file, report }) => ({ tools: resolveTools(file, report), report }));
   return {
-    tools: Object.assign({}, ...drafts.tools.map(({ file, report }) => resolveTools(file, report))) as SpecSet['tools'],
+    toolFiles,
+    tools: Object.assign({}, ...toolFiles.map((file) => file.tools)) as SpecSet['tools'],
     scopes: Object.assign({}, ...drafts.scopes.map(({ file }) => resolveScopes(file))) as SpecSet['scopes'],
     toolNames: names('tools'),
     scopeNames: names('scopes'),

@@ -15,7 +15,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { verifySession } from '../../../src/audit/verify/verify-session.ts';
 import { openSession } from '../../../src/open-session.ts';
 import type { Session } from '../../../src/session/session.ts';
-import { loadShippedCatalogue } from '../../../src/spec/load/load-specs.ts';
+import { loadBuiltInCatalogue } from '../../../src/spec/load/load-specs.ts';
 import { parseSpecSet } from '../../../src/spec/resolve/parse-spec-set.ts';
 import type { Json, ProjectConfig, SpecSet } from '../../../src/spec/types.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
@@ -99,7 +99,7 @@ beforeAll(async () => {
       { file: 'tools.yaml', text: TOOLS },
       { file: 'peripherals/work.yaml', text: WORK },
     ],
-    await loadShippedCatalogue(),
+    await loadBuiltInCatalogue(),
   );
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   specs = parsed.specs;

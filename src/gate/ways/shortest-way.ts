@@ -77,37 +77,36 @@ export function shortestWay(
 /** True for an exit that implies a failed check, such as `fail`: it opens no target that demands a passed check. */
 const needsFailure = ({ implies }: Edge): boolean => implies !== null && implies.value !== CHECK_PASSED_VALUE;
 
-function search(
+/** Returns the paths that are one move longer than `way`. `isNear` is true for the peripherals that may be entered. */
+type MovesFrom = (way: Way, isNear: (peripheral: string) => boolean) => readonly Way[];
+
+function extendWay(way: Way, step: Step, state: Pick<Way, 'peripheral' | 'mode' | 'facts'>): Way {
+  const isHop = 'leg' in step;
+  const { needs } = isHop ? step.leg : step.change;
+  return {
+    ...state,
+    before: way,
+    step,
+    needs: way.needs + needs.length,
+    hops: way.hops + Number(isHop),
+    hopsBeforeModes: way.hopsBeforeModes + (isHop ? 0 : way.hops),
+  };
+}
+
+/** Prepares the moves of a search: what all paths share is computed once. */
+function movesOfSearch(
   specs: SpecSet,
   view: SessionView,
-  targets: ReadonlySet<string>,
-  effect: ToolEffect | null,
   modeLegs: readonly ModeChange[],
   starters: readonly ('agent' | 'operator')[],
-): readonly WayLeg[] | null {
-  const here = view.visit?.peripheral ?? null;
-  const { modeGate } = specs;
+): MovesFrom {
   const index = wayFactsOf(specs);
-  const held = index.maskOf(({ holds }) => holds(view));
   const startable = index.maskOf(({ atStart }) => atStart);
   const ofVisit = index.maskOf((fact) => fact.ofVisit);
   const late = index.maskOf(({ isLate }) => isLate);
   const spent = isVisitSpent(specs, view);
   const admits = (mode: Mode | null, to: string): boolean =>
     isAdmittedByMode(specs, mode, to) && isAgentAdmitted(specs, view, to);
-  const hopsLeft = fewestHopsTo(specs, targets);
-  const hopsFewest = (peripheral: string | null): number =>
-    peripheral === null ? 0 : (hopsLeft.get(peripheral) ?? Infinity);
-  /**
-   * The maximum length of the paths that are tried now, the length of the shortest longer path, and the moves so far.
-   */
-  let [most, longer, moves] = [0, Infinity, 0];
-  /** True if a path that is tried now can lead through this peripheral after the next move. */
-  const isNear = (peripheral: string): boolean => {
-    const fewest = moves + hopsFewest(peripheral);
-    if (fewest > most) longer = Math.min(longer, fewest);
-    return fewest <= most;
-  };
   const hops = new Map<Edge, Omit<LegStep, 'gained'>>();
   const gains = new Map<string, bigint>();
   const gainedIn = (peripheral: PeripheralSpec, mode: Mode | null, idle: boolean): bigint =>
@@ -117,19 +116,7 @@ function search(
     });
   /** True if all facts of a mask hold by the next move. */
   const isMet = (mask: bigint, { facts }: Way, now: bigint): boolean => (mask & ~(now & ~(late & ~facts))) === 0n;
-  const after = (way: Way, step: Step, state: Pick<Way, 'peripheral' | 'mode' | 'facts'>): Way => {
-    const isHop = 'leg' in step;
-    const { needs } = isHop ? step.leg : step.change;
-    return {
-      ...state,
-      before: way,
-      step,
-      needs: way.needs + needs.length,
-      hops: way.hops + Number(isHop),
-      hopsBeforeModes: way.hopsBeforeModes + (isHop ? 0 : way.hops),
-    };
-  };
-  const hopsFrom = (way: Way): readonly Way[] => {
+  const hopsFrom: MovesFrom = (way, isNear) => {
     const { peripheral, mode } = way;
     if (!peripheral) return [];
     const gained = gainedIn(peripheral, mode, spent && way.hops === 0);
@@ -141,10 +128,10 @@ function search(
       .map((edge) => {
         const make = () => ({ leg: hopToWayLeg(specs, view, edge), requirements: () => needsOfEdge(specs, edge) });
         const step = { ...getOrInsert(hops, edge, make), gained };
-        return after(way, step, { peripheral: specs.peripherals[edge.to]!, mode, facts: facts & ~ofVisit });
+        return extendWay(way, step, { peripheral: specs.peripherals[edge.to]!, mode, facts: facts & ~ofVisit });
       });
   };
-  const startsFrom = (way: Way): readonly Way[] => {
+  const startsFrom: MovesFrom = (way, isNear) => {
     const { peripheral, mode } = way;
     if (peripheral) return [];
     const facts = way.facts | startable;
@@ -153,45 +140,70 @@ function search(
         .filter(({ to }) => admits(mode, to) && isMet(index.ofStart(to), way, facts) && isNear(to))
         .map((leg) => {
           const step = { leg, requirements: () => needsOfStart(specs, leg.to, by), gained: startable };
-          return after(way, step, { peripheral: specs.peripherals[leg.to]!, mode, facts });
+          return extendWay(way, step, { peripheral: specs.peripherals[leg.to]!, mode, facts });
         }),
     );
   };
-  const movesFrom = (way: Way): readonly Way[] => [
+  return (way, isNear) => [
     ...modeLegs
       .filter(({ from }) => from === way.mode && (way.peripheral === null || isNear(way.peripheral.id)))
-      .map((change) => after(way, { change: toModeStep(specs, change) }, { ...way, mode: change.to })),
-    ...hopsFrom(way),
-    ...startsFrom(way),
+      .map((change) => extendWay(way, { change: toModeStep(specs, change) }, { ...way, mode: change.to })),
+    ...hopsFrom(way, isNear),
+    ...startsFrom(way, isNear),
   ];
-  const isEnd = ({ peripheral, mode }: Way): boolean => {
-    if (peripheral === null || peripheral.id === here || !targets.has(peripheral.id)) return false;
-    return effect === null || !modeGate || mode === null || effectsOfMode(modeGate, mode).includes(effect);
-  };
-  let tried = new Map<string, bigint[]>();
-  const isNew = ({ peripheral, mode, facts, hops }: Way): boolean => {
-    const sets = getOrInsert(tried, `${mode}\n${peripheral?.id}\n${spent && hops === 0}`, () => []);
-    if (sets.length >= MOST_FACT_SETS || sets.some((set) => (set & facts) === facts)) return false;
-    return sets.push(facts) > 0;
-  };
-  const peripheral = here === null ? null : (specs.peripherals[here] ?? null);
+}
+
+function search(
+  specs: SpecSet,
+  view: SessionView,
+  targets: ReadonlySet<string>,
+  effect: ToolEffect | null,
+  modeLegs: readonly ModeChange[],
+  starters: readonly ('agent' | 'operator')[],
+): readonly WayLeg[] | null {
+  const here = view.visit?.peripheral ?? null;
+  const { modeGate } = specs;
   const mode = modeGate ? view.mode : null;
-  const begin: Way = { before: null, step: null, peripheral, mode, facts: held, needs: 0, hops: 0, hopsBeforeModes: 0 };
+  const spent = isVisitSpent(specs, view);
+  const hopsLeft = fewestHopsTo(specs, targets);
+  const hopsFewest = (peripheral: string | null): number =>
+    peripheral === null ? 0 : (hopsLeft.get(peripheral) ?? Infinity);
   const allowsEffect = (of: Mode): boolean =>
     effect === null || !modeGate || effectsOfMode(modeGate, of).includes(effect);
+  const isEnd = ({ peripheral, mode }: Way): boolean =>
+    peripheral !== null &&
+    peripheral.id !== here &&
+    targets.has(peripheral.id) &&
+    (mode === null || allowsEffect(mode));
+  const held = wayFactsOf(specs).maskOf(({ holds }) => holds(view));
+  const peripheral = here === null ? null : (specs.peripherals[here] ?? null);
+  const begin: Way = { before: null, step: null, peripheral, mode, facts: held, needs: 0, hops: 0, hopsBeforeModes: 0 };
+  const movesFrom = movesOfSearch(specs, view, modeLegs, starters);
   const changes = mode === null ? 0 : (shortestModePath(specs, mode, allowsEffect)?.length ?? 0);
   // A path with the fewest hops nearly always exists. Longer paths are tried only if there is none.
-  for (most = hopsFewest(here) + changes; most < Infinity; most = Math.max(longer, 2 * most)) {
-    [tried, longer] = [new Map(), Infinity];
+  for (let most = hopsFewest(here) + changes; most < Infinity; ) {
+    let longer = Infinity;
+    const tried = new Map<string, bigint[]>();
+    const isNew = ({ peripheral, mode, facts, hops }: Way): boolean => {
+      const sets = getOrInsert(tried, `${mode}\n${peripheral?.id}\n${spent && hops === 0}`, () => []);
+      if (sets.length >= MOST_FACT_SETS || sets.some((set) => (set & facts) === facts)) return false;
+      return sets.push(facts) > 0;
+    };
     let level: readonly Way[] = [begin];
-    for (moves = 1; level.length > 0; moves++) {
+    for (let moves = 1; level.length > 0; moves++) {
+      const isNear = (peripheral: string): boolean => {
+        const fewest = moves + hopsFewest(peripheral);
+        if (fewest > most) longer = Math.min(longer, fewest);
+        return fewest <= most;
+      };
       level = level
         .filter(isNew)
-        .flatMap(movesFrom)
+        .flatMap((way) => movesFrom(way, isNear))
         .sort((a, b) => a.needs - b.needs || a.hopsBeforeModes - b.hopsBeforeModes);
       const end = level.find(isEnd);
       if (end) return nameNeedsWhereMet(specs, view, end, held);
     }
+    most = Math.max(longer, 2 * most);
   }
   return null;
 }

@@ -95,7 +95,7 @@ function renderMatches(result: Fields): string {
     return `${match['path']}:${match['line']}:${match['text']}${match['cut'] === true ? ' […]' : ''}`;
   });
   return joinLines(
-    lines.length > 0 ? lines : '(no line matches)',
+    lines.length > 0 ? lines : 'longLines' in result ? '' : '(no line matches)',
     result['truncated'] === true ? '(cut: there are more; narrow the pattern or the path)' : '',
     remainingFields(result, ['matches', 'files', 'truncated']),
   );

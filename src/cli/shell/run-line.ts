@@ -159,7 +159,8 @@ function printOutcome(io: Io, result: Result, wasShown: boolean): void {
     return printJsonLine(io, { type: 'result', ...rest, evidence: evidence.map(({ id }) => id) });
   }
   if (!result.ok) return print(io, formatDenial(io, result.denial, '  ', asShellCommands));
-  const { text, stdout, stderr, matches, files, leftOut } = (('result' in result && result.result) || {}) as {
+  const { text, stdout, stderr, matches, files, leftOut, longLines } = (('result' in result && result.result) ||
+    {}) as {
     [key: string]: Json;
   };
   const line = summariseToolResult(stdout === undefined ? result : withoutOutput(result));
@@ -181,7 +182,8 @@ function printOutcome(io: Io, result: Result, wasShown: boolean): void {
         .notes.map((note) => `  ${escapeInvisible(note)}`)
         .join('\n'),
     );
-  if (leftOut !== undefined) print(io, `  left out: ${excerpt(JSON.stringify(leftOut), 400)}`);
+  for (const omitted of [leftOut, longLines])
+    if (omitted !== undefined) print(io, `  left out: ${excerpt(JSON.stringify(omitted), 400)}`);
 }
 
 /**

@@ -10,6 +10,11 @@ import { failedToolStop, invalidArgumentStop, isStop, type ToolStop } from './to
 import { decodeNameablePath, removeDotSlash, UnnameableFiles } from './unnameable-files.ts';
 
 const SHOWN_CHARACTERS = 1000;
+/** Maximum number of listed files with a match in a long line; all are counted. */
+const LISTED_LONG = 20;
+
+/** The beginning of a record of a match, up to its path. */
+const LONG_MATCH = /^\{"type":"match","data":\{"path":(\{"(?:text|bytes)":"(?:[^"\\]|\\.)*"\})/;
 
 /** ripgrep's `--json` record of one matching line. */
 interface MatchRecord {
@@ -40,12 +45,13 @@ export async function runGrepTool(call: ToolCall, anchors: Anchors): Promise<Too
   const { seconds, outputBytes } = call.tool.limits;
   const matches: Json[] = [];
   const files = new Set<string>();
+  const longLines = new Set<string>();
   const unnameable = new UnnameableFiles();
   let size = 0;
   const onDisk = verifier(root);
   try {
     const args = ['--json', '--crlf', '--encoding=none', ...(ignoreCase ? ['--ignore-case'] : []), '-e', pattern];
-    const run = await runRipgrep(root.folder, args, root.target, '\n', { seconds, signal: call.signal }, (record) => {
+    const onMatch = (record: Buffer): boolean => {
       const { type, data } = JSON.parse(record.toString()) as MatchRecord;
       if (type !== 'match') return true;
       const bytes = removeDotSlash(bytesOf(data.path));
@@ -63,14 +69,25 @@ export async function runGrepTool(call: ToolCall, anchors: Anchors): Promise<Too
       matches.push(match);
       files.add(match.path);
       return true;
-    });
+    };
+    const onLongMatch = (head: Buffer): void => {
+      const path = LONG_MATCH.exec(head.toString())?.[1];
+      const bytes = path === undefined ? null : removeDotSlash(bytesOf(JSON.parse(path)));
+      const name = bytes && decodeNameablePath(bytes);
+      if (bytes && name && glob.matches(name) && onDisk.exists(bytes)) longLines.add(root.rootRelative(name));
+    };
+    const limits = { seconds, signal: call.signal };
+    const run = await runRipgrep(root.folder, args, root.target, '\n', limits, onMatch, onLongMatch);
     if (run.end === 'aborted') return { stop: ABORTED_OUTCOME };
     if (run.end === 'error' && run.stderr) return failedToolStop('bad-pattern', `ripgrep: ${run.stderr.trim()}`);
     if (run.end === 'time-limit' && matches.length === 0)
       return failedToolStop('time-limit', `Nothing was found within ${seconds} s; search a smaller folder.`);
     const truncated = run.end === 'stopped' || run.end === 'time-limit';
     return {
-      outcome: { status: 'ok', result: { matches, truncated, files: [...files], ...unnameable.field } },
+      outcome: {
+        status: 'ok',
+        result: { matches, truncated, files: [...files], ...unnameable.field, ...longLinesField([...longLines]) },
+      },
       effects: [],
     };
   } finally {
@@ -111,8 +128,20 @@ function verifier(root: SearchRoot) {
     const actual = Buffer.alloc(line.length);
     return fs.readSync(fd, actual, 0, line.length, offset) === line.length && actual.equals(line);
   };
-  return { holds, close };
+  return { holds, exists: (name: Buffer): boolean => openFile(name) !== null, close };
 }
+
+/** The field of the result that lists the files in which a line matches and is too long to read. */
+const longLinesField = (files: readonly string[]): { [key: string]: Json } =>
+  files.length === 0
+    ? {}
+    : {
+        longLines: {
+          count: files.length,
+          files: files.slice(0, LISTED_LONG),
+          why: 'A line matches, but it is too long to show, or matches too often. Search these files for a rarer text.',
+        },
+      };
 
 /** ripgrep encodes text that is not UTF-8 as base64. */
 const bytesOf = ({ text, bytes = '' }: { readonly text?: string; readonly bytes?: string }): Buffer =>

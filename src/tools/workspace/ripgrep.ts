@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { assertStarted } from '../../base/process.ts';
 
-/** Longer records (a match in one huge line) are skipped. */
+/** The maximum size of a record that is read whole. Only a match in a huge line is larger. */
 const MAX_RECORD_BYTES = 4 * 1024 * 1024;
+/** The size of the beginning of a larger record, which contains the path. */
+const HEAD_BYTES = 64 * 1024;
 const MAX_COMPLAINT_BYTES = 8 * 1024;
 
 /** Flags of every run: no configuration file, hidden files except .git, no links, sorted by path. */
@@ -17,6 +19,7 @@ interface RipgrepRun {
 /**
  * Runs the packaged ripgrep over `target` in `folder` and passes each record of its output to `onRecord` until that
  * returns false. ripgrep gets an empty environment and no stdin, and is killed on abort or after `seconds`.
+ * @param onLongRecord called with the beginning of each record of more than 4 MB
  */
 export async function runRipgrep(
   folder: string,
@@ -25,6 +28,7 @@ export async function runRipgrep(
   separator: '\n' | '\0',
   limits: { readonly seconds: number; readonly signal: AbortSignal },
   onRecord: (record: Buffer) => boolean,
+  onLongRecord: (head: Buffer) => void = () => {},
 ): Promise<RipgrepRun> {
   const [{ spawn }, { rgPath }] = await Promise.all([import('node:child_process'), import('@vscode/ripgrep')]);
   const deadline = AbortSignal.timeout(Math.ceil(limits.seconds * 1000));
@@ -50,6 +54,7 @@ export async function runRipgrep(
       child.stdout,
       separator.charCodeAt(0),
       (record) => !either.aborted && onRecord(record),
+      onLongRecord,
     ));
     if (isStopped) kill();
     const [status] = await closed;
@@ -68,18 +73,21 @@ async function eachRecord(
   stream: AsyncIterable<Buffer>,
   separator: number,
   onRecord: (record: Buffer) => boolean,
+  onLongRecord: (head: Buffer) => void,
 ): Promise<boolean> {
   let parts: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream) {
     let start = 0;
     for (let stop = chunk.indexOf(separator); stop >= 0; stop = chunk.indexOf(separator, start)) {
-      if (size <= MAX_RECORD_BYTES && !onRecord(Buffer.concat([...parts, chunk.subarray(start, stop)]))) return false;
+      const record = Buffer.concat([...parts, chunk.subarray(start, stop)]);
+      if (size > MAX_RECORD_BYTES) onLongRecord(record.subarray(0, HEAD_BYTES));
+      else if (!onRecord(record)) return false;
       [parts, size, start] = [[], 0, stop + 1];
     }
     size += chunk.length - start;
-    if (size <= MAX_RECORD_BYTES) parts.push(chunk.subarray(start));
-    else parts = [];
+    parts.push(chunk.subarray(start));
+    if (size > MAX_RECORD_BYTES) parts = [Buffer.concat(parts).subarray(0, HEAD_BYTES)];
   }
   return true;
 }

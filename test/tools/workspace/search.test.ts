@@ -200,6 +200,18 @@ describe('the tool grep', () => {
     expect(await grep('needle', { path: 'src' })).toMatchObject({ result: { files: ['src/bbb'] } });
   });
 
+  it('names the files in which a line matches that is too long to read', async () => {
+    const long = `${'x'.repeat(5_000_000)}needle\nneedle\n`;
+    world().make({ 'root/src/long.js': long, 'root/src/.env': long, 'root/src/often.js': 'needle'.repeat(100_000) });
+    const outcome = await world().ask('grep', { pattern: 'needle' });
+    expect(resultOf(outcome)).toMatchObject({
+      matches: [{ path: 'src/long.js', line: 2, text: 'needle' }],
+      files: ['src/long.js'],
+      longLines: { count: 2, files: ['src/long.js', 'src/often.js'] },
+    });
+    expect(resultOf(await world().ask('grep', { pattern: 'needle', glob: '*.ts' }))).not.toHaveProperty('longLines');
+  });
+
   it('shows lines that are not UTF-8, and lines with CRLF, as text', async () => {
     world().make({ 'root/src/latin': Buffer.from([0x63, 0x61, 0x66, 0xe9, 13, 10]) });
     expect(await grep('caf', { path: 'src' })).toMatchObject({ result: { matches: [{ text: 'caf\ufffd', line: 1 }] } });

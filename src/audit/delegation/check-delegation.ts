@@ -15,7 +15,7 @@ export function checkDelegation(body: DelegationBody, { state, report, approvals
     view: { [APPROVAL_FIELD_TITLES.context]: { ...context }, [APPROVAL_FIELD_TITLES.changes]: { ...state.changes } },
   });
   if (!here) return;
-  report.compare('delegation', 'the origin of the sub-agent', here.id, from, NEEDS_HISTORY);
+  report.compare('delegation', "the parent's peripheral", here.id, from, NEEDS_HISTORY);
   const listed = (agency ? here.agencies : here.delegates)?.find((each) => each.to === to);
   if (listed) report.compare('delegation', `"within" of the sub-agent in ${to}`, listed.within, within, NEEDS_HISTORY);
   const target = agency ? undefined : getOwn(state.pinned.specs.peripherals, to);

@@ -5,7 +5,7 @@ import { isWithinPaths } from '../rules/audited-path.ts';
 import { isSameJson } from '../rules/compare-json.ts';
 
 const READS: readonly ScopeRule['read'][] = ['root', 'session-log', 'none'];
-/** For each `command` rule of a scope: the rules that grant no more than it. */
+/** By the `command` rule of a parent's scope: the rules of a sub-agent's scope that grant no more. */
 const COMMANDS: { readonly [command in ScopeRule['command']]: readonly ScopeRule['command'][] } = {
   none: ['none'],
   test: ['none', 'test'],

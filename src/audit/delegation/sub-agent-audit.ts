@@ -109,7 +109,7 @@ export class SubAgentAudit {
   }
 }
 
-/** Checks that the pin is one peripheral, in the delegation's mode, and grants no more than the delegation. */
+/** Checks that the sub-agent's pin has one peripheral and one mode, and grants no more than the delegation. */
 function judgePin(
   entry: EntryReference,
   { from, to, within }: DelegationBody,

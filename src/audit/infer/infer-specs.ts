@@ -178,7 +178,7 @@ function sourcesUsed(
       case 'user-request':
         return byOperator || into.some(edgeNeedsOperator) ? [source] : [];
       case 'agent-request':
-        // Kept, because it also demands a natural close.
+        // Kept even if unused: without this source, the agent could enter before a natural close.
         return [source];
       default:
         return source satisfies never;

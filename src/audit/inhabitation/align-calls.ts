@@ -79,7 +79,7 @@ function modesBefore(acts: readonly SessionAct[], { item, result }: CallWithResu
   return acts.slice(others + 1).filter((act) => isNamed(act, result?.evidence));
 }
 
-/** True for a refusal that did not come from the gate, or that is never recorded. */
+/** True for a refusal without a code, which did not come from the gate, and for a refusal that is never recorded. */
 const leavesNoEntry = ({ result }: CallWithResult): boolean =>
   result?.status === 'refused' && (result.code === null || UNRECORDED_CODES.includes(result.code));
 
@@ -109,7 +109,7 @@ const asText = (value: Json | undefined): string => {
   return typeof value === 'string' ? value : JSON.stringify(value);
 };
 
-/** True for equal values, and for a text that was cut with an ellipsis (`value`). */
+/** True if the values are equal, or if `value` is the beginning of the text `arg` with an ellipsis. */
 const sameOrCut = (value: Json, arg: Json): boolean =>
   isSameJson(value, arg) ||
   (typeof value === 'string' && typeof arg === 'string' && value.endsWith('…') && arg.startsWith(value.slice(0, -1)));

@@ -10,7 +10,7 @@ import type { SessionTimeline } from './session-timeline.ts';
 type EnteredContext = NonNullable<SessionAct['entered']>;
 
 /**
- * Judges P-2: the first text that the agent gets on entering a peripheral states its place, context, tools and exits.
+ * Judges P-2: the first text after an entry states the agent's peripheral and mode, its context, tools and exits.
  * All four must match the spec and the session's state, both as data and in the text.
  */
 export function judgeContextInjection(timeline: SessionTimeline): DemandResult {
@@ -37,7 +37,7 @@ function judgeEntry(timeline: SessionTimeline, act: SessionAct, entered: Entered
   ].map((reason) => ({ ...at, reason: `on entering ${entered.peripheral}: ${reason}` }));
 }
 
-/** The modes that the operator set after an entry without a call, before the agent's next act. */
+/** The modes that the operator set before the agent's next act; none if a call of the agent entered the peripheral. */
 function laterModes({ acts, alignment }: SessionTimeline, act: SessionAct): readonly string[] {
   if (alignment.pairs.some(({ act: called }) => called === act)) return [];
   const after = acts.slice(acts.indexOf(act) + 1);

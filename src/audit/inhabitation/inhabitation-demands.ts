@@ -29,7 +29,7 @@ export interface DemandResult {
 
 const MAX_FAILURES = 100;
 
-/** A failure that an item of the transcript or an entry of the evidence shows, if one of them is given. */
+/** A failure of a demand. `at` names the item of the transcript or the entry of the evidence that shows it, if any. */
 export const failDemand = (reason: string, at: Partial<Pick<DemandFailure, 'item' | 'seq'>> = {}): DemandFailure => ({
   item: null,
   seq: null,
@@ -37,7 +37,7 @@ export const failDemand = (reason: string, at: Partial<Pick<DemandFailure, 'item
   reason,
 });
 
-/** The result of judging a demand, from its failures; without failures the demand holds. */
+/** The result of a demand: it holds if there are no failures. */
 export const demandResult = (id: DemandId, failures: readonly DemandFailure[]): DemandResult => ({
   id,
   title: INHABITATION_DEMANDS[id],

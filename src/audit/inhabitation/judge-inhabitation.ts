@@ -35,7 +35,7 @@ export function judgeInhabitation(
 
 /**
  * Judges P-1: the agent acts only through its present peripheral. Every call went through the session, nobody else
- * acted in the agent's name, its transcript has no items of another session, and no visit began during another one.
+ * acted in the agent's name, the transcript has no items of another session, and no visit began during another one.
  */
 function judgeWorldReplacement({ sessionId, transcript, calls, acts, alignment }: SessionTimeline): DemandResult {
   const failures: DemandFailure[] = [];

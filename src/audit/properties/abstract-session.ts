@@ -95,7 +95,7 @@ export class AbstractMoveFinder {
       seen: null,
     }));
 
-  /** Adds the fields that tools can report in these states. True if some are new, and a condition reads any field. */
+  /** Adds the fields that tools report in these states. True if some are new. Adds none if no condition reads any. */
   addReports(states: readonly AbstractState[]): boolean {
     const { peripherals, tools, modeGate } = this.#specs;
     const demanded = Object.values(peripherals).flatMap(({ entry }) => entry.conditions);

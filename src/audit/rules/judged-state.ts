@@ -6,7 +6,7 @@ import { type Principal, TESTS_PASSED_CONDITION } from '../../spec/types.ts';
 import { type AuditState, type StateBeforeStop, testFactsOf } from './audit-state.ts';
 import { isCelRuleTrue } from './audited-cel.ts';
 
-/** The state by which a request is judged, and its principal. A hop is judged by the state before the stop. */
+/** The state by which a request is judged, and the request's principal. For a hop, it is the state before the stop. */
 export interface JudgedState extends StateBeforeStop {
   readonly state: AuditState;
   readonly by: Principal;

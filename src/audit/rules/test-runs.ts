@@ -37,8 +37,8 @@ export function testRunsOfStep(result: Fields): readonly AuditedRun[] {
 }
 
 /**
- * Checks the commands in a report of test runs; null if they are right. The commands that it ran in full and the others
- * that it names must together be the configured ones. A call with arguments runs no command in full.
+ * The problem of the commands in a report of test runs; null if there is none. The commands that ran in full, and the
+ * others that the report names, must together be the configured ones. A call with arguments runs no command in full.
  */
 export function testCommandsProblem(
   args: Fields,

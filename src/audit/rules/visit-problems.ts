@@ -182,7 +182,7 @@ function addExitProblems(
   const { name, implies, opens } = exit;
   const unmet = (constraint: string, message: string, about = {}) =>
     add('exit-not-met', 'exit', constraint, message, about);
-  if (!implies && reason.trim() === '') unmet(`${name} is stated, with a reason`, 'the hop has no reason');
+  if (!implies && reason.trim() === '') unmet(`${name} needs a reason`, 'the hop has no reason');
   if (implies && judged.fruit[implies.field] !== implies.value)
     unmet(
       `${name}: ${implies.field} is ${implies.value}`,

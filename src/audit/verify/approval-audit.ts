@@ -64,9 +64,9 @@ export class ApprovalAudit {
   }
 
   /**
-   * Compares an approval with the action that used it. The approval's view may have no title that the entries lack. Two
-   * titles are exceptions: the next start shows the context of a hop (see {@link checkContext}), and only the gate
-   * compares the lock files of an install with the tree.
+   * Compares an approval with the action that used it. The entries must confirm each title of the approval's view, with
+   * two exceptions: the next start confirms the context of a hop (see {@link checkContext}), and only the gate compares
+   * the lock files of an install, and the files that a call names, with the disk.
    * @param id the approval that the entry names; null if it names none
    * @param at epoch milliseconds
    * @returns the approval; null if the entry names none, or names another approval than the recorded one

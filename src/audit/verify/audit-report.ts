@@ -51,7 +51,7 @@ export class AuditReport {
     return (...violation) => this.violation(rule, ...violation);
   }
 
-  /** Reports a recorded value that differs from the due one. */
+  /** Reports a recorded value that differs from the expected one (`due`). */
   compare(rule: AuditRule, name: string, due: unknown, recorded: unknown, about?: RuleProblemDetails): void {
     if (isSameJson(recorded, due)) return;
     this.violation(rule, `${name} must be ${shortJson(due)}`, `${name} is ${shortJson(recorded)}`, about);

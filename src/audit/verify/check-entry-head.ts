@@ -32,7 +32,7 @@ function authorFor(body: Body, agent: string): string {
   return isRequested(body) && body.by !== 'agent' ? body.by : agent;
 }
 
-/** The required tags of an entry: its peripheral, role in a discipline, kind of tool, event, and lack of a sandbox. */
+/** The required tags of an entry: peripheral, tags of its tool, `hop-out` from a world, event, and missing sandbox. */
 function tagsFor(state: AuditState, peripheral: string | null, body: Body): readonly string[] {
   const { specs } = state.pinned;
   const called =

@@ -32,9 +32,9 @@ export function checkMode(body: ModeBody, { state, report, approvals, at }: Chec
   checkEntryFacts(body.facts, toJudgedState(state, by), decided, report);
 }
 
-/** The entries that directly follow their decision or its approval. A step is recorded when its tool has ended. */
+/** The events that are recorded right after their decision. `step` is not: it is recorded when its tool has ended. */
 const DECIDED: readonly Body['event'][] = ['start', 'intent', 'stop', 'mode', 'delegation', 'session-closed'];
-/** The most time between a decision and its entry, such as for the observation of a large working tree. */
+/** Maximum time between a decision and its entry: the observation of a large working tree, for example, takes time. */
 const DECISION_MS = 60_000;
 
 /** Reports a decision in a mode whose time limit has passed, if the change of mode by the clock is not recorded. */

@@ -30,7 +30,7 @@ interface GitCall {
   readonly paths: readonly string[];
 }
 
-/** Judges `{ sub, args }`; either may hold several words. */
+/** Judges the arguments of a git tool: the sub-command `sub`, and `args`. Each may contain several words. */
 export function gitArgumentsRefusalReason(
   sub: Json | undefined,
   args: Json | undefined,
@@ -38,7 +38,7 @@ export function gitArgumentsRefusalReason(
 ): RefusalReason | null {
   const head = typeof sub === 'string' ? splitSimpleCommand(sub) : null;
   const tail = wordsAfter(args);
-  if (head === null || tail === null) return invalidActionReason('the command is not one plain git command');
+  if (head === null || tail === null) return invalidActionReason('the command is not one simple git command');
   const words = [...head, ...tail];
   return gitCommandRefusalReason(words[0] === 'git' ? words.slice(1) : words, limits);
 }

@@ -108,7 +108,7 @@ export class ModelRun {
   async make(move: Move): Promise<JudgedMove> {
     this.#trace.push(move.name);
     this.#advanceClock(move);
-    // Before `settle` records a passed deadline, because a dry run must notice the deadline by itself.
+    // The dry run comes before `settle` records a passed deadline, because it must notice the deadline by itself.
     const dryRun = move.asked.kind === 'step' ? this.session.why(move.asked) : null;
     if (move.wait) await this.#settle();
     const difference = await this.#expectations.dryRunProblem(this.session, move, dryRun, this.#state);

@@ -2,7 +2,7 @@ import type { SpecSet } from '../../spec/types.ts';
 import type { JudgedMove } from '../model/model-run.ts';
 import { itemsCoveredByMove, peripheralNameOf } from './planned-case.ts';
 
-/** How many of one kind of parts, such as edges, the tests reach. */
+/** The coverage of one kind of items, such as edges. */
 export interface CoverageRow {
   readonly what: 'states' | 'starts' | 'edges' | 'modes' | 'gates' | 'refusals';
   readonly covered: number;

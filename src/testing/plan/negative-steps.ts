@@ -47,11 +47,11 @@ export function stepsLikelyRefused(pinned: AuditedPin, state: AuditState, sample
   );
   const seen = new Set<ToolParameter['role']>();
   return [
-    ...['no-such-tool', ...INHERITED_MEMBER_NAMES].map((id): Move => callMove(id, 'of no such name', {})),
+    ...['no-such-tool', ...INHERITED_MEMBER_NAMES].map((id): Move => callMove(id, 'which does not exist', {})),
     ...sampleOf(outside).map((tool) => stepOutsideEnvelope(tool, pinned)),
     ...[...kinds.values()].flatMap(([first, ...others]) => [
       ...misuseTool(pinned, state, first!, seen),
-      ...sampleOf(others).map((tool) => callMove(tool.id, 'with what it takes', argumentsOf(pinned, state, tool))),
+      ...sampleOf(others).map((tool) => callMove(tool.id, 'with valid arguments', argumentsOf(pinned, state, tool))),
     ]),
   ];
 }
@@ -83,9 +83,9 @@ function misuseTool(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen:
   const most = argumentsOf(pinned, state, tool);
   const many = Array.from({ length: tool.parameters.length + 1 }, () => 'x');
   const moves = [
-    callMove(tool.id, 'with what it takes', most),
-    callMove(tool.id, 'with what it takes, in order', inOrder(tool, most)),
-    callMove(tool.id, 'with a strange argument', { ...most, 'no-such-argument': 1 }),
+    callMove(tool.id, 'with valid arguments', most),
+    callMove(tool.id, 'with valid arguments as a list', inOrder(tool, most)),
+    callMove(tool.id, 'with an unknown argument', { ...most, 'no-such-argument': 1 }),
     callMove(tool.id, 'with too many arguments', many),
     ...['text', 7, true].map((value) => callMove(tool.id, `with ${JSON.stringify(value)}`, value)),
     ...[null, []].map((value) => callMove(tool.id, `with ${JSON.stringify(value)}`, value)),

@@ -190,14 +190,15 @@ function findNewRoute(
 ): Route | null {
   const { areEdgesCovered } = progress;
   const isCovered = areEdgesCovered && progress.areStartsCovered;
-  // A set of many states would be searched to the limit at the end. Only a new session can start in another peripheral.
+  // If all edges are covered, a search would visit states up to its limit. Within a visit it could find nothing new:
+  // only a new session can start in another peripheral.
   if (areEdgesCovered && !progress.areEdgesUntried && (isCovered || at.visit)) return null;
   for (const search of searches) {
     const { graph, exactKey, isExact, findNew, spent, most } = search;
     if (isExact && isCovered) continue;
     const found = searchRouteToGoal(graph, at, findNew, most, spent, exactKey);
     if (found === 'limit reached') {
-      // The next searches visit more states, so they would reach their limits, too.
+      // The searches after this one visit more states, so they would reach their limits, too.
       search.most /= 2;
       return null;
     }
@@ -243,7 +244,7 @@ function graphOf(model: FiniteModel<AuditState, Move>): FiniteModel<AuditState, 
   };
 }
 
-/** A route of the graph from a state; null if a move is not allowed there, because the key omits details. */
+/** A route of the graph, made from this state; null if a move is not allowed, because the state's key omits details. */
 function followRoute(
   model: FiniteModel<AuditState, Move>,
   from: AuditState,

@@ -1,8 +1,8 @@
 import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
 
 /**
- * Finds the shortest route from a state that ends with a move that `isGoal` accepts, breadth first. null if there is
- * none within `limit` states.
+ * Finds the shortest route from a state to a move that `isGoal` accepts, by a breadth-first search. Returns null if the
+ * search finds none within `limit` states.
  */
 export function searchModelRoute<State, Move extends { readonly name: string }>(
   model: FiniteModel<State, Move>,

@@ -10,7 +10,7 @@ import { isMoveAllowed } from './predict-state.ts';
 type Model = FiniteModel<AuditState, Move>;
 type Route = ModelRoute<AuditState, Move>;
 
-/** A varied route differs from a walk within this number of moves before a hop. */
+/** Maximum number of moves between the varied step of a route and the hop. */
 const VARIED_MOVES = 20;
 /** Maximum number of moves that are predicted for varied routes. */
 const MAX_VARIED = 40_000;

@@ -76,7 +76,7 @@ function valuesOfSchema(rules: string, name: string, { enum: values, type }: Fie
 
 type NamedReports = readonly (readonly [name: string, report: ToolReport<Json>])[];
 
-/** Simulated reports of a tool: one for each value that rules distinguish, of observed fields and of its state. */
+/** Simulated reports of a tool: one for each value of an observed field or a state field that rules distinguish. */
 const reportsOf = ({ specs }: AuditedPin, tool: ToolSpec): NamedReports =>
   getOrInsert(
     getOrInsert(reports, specs, () => new Map<string, NamedReports>()),
@@ -97,7 +97,7 @@ function makeReports(rules: string, { observes = {}, state = {} }: ToolSpec): Na
       ),
     ),
     ...Object.entries(state).flatMap(([field, type]) =>
-      // The reports of observed fields have an ordinary value of each field of the state.
+      // The reports above already have the first value of each state field.
       valuesOf(field, type)
         .slice(Object.keys(observes).length > 0 ? 1 : 0)
         .map((value) => report(`${field}:=${JSON.stringify(value)}`, { state: { ...held, [field]: value } })),
@@ -154,7 +154,7 @@ export function stepMoves(pinned: AuditedPin, state: AuditState, from: Periphera
   const path = chooseWritableFile(scope);
   if (changes.length === 0) {
     takeFirst('ship', acts, () => okReport({ exit: 0 }));
-    // A check of the set's own holds until the next change.
+    // A check that the spec set defines holds until the next change.
     if (Object.keys(fieldsReportedByTools(pinned.specs).checks).length > 0)
       takeFirst('change', acts, () => okReport(null, 'unobserved'));
   } else if (path !== null)

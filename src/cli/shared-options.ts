@@ -80,7 +80,11 @@ export const telemetryFromOption = (
   telemetry: boolean | 'contents' | undefined,
 ): boolean | { readonly contents: true } => (telemetry === 'contents' ? { contents: true } : (telemetry ?? false));
 
-/** {@link telemetryFromOption} before any session is opened. @throws CliError `no-telemetry` without the package */
+/**
+ * Returns the value of {@link telemetryFromOption} if the package for spans is installed. Call it before any session is
+ * opened.
+ * @throws CliError `no-telemetry` without the package
+ */
 export async function checkTelemetryOption(
   telemetry: Parameters<typeof telemetryFromOption>[0],
 ): Promise<ReturnType<typeof telemetryFromOption>> {

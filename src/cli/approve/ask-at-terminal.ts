@@ -4,7 +4,7 @@ import { parseTypedAnswer } from '../../operator/grant-terms.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { type Io, paint, print } from '../io.ts';
 
-/** Asks a person: `yes` approves, and words after it make a grant. Null keeps the request pending. */
+/** Asks a person: `yes` approves, and words after it make a grant. Returns null if the request stays pending. */
 export function askAtTerminal(io: Io, request: ApprovalRequest): Promise<ReturnType<typeof parseTypedAnswer>> {
   const reader = createInterface({ input: io.stdin, output: io.stdout, terminal: false });
   return new Promise((resolve) => {

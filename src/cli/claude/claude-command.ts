@@ -28,7 +28,7 @@ function continuedConversation(args: readonly string[]): ContinuedConversation |
   return null;
 }
 
-/** Removes the user's `--settings`: hopgate passes this option itself, one time, and merges the user's into it. */
+/** Removes the user's `--settings`. hopgate passes this option once, with the user's settings merged into its own. */
 function withoutSettings(words: readonly string[]): Pick<ClaudeCommand, 'args' | 'settings'> {
   const args: string[] = [];
   let settings: string | null = null;

@@ -25,9 +25,9 @@ export const claudeEnvironment = (env: Io['env'], session: string, root: string,
 });
 
 /**
- * All these variables with their values, as the setting `env` for Claude Code's command line. The settings of a cloned
- * repository can override the environment of the program. Settings on the command line override both. An empty variable
- * counts as unset.
+ * The values of {@link STEERING} and {@link SWITCHES}, for the setting `env` on Claude Code's command line. Settings on
+ * the command line override those of a cloned repository, which could otherwise override the environment of the
+ * program. An empty variable counts as unset.
  */
 export const pinnedClaudeVariables = (env: Io['env']): { readonly [name: string]: string } =>
   Object.fromEntries(

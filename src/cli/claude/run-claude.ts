@@ -47,7 +47,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const settings = JSON.stringify({ ...stated, ...own });
     const args = ['--plugin-dir', ensurePluginFolder(io.env), '--settings', settings, ...types, ...command.args];
     const code = await runClientProgram('claude', program, args, { cwd: root, env });
-    // If this fails, the end of this process releases the session.
+    // If the release fails, the end of this process releases the session.
     await host.sessions.release(root, sessionId).catch(() => {});
     const run = summariseClientRun(io, root, sessionId, begun);
     const isScript = command.args.some((word) => word === '-p' || word === '--print');

@@ -10,7 +10,7 @@ export interface ClientCommand {
   readonly approve: readonly string[];
   /** With `--observe`, a new session only records what would be refused. */
   readonly observe: boolean;
-  /** The word that follows the last `--approve`, if it is the client program's; null otherwise. */
+  /** The word after the value of the last `--approve`, if it belongs to the client program; null otherwise. */
   readonly afterApprove: string | null;
   /** The conversation that the client program continues; null if its arguments name none. */
   readonly continued: ContinuedConversation | null;

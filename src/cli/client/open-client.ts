@@ -27,7 +27,8 @@ export async function openClientSession(
   if (command.peripheral !== null) checkPeripheralOption(command.peripheral, project.specs);
   const problem = findInstructionProblem({ root, config: project.config }, agent);
   if (problem) throw new CliError('instructions-show', problem.message, problem.remedy);
-  // Checked before a session is opened. The spec set of a continued session is known only after opening it.
+  // For a new session, the options are checked before it is opened. A continued session must be opened first, because
+  // its spec set is known only then.
   if (command.session === null) {
     checkApproveOption(command.approve, project.specs);
     refuseSeparateApproval(command, agent, project.specs);

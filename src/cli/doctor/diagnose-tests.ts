@@ -33,6 +33,6 @@ function wordsOf({ verdict, report, reportProblem }: TestRunOutcome): string {
 
 function fixOf({ inside, outside }: ComparedTest): string {
   if (inside.verdict === 'pass' && outside.verdict !== 'pass')
-    return 'Find out why it does not pass outside before you rely on the pass in the sandbox.';
+    return 'Find out why the command does not pass outside before you rely on its pass in the sandbox.';
   return 'Give the sandbox what the tests need (programs, cache, env, minutes in hopgate.yaml: see "My tests need …"), or make the tests independent of these.';
 }

@@ -15,7 +15,7 @@ import { addHopgateHooks, removeHopgateHooks } from './codex-hooks-json.ts';
 import type { FileChange, Installer, InstallPlan, InstallTarget } from './installer.ts';
 import { changesThatRestoreCopies, changeThatStoresCopies, readOriginalCopies } from './original-copies.ts';
 
-/** Features that Codex needs: the tools change with every hop, and without this one Codex keeps its first tool list. */
+/** Features that Codex needs. Without `mcp_tool_list_changed`, Codex keeps its first list of tools after a hop. */
 const FEATURES = ['mcp_tool_list_changed'];
 
 /** The variables that Codex must pass to hopgate's MCP server; it passes no others. */
@@ -147,7 +147,7 @@ async function trustOf(
     return null;
   }
   if (scope === 'project')
-    notes.push('Codex uses the hooks of a repository only if it trusts it, and asks when you start it there.');
+    notes.push('Codex uses the hooks of a repository only if it trusts the repository. It asks you when you start Codex there.');
   const tables = Object.entries(hashes).map(([key, hash]) => {
     const event = key.split(':').at(-3) ?? '';
     return {
@@ -158,7 +158,7 @@ async function trustOf(
   return { block: trustBlock(hooksFile), features: [], tables };
 }
 
-/** Converts `pre_tool_use` to the event's name. */
+/** Converts the name of an event in a key (`pre_tool_use`) to the event's own name (`PreToolUse`). */
 const eventName = (event: string): string =>
   CODEX_EVENTS.find((name) => name.replaceAll(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase() === event) ??
   event;

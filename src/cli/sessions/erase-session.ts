@@ -6,7 +6,7 @@ import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { stateDir } from '../../project/state-dir.ts';
 import type { Io } from '../io.ts';
 
-/** Blobs younger than this are kept, in milliseconds: the entry that refers to one may not be appended yet. */
+/** Minimum age of a removed blob in milliseconds: the entry that refers to a younger one may not be appended yet. */
 const GRACE_MS = 60_000;
 
 /** The result of an erasure: bodies erased, and unused blobs removed. */

@@ -6,7 +6,7 @@ import { parseAgentOption, rootOption } from '../../shared-options.ts';
 export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
-      "Puts an ACP agent into a session, for an editor that speaks the Agent Client Protocol (Zed, JetBrains, Neovim, Emacs). The agent gets hopgate's MCP server as its only tools; its requests for files and terminals are decided by the gate. The editor shows the peripherals as modes and options, and asks for approvals. The agent runs in a sandbox in which the repository is empty. Uses stdin and stdout, and logs to stderr.",
+      "Puts an ACP agent into a session, for an editor that speaks the Agent Client Protocol (Zed, JetBrains, Neovim, Emacs). The only tools of the agent are those of hopgate's MCP server. The gate decides its requests for files and terminals. The editor shows the peripherals as modes and options, and asks for approvals. The agent runs in a sandbox in which the repository is empty. Uses stdin and stdout, and logs to stderr.",
     )
     .argument('<command...>', 'the ACP agent and its arguments, after "--"')
     .addOption(rootOption())

@@ -54,7 +54,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
       )
       .option('--route <where>', 'overrides the location of the agent: local, or the url of a remote node')
       .option('--key <key>', 'the name of the run: the same key never starts the agent again', nameParser(200))
-      .option('--wait <seconds>', 'how long to wait for the reply; then the run continues', numberParser(604_800));
+      .option('--wait <seconds>', 'the time to wait for the reply; after it, the run continues', numberParser(604_800));
   withRequest(command.command('run'))
     .summary('run one agent')
     .description('Runs one agent. Exit code 1 if the run fails.')

@@ -37,7 +37,7 @@ interface Options {
 export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
-      "Lists the requests that wait for the operator. With an id, it shows one request in full (the action, the reason, the changed files, the current diff) and asks for an answer. The operator's token proves the answer; the token is a file in the state folder that no sandbox shows. An approval is valid for this request only, once, until it expires. With a limit (--times, --for, --files, --changed-files, --while-tests-pass) it is a grant: it also covers later requests for the same hop, mode or call, until the first limit is reached. The command grants lists and revokes them. Without a terminal, answer with --yes or --no. Exit code 1 if you answer no, or not at all.",
+      "Lists the requests that wait for the operator. With an id, it shows one request in full (the action, the reason, the changed files, the current diff) and asks for an answer. The operator's token proves the answer; the token is a file in the state folder that no sandbox shows. An approval is valid for this request only, once, until it expires. With a limit (--times, --for, --files, --changed-files, --while-tests-pass) it is a grant: it also covers later requests for the same hop, mode or call, until the first limit is reached. `hopgate grants` lists and revokes grants. Without a terminal, answer with --yes or --no. Exit code 1 if you answer no, or not at all.",
     )
     .argument('[id]', 'the id in the refusal; searched in all repositories unless --root is given')
     .option('--root <dir>', 'the repository (default for the list: the one that contains the current folder)')
@@ -49,8 +49,8 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .option('--replace', 'with --yes or --no: replace an earlier answer that the agent has not used')
     .option('--by <name>', 'the name of the approver in the evidence', parseNameOption, 'operator')
     .option('--minutes <number>', 'minutes until an unused approval expires', minutesOf, 60)
-    .option('--times <number>', 'grant so many requests, this one included', wholeNumberParser(1000, 1))
-    .option('--for <minutes>', 'grant for so many minutes (default for a grant: 60)', minutesOf)
+    .option('--times <number>', 'grant this number of requests, including this one', wholeNumberParser(1000, 1))
+    .option('--for <minutes>', 'grant for this number of minutes (default for a grant: 60)', minutesOf)
     .option('--files <path...>', 'grant until a file outside of these paths is changed')
     .option('--changed-files', 'grant until a file is changed that is not changed now')
     .option('--while-tests-pass', 'grant until a run of the tests does not pass')

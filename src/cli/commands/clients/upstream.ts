@@ -35,7 +35,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .command('list')
     .summary('compare the tools of the servers with the specs')
     .description(
-      'Asks each server for its tools and compares them with the specs: tools that are served, that are missing, that changed since they were accepted, or that take other arguments. Exit code 1 if a server does not answer or a tool cannot be called.',
+      'Asks each server for its tools and compares them with the specs: tools that are served, that are missing, that differ from their pinned hash, or that take other arguments. Exit code 1 if a server does not answer or a tool cannot be called.',
     )
     .addOption(rootOption())
     .examples('hopgate upstream list', 'hopgate upstream list --json')

@@ -14,7 +14,7 @@ interface Options extends RootOption {
 export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
-      'Shows where a session is: its peripheral, its mode, the state of its tests, and how many requests of the repository wait for the operator. Without an id, it is the newest session that a program works in.',
+      'Shows where a session is: its peripheral, its mode, the state of its tests, and how many requests of the repository wait for the operator. Without an id, it shows the newest session that a program works in.',
     )
     .argument('[session]', 'the id or name of the session, or the first characters of the id')
     .addOption(rootOption())

@@ -27,14 +27,14 @@ interface Options extends RootOption {
 export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
-      'Checks the hash chain of sessions, and compares their requests and observed effects with the spec that each session was pinned to; and checks that lists, columns and caches of the store say what the entries say. Exit code 1 for any violation. Facts that nobody observed are listed as gaps. A session in the middle of a visit is clean so far; one that only observed is never clean; of one that another program recorded, only the chain is checked. With --json, one result per line.',
+      'Checks the hash chain of sessions. Compares their requests and observed effects with the spec that each session is pinned to. Checks that the lists, columns and caches of the store agree with the entries. Exit code 1 for any violation. Facts that nobody observed are listed as gaps. A session in the middle of a visit is clean so far. An observe-only session is never clean. For the session of another program, only the chain is checked. With --json, one result per line.',
     )
     .argument('[session...]', 'the ids of the sessions, or their first characters (default: all sessions)')
     .addOption(rootOption())
     .option('--seal <file>', 'a seal of the session (see hopgate seal)')
     .option('--key <file>', 'the public key of the seal')
-    .option('--strict', 'exit with 1 for gaps and for sessions that only observed, too')
-    .option('--inhabited', 'also judge by the transcript whether an agent worked inside the limits (P-1 to P-6)')
+    .option('--strict', 'exit with 1 also for gaps and for observe-only sessions')
+    .option('--inhabited', 'also judge by the transcript whether an agent worked only through the session (P-1 to P-6)')
     .option('--transcript <file>', 'the transcript (default: the recorded one)')
     .examples(
       'hopgate verify',

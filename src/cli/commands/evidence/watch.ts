@@ -7,7 +7,7 @@ import { DEFAULT_HTTP_PORT, serveHttpUntilSignal } from '../clients/serve.ts';
 export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
-      'Opens the live view of a session in the browser, logged in as the operator. If "hopgate serve" does not run, it serves until Ctrl-C.',
+      'Opens the live view of a session in the browser, logged in as the operator. If "hopgate serve" does not run, this command serves the view until Ctrl-C.',
     )
     .argument('<session>', 'the id of the session, or its first characters')
     .addOption(rootOption())

@@ -37,7 +37,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
         if (!result.ok) throw invalidMessageError(result);
         const { message, answer, waitedMs } = result;
         const inbox = `hopgate inbox --as ${options.as} --root ${toShellWord(resolveRootOption(io, options))}`;
-        const text = answer?.text ?? `No answer yet to ${message.id}; it will be in: ${inbox}`;
+        const text = answer?.text ?? `No answer to ${message.id} yet. A late answer arrives in the inbox: ${inbox}`;
         printResult(io, { job: message.id, answer, waitedMs }, escapeInvisible(text));
         if (answer) await messages.mark(answer.id, 'read');
         else io.exitCode = 1;

@@ -227,7 +227,7 @@ function openMasks({ mask }: ProjectConfig): readonly SpecWarning[] {
         last < 0
           ? 'the list is empty, so no file is masked'
           : `"${mask[last]}" matches every path, so no file is masked`,
-      suggestion: 'except only what holds no secret: mask: [default, "!test/fixtures/**"]',
+      suggestion: 'make exceptions only for files without secrets: mask: [default, "!test/fixtures/**"]',
     },
   ];
 }

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { openSession } from '../src/index.ts';
 
-it('an old Node without SQLite is answered with the needed version', async () => {
+it('openSession names the needed version on an old Node without SQLite', async () => {
   const old = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined);
   onTestFinished(() => old.mockRestore());
   await expect(openSession({ root: '.', agent: 'a', store: '/tmp/never.db' })).rejects.toThrow(

@@ -67,7 +67,7 @@ const ARGUMENTS: { readonly [tool: string]: { readonly [name: string]: Json } } 
 };
 
 describe('the inferred tightest spec', () => {
-  it('admits every session that it was inferred from after it was written and loaded', async () => {
+  it('still admits every session that it was inferred from, after it was written to files and loaded', async () => {
     const { at, specs } = await inferred();
     const loaded = await reload(specs);
     const again = await replayDecisions(

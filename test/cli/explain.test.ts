@@ -4,7 +4,7 @@ import { loadSpecs, openSession } from '../../src/index.ts';
 import { scriptedBackend } from '../../src/testing/index.ts';
 import { commitAll, machine } from './run.ts';
 
-it('explain --session answers as the session would answer now, by its place, mode and evidence', async () => {
+it('explain --session answers as the session would answer now, by its peripheral, mode and evidence', async () => {
   const { root, run, feed } = machine({ 'src/a.txt': 'a\n' });
   commitAll(root);
   const sessions: string[] = [];

@@ -311,7 +311,7 @@ describe('the MCP Inspector', () => {
     expect((JSON.parse(out) as { tools: { name: string }[] }).tools.map(({ name }) => name)).toEqual(CONTROLS);
   });
 
-  it.runIf(isDeep)('calls one tool, and is refused another with the way there', async () => {
+  it.runIf(isDeep)('calls one tool, and is refused another with the path to it', async () => {
     const here = await repository();
     const on = ['--config', config(here), '--server', 'hopgate', '--method', 'tools/call'];
     const mode = await inspect(here, [...on, '--tool-name', 'mode', '--tool-arg', 'to=diagnose']);

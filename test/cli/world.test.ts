@@ -37,7 +37,7 @@ it.runIf(isDeep)(
   },
 );
 
-it.runIf(isDeep)('world --story gets stuck, asks, comes back to a world that was restarted, and wins', async () => {
+it.runIf(isDeep)('the agent of world --story gets stuck, asks, comes back to a world that was restarted, and wins', async () => {
   const { root, run } = machine();
   const { out, code } = await run('world', '--story', '--root', root);
   expect(out).toMatch(/hopgate watch s-\S+ --root/);

@@ -35,7 +35,7 @@ function ring(size: number, hops: number, rule = (to: string): string => to, fru
   );
 }
 
-it('a spec set with more than 150 edges is walked over every edge, out and back where there is a way', () => {
+it('walks over a spec set with more than 150 edges take every edge, and return to its source if a path leads back', () => {
   const specs = ring(32, 5);
   expect(specs.edges).toHaveLength(161);
   const { cases, large } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
@@ -101,7 +101,7 @@ it.runIf(isDeep)(
 );
 
 it.runIf(isDeep)(
-  'a large spec set is tested with calls that rules refuse everywhere in one peripheral of each envelope',
+  'calls that rules refuse everywhere are tried in one peripheral of each envelope of a large spec set',
   async () => {
     const { tests, coverage } = await generateTests(ring(40, 4));
     const walk = tests.find(({ group }) => group === 'walks')!;
@@ -115,7 +115,7 @@ it.runIf(isDeep).each([
   ['the session counts', 'session.denials < 3', ''],
   ['a fruit counts', 'fruit.no_thanks < 3', 'fruit: { no-thanks: { observed: integer, from: refusals } }\n'],
 ])(
-  'a rule that allows few refusals, which %s, holds on the walks, whose refusals are tried apart',
+  'a rule that allows few refusals, which %s, holds on the walks, because refusals are tried in sessions of their own',
   async (_, rule, fruit) => {
     const { tests, large, coverage } = await generateTests(
       ring(2, 1, (to) => `{ to: ${to}, when: ${rule} && visit.steps < 300 }`, fruit),
@@ -127,7 +127,7 @@ it.runIf(isDeep).each([
   },
 );
 
-it.runIf(isDeep)('a rule about refusals does not hide the edges that need none', () => {
+it.runIf(isDeep)('a rule about refusals does not hide the edges that need no refusal', () => {
   const peripheral = (id: string, entry: string, exit: string) => ({
     [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: P.\ntools: [look]\nscope: conversation\nentry: [${entry}]\nexit: ${exit}\nfruit: { seen: { observed: [aa, bb, cc, dd] }, n: { observed: integer } }\n`,
   });
@@ -167,7 +167,7 @@ it('tests that run one after the other share a store, and the store of a failed 
 });
 
 it.runIf(isDeep)(
-  'many tools in many peripherals are tried in a number of requests that does not grow as their product',
+  'the number of requests in a peripheral does not grow with the number of its similar tools',
   async () => {
     const tools = (count: number) => Array.from({ length: count }, (_, at) => `tool-${at}`);
     const requests = async (count: number) => {
@@ -259,7 +259,7 @@ it.each([
   ['without modes', {}],
   ['with a mode that admits some peripherals', { 'gate.yaml': MODES_OF_PERIPHERALS }],
 ])(
-  'where every peripheral can start, no peripheral is searched for a new edge after all edges were taken, %s',
+  'no peripheral is searched for a new edge after all edges were taken, if every peripheral can be started, %s',
   (_, files) => {
     const specs = star(80, 'everywhere', files);
     const searches = vi.spyOn(search, 'searchRouteToGoal');
@@ -274,7 +274,7 @@ it.each([
   },
 );
 
-it('a search without a result names only states from which no other search finds anything', () => {
+it('a search without a result lists only states from which no other search finds a result', () => {
   const graph = fc.record({
     edges: fc.array(fc.tuple(fc.nat(11), fc.nat(11)), { maxLength: 30 }),
     goals: fc.uniqueArray(fc.nat(11), { maxLength: 2 }),

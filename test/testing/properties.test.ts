@@ -23,7 +23,7 @@ describe('the check of the built-in properties', () => {
     expect(broken(specsOf(grid(200, 20)))).toEqual([]);
   });
 
-  it('shows the way to a dead end', () => {
+  it('shows the path to a dead end', () => {
     const specs = specsOf({
       ...peripheral('one', `${LOOK}entry: [default, from-home]\nexit: { on: two, hop-home: home }\n`),
       ...peripheral('two', `${LOOK}entry: [from-one]\nexit: {}\n`),
@@ -129,7 +129,7 @@ describe('the check of the built-in properties', () => {
     // If the state contained the result of each peripheral, the search would never end in practice.
   });
 
-  it('finds a peripheral that both changes and releases code', () => {
+  it('finds a peripheral that both changes and ships code', () => {
     const specs = specsOf(
       peripheral(
         'all',
@@ -213,7 +213,7 @@ describe('the check of agents, modes and conditions', () => {
     ]);
   });
 
-  it('finds an exit that only a visit closes or opens, before or after it', () => {
+  it('finds an exit that a visit closes before it can be taken, and one that opens only after a visit of its target', () => {
     const specs = specsOf({
       ...peripheral('one', `${LOOK}entry: [default, from-two]\nexit: { on: two }\n`),
       ...peripheral(
@@ -228,7 +228,7 @@ describe('the check of agents, modes and conditions', () => {
     expect(notes(specs)).toEqual(['dead-exit: back never opens one: the rule "visits.two < 1" of back cannot hold']);
   });
 
-  it('finds modes without a way to them, and peripherals that need the operator', () => {
+  it('finds modes that no session reaches, and peripherals that need the operator', () => {
     const gate = GATE.replace('  - { from: diagnose, to: execute, approval: operator }\n', '');
     const specs = specsOf({
       'gate.yaml': gate,
@@ -243,11 +243,11 @@ describe('the check of agents, modes and conditions', () => {
     ]);
   });
 
-  it('finds nothing to note in the built-in specs', async () => expect(notes(await loadSpecs('default'))).toEqual([]));
+  it('gives no warning for the built-in specs', async () => expect(notes(await loadSpecs('default'))).toEqual([]));
 });
 
 describe('the check of a spec set’s own properties', () => {
-  it('shows the way to an unguarded deploy', () => {
+  it('shows the path to an unguarded deploy', () => {
     expect(stated('  - never: { hop: ship, without: [test.pass] }\n', 'entry: [from-test, from-edit]\n')).toEqual([
       expect.objectContaining({
         message: 'ship can be entered without test.pass',
@@ -271,7 +271,7 @@ describe('the check of a spec set’s own properties', () => {
     ]);
   });
 
-  it('accepts peripherals or tools in exclusive', () => {
+  it('accepts both peripherals and tools under `exclusive`', () => {
     expect(stated('  - exclusive: [edit, ship]\n', 'entry: [from-test, from-edit]\n')[0]?.path).toEqual([
       'start edit',
       'edit ─rush→ ship',

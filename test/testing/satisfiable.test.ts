@@ -41,7 +41,7 @@ describe('a rule that can hold is never called unsatisfiable', () => {
     'session.agent == fruit.t && session.agent != "ann"',
   ])('unlike the impossible rule %s', (cel) => expect(canRuleHold(specs, cel, NOW)).toBe(false));
 
-  it('at the first start nothing has happened', () => {
+  it('at the first start, unlike a rule that needs an earlier visit or step', () => {
     const first = { ...NOW, peripheral: null, begun: false, testsPassed: false };
     for (const cel of ['visits.a > 0', 'visit.steps > 0', 'session.steps > 0', 'tests.count > 0', 'visits["a"] != 0'])
       expect(canRuleHold(specs, cel, first), cel).toBe(false);

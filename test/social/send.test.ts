@@ -9,7 +9,9 @@ it('hopgate send opens a session for a message to nobody, gates an action, and f
   expect(refused.code).toBe(1);
   expect(refused.err).toContain(`dispatch: the message asks for an action (act), and ${first.to} is in discuss`);
   const late = await at.run('whistle', first.to, 'Which port?', '--as', 'ann', '--seconds', '0');
-  expect(late.out).toMatch(/^No answer to m-\S+ yet\. A late answer arrives in the inbox: hopgate inbox --as ann --root \//);
+  expect(late.out).toMatch(
+    /^No answer to m-\S+ yet\. A late answer arrives in the inbox: hopgate inbox --as ann --root \//,
+  );
   expect((await at.run('send', '--to', 'person:operator', 'Delete the index.')).out).toContain(
     'action, task-submission.',
   );

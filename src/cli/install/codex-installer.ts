@@ -147,7 +147,9 @@ async function trustOf(
     return null;
   }
   if (scope === 'project')
-    notes.push('Codex uses the hooks of a repository only if it trusts the repository. It asks you when you start Codex there.');
+    notes.push(
+      'Codex uses the hooks of a repository only if it trusts the repository. It asks you when you start Codex there.',
+    );
   const tables = Object.entries(hashes).map(([key, hash]) => {
     const event = key.split(':').at(-3) ?? '';
     return {

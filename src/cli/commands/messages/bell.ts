@@ -18,7 +18,9 @@ interface Options extends PersonOptions {
 
 export function configureCommand(command: CliCommand, io: Io): void {
   command
-    .description('Sends a message to a session, an agent or a person, and does not wait. An agent gets the message in its next turn.')
+    .description(
+      'Sends a message to a session, an agent or a person, and does not wait. An agent gets the message in its next turn.',
+    )
     .argument('<to>', 'session:<id>, agent:<id> or person:<name>; a name alone if only one has it')
     .argument('<text...>', 'the message')
     .addOption(rootOption())

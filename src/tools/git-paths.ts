@@ -31,7 +31,7 @@ export const isNameOfGitItself = (name: string): boolean => isGitCredential(name
 const hasNames = (entries: readonly NamedEntry[], ...names: readonly string[]): boolean =>
   names.every((name) => entries.some((entry) => entry.name === name));
 
-/** The entries of a folder by which git recognizes it, without reading the others. */
+/** Looks up the entries by which git recognizes a folder as its own. The folder's other entries are not read. */
 const gitEntries = (folder: string): NamedEntry[] =>
   ['HEAD', 'objects', 'refs', 'commondir'].flatMap((name) => {
     const stat = entryIfAny(join(folder, name));

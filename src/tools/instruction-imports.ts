@@ -53,11 +53,13 @@ const resolveTarget = (root: string, folder: string, target: string): string =>
 
 function targetProblem(envelope: ImportContext, path: string, target: string, instructs: boolean): string | null {
   const { named: file, real } = targetOf(envelope.root, path, target);
-  // A missing target of instructions may exist later. In other files, most words that begin with @ name no file.
+  // In instructions a missing target counts, because it may exist later. Elsewhere most words after @ name no file.
   return !instructs && real === null ? null : readProblem(envelope, [file, real ?? file]);
 }
 
-/** The reason why no instruction file may show a file; null if it may. `imports` allow a path, not a link's target. */
+/**
+ * The reason why no instruction file may show a file; null if it may. `imports` allows a path, but no link's target.
+ */
 function readProblem({ root, config: { mask, imports = [] } }: ImportContext, files: readonly string[]): string | null {
   const allowed = imports.map((path) => resolveTarget(root, '', path));
   const checked = files.filter((file) => !allowed.includes(file));
@@ -96,7 +98,7 @@ export function findInstructionProblem(
   };
   const shownFile = (path: string, does: string, file: string, why: string): ShownFile => ({
     message: `${path} ${does}, which ${why}, and the client program would show it to its model`,
-    remedy: `Take that out of ${path}; if the model is to read it, add "${isPathWithin(root, file) ? relative(root, file) : file}" to "imports" in hopgate.yaml.`,
+    remedy: `Remove that from ${path}; if the model is to read it, add "${isPathWithin(root, file) ? relative(root, file) : file}" to "imports" in hopgate.yaml.`,
   });
   for (const path of queue) {
     const absolutePath = join(root, path);

@@ -39,7 +39,9 @@ it.each([
   ['CLAUDE.md', '@.env#part'],
   ['docs/guide.md', 'imported by instructions: @../.env'],
   ['src/a.ts', '// @../.env'],
-])('in %s, the import %j is masked', (path, text) => expect(problem(path, text)).toContain('which is masked'));
+])('in %s, the import %j of a masked file is refused', (path, text) =>
+  expect(problem(path, text)).toContain('which is masked'),
+);
 
 it.each([
   ['CLAUDE.md', '@../secret'],
@@ -47,7 +49,7 @@ it.each([
   ['AGENTS.md', '@/etc/hosts'],
   ['docs/guide.md', '@/etc/hosts'],
   ['docs/guide.md', '@../../secret'],
-])('in %s, the import %j is outside the root', (path, text) =>
+])('in %s, the import %j from outside the root is refused', (path, text) =>
   expect(problem(path, text)).toContain('which lies outside the root'),
 );
 

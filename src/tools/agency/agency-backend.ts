@@ -11,14 +11,15 @@ import { LAZY_BACKENDS } from '../../spec/policy/tool-ids.ts';
 import type { Fields, Json } from '../../spec/types.ts';
 import { reportIfAborted } from '../tool-outcomes.ts';
 
-/** How long a call waits by default, in seconds: less than the limit of client programs for a tool call. */
+/** Default time in seconds that a call waits for its run; shorter than the limit of client programs for a tool call. */
 const DEFAULT_SECONDS = 45;
-/** Longest response that becomes fruit, in bytes of JSON. */
+/** Maximum size of a response that becomes fruit, in bytes of JSON. */
 const MAX_FRUIT = 32 * 1024;
 
 /**
- * `agency-run` runs an agent of the agency as a step of the session. The intent of the step names the run, so that a
- * session whose process was killed gets the reply of the same run, wherever its agent works.
+ * `agency-run` runs an agent of the agency as a step of the session. The step's intent, recorded before the run,
+ * determines its idempotency key. So after a kill of the session's process, the same call gets the reply of the same
+ * run, on any node.
  */
 export function agencyBackend(store: EvidenceStore, env: () => Env): ToolBackend {
   let nearest: NearestNode | null = null;
@@ -94,6 +95,6 @@ async function runKeyOf(store: EvidenceStore, sessionId: string): Promise<string
     const body = toBody(entry.body);
     if (body) runs.add(entry.id, body);
   }
-  if (runs.run === null) throw new Error('the session has no intent of the call');
+  if (runs.run === null) throw new Error('the session has no intent for this call');
   return runs.run;
 }

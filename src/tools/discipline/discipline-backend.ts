@@ -88,7 +88,7 @@ function purUpdateTool(context: PatternContext): ToolOutcome {
     return invalidCall(
       'outcome',
       `"${String(args['outcome'])}" is not an outcome`,
-      `Set outcome to one of: ${PATTERN_OUTCOMES.join(', ')}.`,
+      `Set "outcome" to one of: ${PATTERN_OUTCOMES.join(', ')}.`,
     );
   const error = args['prediction-error'];
   const predictionError = readErrorSize(error);
@@ -96,7 +96,7 @@ function purUpdateTool(context: PatternContext): ToolOutcome {
     return invalidCall(
       'prediction-error',
       `"${String(error)}" is not an error level`,
-      'Set prediction-error to none, low, medium, high, or a number from 0 to 1.',
+      'Set "prediction-error" to none, low, medium, high, or a number from 0 to 1.',
     );
   return successfulOutcome({
     pattern: selection.pattern,
@@ -111,14 +111,14 @@ function purUpdateTool(context: PatternContext): ToolOutcome {
   });
 }
 
-/** Runs `pur-mark-pivot { pattern, reason, to? }`: gives up a selected pattern; another call selects `to`. */
+/** Runs `pur-mark-pivot { pattern, reason, to? }`: gives up a selected pattern for `to`, which a later call selects. */
 function purMarkPivotTool(context: PatternContext): ToolOutcome {
   const { args } = context.call;
   const selection = findOpenSelection(context);
   if (isToolRefusal(selection)) return selection;
   const reason = textUnlessBlank(args['reason']);
   if (reason === null)
-    return invalidCall('reason', '"reason" is blank', 'State in reason what showed that the pattern does not fit.');
+    return invalidCall('reason', '"reason" is blank', 'State in "reason" what showed that the pattern does not fit.');
   return successfulOutcome({
     pattern: selection.pattern,
     psr: selection.psrEntry,

@@ -12,7 +12,7 @@ const MAX_PATTERNS = 500;
 const MAX_BYTES = 64 * 1024;
 
 interface PatternLibrary {
-  /** `patterns`, the repository's own folder, or `built-in`. */
+  /** The source of the patterns: `patterns` (the repository's own folder) or `built-in`. */
   readonly from: typeof PATTERNS_FOLDER | 'built-in';
   readonly patterns: readonly LibraryPattern[];
   readonly faulty: readonly { readonly file: string; readonly problem: string }[];
@@ -21,9 +21,8 @@ interface PatternLibrary {
 }
 
 /**
- * The patterns that an agent can select: the patterns in the repository's `patterns/` if it has any, else the built-in
- * patterns. Reads the repository through the file tools, so that masks and the call's scope apply and no link leads
- * out.
+ * The patterns that an agent can select: those in the repository's `patterns/` if it has any, else the built-in ones.
+ * Reads the repository through the file tools, so that masks and the call's scope apply and no link leads out.
  */
 export async function loadPatternLibrary(call: ToolCall, files: ToolBackend): Promise<PatternLibrary> {
   const own = call.envelope.scope.read === 'root' ? await ownPatterns(call, files) : null;

@@ -37,7 +37,7 @@ const stampOf = (folder: string): string => {
   return stampOfFiles(folder, ['', 'pack', 'info', ...names.slice(0, SAMPLED_FOLDERS)]);
 };
 
-/** Number of compared folders with loose objects: a cleaner of temporary files removes files from all folders. */
+/** Number of folders with loose objects that are compared: a cleaner of temporary files removes files from all. */
 const SAMPLED_FOLDERS = 8;
 /** Maximum number of unchanged packs, because each of their files needs a mount of its own. */
 const MAX_UNCHANGED = 40;
@@ -59,9 +59,9 @@ interface CopyRequest {
 }
 
 /**
- * Makes a copy without unreachable objects, in which each masked blob is empty under its own name. Git's diff, blame
- * and grep still work and find masked files empty, as they are in the sandbox's work tree, because git does not verify
- * an object's hash when it reads it.
+ * Makes a copy without unreachable objects, in which each masked blob is empty under its own name. Git does not verify
+ * an object's hash when it reads the object. So diff, blame and grep still work, and find masked files empty as in the
+ * sandbox's work tree.
  *
  * Packs without masked and unreachable objects are mounted unchanged; the others are rewritten.
  */

@@ -100,7 +100,8 @@ export async function runGitCommit(
     initial,
     branch: before.ref.replace('refs/heads/', ''),
   };
-  // Git's own commit ends an operation in progress, such as a merge. It would keep the author of a picked commit.
+  // Git's own commit ends an operation such as a merge. Without `--author`, it would keep the author of a picked
+  // commit.
   const author = `--author=${formatPerson(persons.author)}`;
   const quiet = toGitOptionWords(named('quiet'));
   const words = ['commit', '--no-verify', '--no-gpg-sign', '--no-status', ...quiet, author, '--file=-'];
@@ -146,7 +147,7 @@ function explainMismatch(
     return `Approved and not staged: ${printFirstPaths(missing)}. Stage all that was approved first: {sub: "add", args: ["-A"]}. A file that it leaves out is marked assume-unchanged or skip-worktree: ask the operator to unmark it with git update-index.`;
   const others = [...staged.keys()].filter((path) => !ships.files.includes(path));
   if (others.length > 0)
-    return `Staged and not approved: ${printFirstPaths(others)}. Take it out: {sub: "restore", args: ["--staged", …]}.`;
+    return `Staged and not approved: ${printFirstPaths(others)}. Unstage it: {sub: "restore", args: ["--staged", …]}.`;
   const differ = [...staged.values()].filter(
     ({ path, now }) => changed && !(changed[path] ?? '-').endsWith(now?.blob ?? '-'),
   );

@@ -17,7 +17,7 @@ import { runGitAdd, unstageFiles } from './stage-files.ts';
 
 /**
  * Serves `bash-git`: `{ sub, args }`, where `sub` may also hold the whole command line (`"git commit -m 'fix: x'"`).
- * Git's arguments are built from a table of sub-commands and options; each kind of call has its own sandbox.
+ * The arguments for git are built from a table of sub-commands and options. Each kind of call has its own sandbox.
  * @param env the operator's environment, which may name the author of commits
  */
 export function gitBackend(sandbox: Sandbox, env = () => process.env): ToolBackend {

@@ -59,7 +59,7 @@ export function umaskOfSharedRepository(config: readonly GitConfigValue[]): stri
 }
 
 function keysLike(config: readonly GitConfigValue[], patterns: readonly RegExp[]): string[] {
-  // Keys with an empty value are left out: it resets a list or names no program.
+  // Keys with an empty value are left out, because an empty value resets a list or names no program.
   return [
     ...new Set(
       config.filter(({ key, value }) => value !== '' && patterns.some((p) => p.test(key))).map(({ key }) => key),

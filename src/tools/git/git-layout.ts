@@ -23,10 +23,10 @@ const EMPTY_BYTES = 1 << 20;
 const SEALED = ['config', 'config.worktree', 'hooks', 'info', 'modules', 'commondir', 'gitdir'];
 
 /**
- * The layout of one git call. Reading and committing see the work tree read-only; only committing and pushing may write
- * the git folder, and only `configure` its configuration; a `configure` call takes only the name of a branch from the
- * agent. Pushing sees no work tree, and only the format settings of the repository's configuration. Only pushing has a
- * network, if the remote needs one.
+ * The layout of one git call. Reading and committing see the work tree read-only. Pushing sees no work tree, and only
+ * the format settings of the repository's configuration. Only committing and pushing may write the git folder. Only
+ * `configure` may write its configuration; such a call takes only the name of a branch from the agent. Only pushing has
+ * a network, if the remote needs one.
  * @throws LayoutError as {@link makeBaseLayout}
  */
 export function gitLayout(

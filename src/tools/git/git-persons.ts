@@ -14,7 +14,7 @@ export interface CommitPersons {
 }
 
 const SECONDS = 5;
-/** Variables that are removed, because they select another repository or its parts. Variables of persons are kept. */
+/** Variables that select another repository or its parts, and are removed. Variables that name persons are kept. */
 const REPOSITORY_VARIABLES = /^GIT_(?!AUTHOR_|COMMITTER_|CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)$)/;
 
 /**
@@ -84,11 +84,11 @@ export function readPerson(text: string): CommitPerson | null {
 export const formatPerson = ({ name, email }: CommitPerson): string => `${name} <${email}>`;
 
 /**
- * A configuration with only the operator's name, mounted as the system's configuration in a sandbox, so that programs
- * that commit in other repositories, as tests do, find the same name as outside. The name comes from `GIT_AUTHOR_*` and
- * the configuration of the user and the system. The repository's own configuration is left out, because a hostile one
- * could include files outside of the sandbox; git reads it inside. Without a name and an address, the section `user` is
- * missing.
+ * A git configuration that names the operator and is mounted as the system's configuration in a sandbox. So a program
+ * that commits in another repository, as tests do, finds the same name as outside. The name comes from `GIT_AUTHOR_*`
+ * and the configuration of the user and the system. The repository's own configuration is left out, because a hostile
+ * one could include files outside of the sandbox; git in the sandbox reads it itself. Without a name and an address,
+ * the section `user` is missing.
  */
 export function operatorGitConfig(repository: GitRepository, operator: NodeJS.ProcessEnv): string {
   const listed = runGit(['config', '--list', '--includes', '--show-scope', '-z'], repository, operator);
@@ -108,5 +108,5 @@ export function operatorGitConfig(repository: GitRepository, operator: NodeJS.Pr
   return `${lines.length > 0 ? `[user]\n${lines.join('')}` : ''}${COMPARE_CONTENTS}`;
 }
 
-/** Git compares contents only, because an overlay's inode numbers and change times differ from those in the index. */
+/** Compares only sizes and modification times: an overlay's inode numbers and change times differ from the index's. */
 const COMPARE_CONTENTS = '[core]\n\tcheckStat = minimal\n\ttrustctime = false\n';

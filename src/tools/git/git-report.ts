@@ -20,7 +20,7 @@ export function makeGitReport(
   return { outcome: { status: 'ok', result: { sub, exit, stdout, stderr, truncated, timedOut, ...more } }, effects };
 }
 
-/** A result for a case that is decided without running the sub-command. */
+/** The result of a sub-command that need not run. */
 export function resultWithoutRun(stderr: string, exit = 0): CommandResult {
   return {
     exit,

@@ -143,7 +143,7 @@ interface ReadConfig {
 /** The last configuration of each repository, by its git folder. */
 const lastConfigs = new Map<string, ReadConfig>();
 
-/** Reads the configuration with git, again only after its files have changed. */
+/** Reads the configuration with git. Reads it again only after its files have changed. */
 async function readConfig(
   session: Pick<GitSession, 'ask' | 'repository'>,
 ): Promise<Pick<ReadConfig, 'config'> | ToolStop> {

@@ -52,7 +52,7 @@ const SETTINGS: readonly string[] = splitWords(`
 /** The descriptor from which git's processes read the password. */
 const PASSWORD_FD = 9;
 
-/** Moves the script's stdin to the descriptor that {@link gitSettingsForPush} read the password from. */
+/** Moves the script's stdin to the descriptor that the helper of {@link gitSettingsForPush} reads. */
 const PASSWORD_SCRIPT = `exec ${PASSWORD_FD}<&0 </dev/null; exec "$@"`;
 
 /** The command and the stdin for a git that receives a password. */

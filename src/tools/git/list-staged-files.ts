@@ -31,7 +31,7 @@ export async function listStagedFiles(
 
 /**
  * HEAD, and the paths that its commit changed since the commit `before`; for a merge, compared with its first parent.
- * Without a commit before, all paths.
+ * If `before` is null, all paths of the commit.
  */
 export async function listCommittedPaths(
   session: GitSession,

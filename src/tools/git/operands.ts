@@ -31,7 +31,7 @@ export function parsePathOperand(rules: OperandPathRules, word: string): { reado
   return { path };
 }
 
-/** Divides words: a word that exists in the work tree is a path; any other word must look like a revision. */
+/** Divides words: those that exist in the work tree are paths; all others must look like revisions. */
 export function divideGitOperands(
   rules: OperandPathRules,
   operands: readonly string[],

@@ -96,7 +96,7 @@ export async function runGitPush(session: GitSession, parsed: ParsedGit): Promis
     `remote.${name}.url=${target.url}`,
     ...trackingSpecs(session, remote).map((spec) => `remote.${name}.fetch=${spec}`),
   ];
-  // The commit that was compared, because the branch may have moved since.
+  // Pushes the compared commit by its id, because the branch may have moved since.
   const ran = await session.run(['push', ...options, '--', name, `${sha}:${ref}`], { access, settings });
   const result = { ...ran, stdout: redact(ran.stdout, login), stderr: redact(ran.stderr, login) };
   const after = await readHeads();
@@ -164,7 +164,7 @@ function explainMismatch(
   if (tip.sha === head) {
     if (ships.files.length === 0) return null;
     if (branch !== current)
-      return `The push is of ${branch}, and the approved commit goes to ${current ?? 'a detached HEAD'}, which is checked out. Ask the operator to check out ${branch}, or to list the other branch as git.branch in hopgate.yaml; then hop away and back for a new approval.`;
+      return `The push sends ${branch}, but the approved commit goes to ${current ?? 'a detached HEAD'}, which is checked out. Ask the operator to check out ${branch}, or to list the other branch as git.branch in hopgate.yaml; then hop away and back for a new approval.`;
     return `${printFirstPaths(ships.files)} was approved and is not committed. Commit it first: {sub: "commit"}.`;
   }
   const isApproved =
@@ -187,8 +187,8 @@ grep -cvxF -e "$listed" "$w" || test $? -eq 1`;
 
 /**
  * Explains that a push of the commit `sha` would send commits that the approval did not list, because the remote lacks
- * them; else null. If the commit of a remote branch (`heads`) is not in this repository, the branch counts as last
- * fetched.
+ * them; null if it would not. `heads` are the commits of the remote's branches. For a commit that is not in this
+ * repository, the remote-tracking ref counts instead.
  */
 async function unlistedCommits(
   session: GitSession,

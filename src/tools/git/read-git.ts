@@ -6,7 +6,7 @@ import { makeGitReport } from './git-report.ts';
 import type { GitSession } from './git-session.ts';
 import { divideGitOperands, excludingPathspec, literalPathspec } from './operands.ts';
 
-/** Options with which configured diff drivers and the contents of submodules do not affect the output. */
+/** Options that keep configured diff drivers and the contents of submodules out of the output. */
 const PLAIN_DIFF = ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty', '--submodule=short'];
 
 /** Runs a sub-command that only reads: status, diff, log, show, branch, rev-parse. */
@@ -53,7 +53,7 @@ async function readArgv(
   }
 }
 
-/** Options that keep commits in the log although masked files are excluded; not needed for requested files. */
+/** Options that keep commits in the log if all of their files are masked; not needed for requested files. */
 const everyCommit = (sub: string, requested: readonly string[]): readonly string[] =>
   sub === 'diff' || requested.length > 0 ? [] : ['--full-history', '--sparse'];
 

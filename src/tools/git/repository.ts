@@ -14,8 +14,9 @@ export interface GitRepository {
 }
 
 /**
- * Finds the repository whose work tree is exactly `root`, without git and without a search in parent folders. A file in
- * the root alone cannot refer to a repository outside of it: that repository must also name this root.
+ * Finds the repository whose work tree is exactly `root`, without git and without a search in parent folders. A
+ * repository outside of the root counts only if it names this root itself, so that a file in the root cannot select any
+ * repository.
  */
 export function findRepository(root: string): GitRepository | ToolStop {
   const dotGit = join(root, '.git');

@@ -12,7 +12,7 @@ test -z "$create" || "$@" branch --no-track "$branch" "$head"
 test -z "$switch" || "$@" symbolic-ref -m "checkout: moving from \${from:-$head} to $branch" HEAD "refs/heads/$branch"`;
 
 /**
- * `git switch [-c] NAME`, `git checkout [-b] NAME` and `git branch NAME`, for the branches of `git.branch` only. A
+ * Runs `git switch [-c] NAME`, `git checkout [-b] NAME` or `git branch NAME`, for the branches of `git.branch` only. A
  * branch begins at HEAD, and a switch goes to the same commit only, so that no file of the work tree changes.
  */
 export async function runGitBranchCommand(session: GitSession, parsed: ParsedGit): Promise<ToolReport | ToolStop> {

@@ -69,7 +69,7 @@ export async function stageFiles(
     if (beneath.length === 0 && path !== '' && lstatIfAny(join(session.rules.root, path)) === undefined)
       return failedToolStop(
         'no-such-path',
-        `There is no "${path}", and nothing in it was deleted; see {sub: "status"}.`,
+        `There is no "${path}" and no deleted file of this path; see {sub: "status"}.`,
       );
     for (const file of beneath) {
       const mayBe = inScope(file.path) && !file.path.endsWith('/') && isNameable(session, file);
@@ -77,7 +77,7 @@ export async function stageFiles(
       else if (mayBe && file.path === path)
         return outOfScopeStop(
           'args',
-          `"${path}" was not changed by this session, so it does not ship with it.`,
+          `"${path}" was not changed by this session, so the session does not ship it.`,
           NOT_OURS,
         );
       else if (file.path === path)

@@ -7,7 +7,7 @@ import { LAZY_BACKENDS } from '../../spec/policy/tool-ids.ts';
 import type { Json } from '../../spec/types.ts';
 import { invalidCall, reportIfAborted } from '../tool-outcomes.ts';
 
-/** How long a whistle waits by default, in seconds: less than the limit of client programs for a tool call. */
+/** Default time in seconds that a whistle waits; shorter than the limit of client programs for a tool call. */
 const DEFAULT_SECONDS = 45;
 
 /** `bell` sends without waiting. `whistle` waits until a deadline; a late answer arrives as a message. */

@@ -68,7 +68,7 @@ export class ProgramMountFinder {
   readonly #foldersBefore = new Map<string, string[]>();
   readonly #hidden: { program: string; why: string }[] = [];
   readonly #visited = new Set<string>();
-  /** Real paths: each folder of PATH is looked up once for each name in the folders before it. */
+  /** Real paths by path, kept because each folder of PATH is looked up once for each name in the folders before it. */
   readonly #real = new Map<string, string | null>();
   readonly #venv: VirtualEnv | null;
 

@@ -81,7 +81,7 @@ export function makeFilteringProxy(
     record('any host', `more than ${PROXY_LIMITS.bytes} bytes were transferred`);
     close();
   }, 1000).unref();
-  /** Checks a destination and records it: its addresses and the operator's proxy that leads to it, or the refusal. */
+  /** Checks a destination and records it. Returns its addresses and the operator's proxy for it, or the refusal. */
   const judge = async (
     kind: 'http' | 'https',
     target: HostAndPort | null,

@@ -87,11 +87,11 @@ function reportConnections(
         ? {}
         : {
             refusedHosts: refused.map(({ target, tries, why }) => ({ address: target, tries, why })),
-            // A command can succeed without a refused host: package managers look for their own newest version.
+            // A command can succeed although a host was refused: package managers look for their own newest version.
             remedy:
               exit === 0
                 ? `The command succeeded without ${names}, which ${key}.hosts in hopgate.yaml does not list.`
-                : `The command reaches only its listed hosts. Ask the operator to list under ${key}.hosts in hopgate.yaml the ones it needs of ${names}; a host that is not public needs its address there as well.`,
+                : `The command reaches only its listed hosts, and not ${names}. Ask the operator to list the hosts that it needs under ${key}.hosts in hopgate.yaml; a host that is not public needs its address there as well.`,
           },
   };
 }
@@ -131,7 +131,7 @@ function missingSettings(
   return {
     ...(isOffline
       ? {
-          noNetwork: `There is no network here. Ask the operator to list under ${key}.hosts in hopgate.yaml what the command needs; a service of this machine as 127.0.0.1:PORT.`,
+          noNetwork: `There is no network here. Ask the operator to list the hosts that the command needs under ${key}.hosts in hopgate.yaml; a service of this machine as 127.0.0.1:PORT.`,
         }
       : {}),
     ...(remedies.length > 0 ? { remedy: remedies.join(' ') } : {}),

@@ -16,7 +16,7 @@ export interface ProbeTarget {
 }
 
 export interface EscapeAttempt<T> {
-  /** The command, or its code for {@link nodeCommand}. It exits with 0 if it saw that it escaped. */
+  /** The command, or JavaScript for {@link nodeCommand}. It exits with 0 if it saw that it escaped. */
   readonly tries: (target: T) => readonly string[] | string;
   /** Files that prove an escape: it escaped if one of them exists. */
   readonly makes?: (target: T) => readonly string[];

@@ -1,5 +1,5 @@
 export interface ProbeResult {
-  /** `explore`, `edit`, `test`, `deploy`, `deploy-hosts`, `deploy-online`, `git-commit`, … */
+  /** Name of the layout: `explore`, `edit`, `test`, `deploy`, `deploy-hosts`, `deploy-online`, `git-commit`, … */
   readonly layout: string;
   readonly name: string;
   readonly stopped: boolean;

@@ -236,7 +236,7 @@ async function tryChanges(sandbox: Sandbox, folder: string): Promise<ProbeResult
       wasTried ? planted.join(', ') || 'none of them is there' : 'it could not be tried',
     ),
     result('make hopgate read a device', wasTried && endless !== null, endless ?? 'it read one'),
-    result('break a call by deep folders', isDone, isDone ? 'the call has a result' : 'the call has none'),
+    result('break a call by deeply nested folders', isDone, isDone ? 'the call has a result' : 'the call has none'),
   ];
 }
 

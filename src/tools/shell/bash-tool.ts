@@ -25,10 +25,10 @@ import { argvOfShellCall, inspectCallTree, overlayRefusal, type ShellContext } f
 const MAX_TEXT = 256 << 20;
 
 /**
- * The tool `bash` runs any command line on an overlay. After it has ended by itself, its changes within the scope are
- * applied to the repository, file by file; all others are discarded and listed as `dropped`. A command that was killed
- * changes nothing. In `.git`, nothing is kept: a command that leaves a stash or another HEAD changes no file either,
- * because the rest of the agent's work would be lost or mixed with another commit.
+ * The tool `bash` runs any command line on an overlay. After the command has ended by itself, its changes within the
+ * scope are applied to the repository, file by file. All others are discarded and listed as `dropped`. A command that
+ * was killed changes nothing. Changes of `.git` are always discarded. If a command leaves a stash or another HEAD, its
+ * changes of files are discarded too, because the agent's other work would be lost or mixed with another commit.
  */
 export async function runBashTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;

@@ -119,13 +119,13 @@ export async function runTest(
   ]);
   const result = await context.run(tree, layout, named?.argv ?? argv, {
     ...(minutes === undefined ? {} : { seconds: minutes * 60 }),
-    // Tests of colours fail with NO_COLOR, so colours are taken out of the output instead.
+    // NO_COLOR is not set, because tests of colours would fail; colours are removed from the output instead.
     env: { CI: '1', ...(named?.env ?? filled.env) },
     onOutput: filled.mayShowOutput ? context.call.onOutput : undefined,
     outputBytes: report === 'tap' ? Math.max(REPORT_BYTES, tool.limits.outputBytes) : tool.limits.outputBytes,
     // The upper folder contains only files of this run, so an old report cannot count as a new one.
     inspect: async (view) => {
-      // A runner that joins its folder and an absolute path creates the report in the tree.
+      // Some runners join their own folder and the absolute path, and so create the report in the tree.
       if (named && location?.outbox) junit = readWrittenFile(view.outbox, basename(location.freshPath));
       if (path !== null) junit ??= readWrittenFile(view.upper, path);
       changed = (await findChangedCode(context, view)).filter((each) => path === null || each !== normalize(path));

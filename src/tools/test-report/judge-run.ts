@@ -10,11 +10,11 @@ export interface TestRunOutcome {
   readonly report: TestRunReport | null;
   /** The reason for which the run proves nothing, or the report cannot be read. */
   readonly reportProblem?: string;
-  /** The way to a valid test run if the verdict is `error`. */
+  /** The remedy if the verdict is `error`. */
   readonly remedy?: string;
 }
 
-/** Exit statuses of a shell for a program that was not found or cannot be executed; many pass them on. */
+/** Exit statuses of a shell for a program that was not found or cannot be executed; many programs pass them on. */
 const NOT_RUN: { readonly [exit: number]: string } = {
   126: 'a program that it calls is not executable',
   127: 'a program that it calls was not found',

@@ -79,7 +79,7 @@ async function diffWithCommit(
   const named = files ? NOTHING : await git.run('', 'diff', ...PLAIN, '--no-renames', '--name-only', '-z', base);
   const masked = (files ?? namesIn(named)).filter((path) => isMaskedByConfig(path, mask));
   if (masked.join().length > MAX_LIST_CHARS) return { lines: [], problem: 'too many masked files differ' };
-  // No file is named `.git`, so an empty list means no file.
+  // An empty list of paths would mean all files. `.git` is listed, because no file has this name.
   const paths = files
     ? ['.git', ...files.filter((path) => !masked.includes(path))].map((path) => `:(top,literal)${path}`)
     : masked.map((path) => `:(top,exclude,literal)${path}`);

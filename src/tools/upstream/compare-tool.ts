@@ -36,7 +36,7 @@ export function compareUpstreamTool(
       ...base,
       standing: 'changed',
       remarks: [
-        `it is not the tool that was accepted; review it, then set schema-hash to ${hash} in tools.yaml`,
+        `it differs from the tool that schema-hash pins; review it, then set schema-hash to ${hash} in tools.yaml`,
         ...remarks,
       ],
     };

@@ -150,7 +150,7 @@ function changedTool(
   if (hash === expected) return null;
   return failedToolStop(
     'upstream-tool-changed',
-    `The upstream "${server}" now describes its tool "${tool}" differently than when it was accepted, so ${id} is not called; ask the operator to read it with "hopgate upstream import ${server}" and to put its new schema-hash into tools.yaml.`,
+    `The upstream "${server}" has changed its tool "${tool}" since schema-hash was set in tools.yaml, so ${id} is not called; ask the operator to review the tool with "hopgate upstream import ${server}" and to set the new schema-hash.`,
   );
 }
 

@@ -159,7 +159,7 @@ function receiveAnswer(
   });
 }
 
-/** @param end hangs up and takes the answer; later answers have no effect */
+/** @param end closes the connection and settles the fetch; later calls have no effect */
 function readResponse(response: http.IncomingMessage, limits: Limits, end: (answer: FetchAnswer) => void): void {
   const status = response.statusCode ?? 0;
   const { location } = response.headers;

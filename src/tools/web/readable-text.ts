@@ -54,7 +54,7 @@ async function inThread(task: Task, signal: AbortSignal): Promise<ReadableText |
     stdin: false,
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB, maxYoungGenerationSizeMb: 64 },
   });
-  worker.on('error', () => {}); // It may also fail while it is ended.
+  worker.on('error', () => {}); // The worker may also fail while it is terminated.
   const wait = { signal: AbortSignal.any([signal, AbortSignal.timeout(SECONDS * 1000)]) };
   try {
     const [page] = await Promise.race([once(worker, 'message', wait), once(worker, 'exit', wait).then(() => [null])]);

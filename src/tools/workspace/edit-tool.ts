@@ -70,7 +70,7 @@ function notFound(text: Buffer, part: Buffer, path: string): ToolStop {
     const ends = text.includes('\r\n') ? 'CRLF ("\\r\\n")' : 'LF ("\\n")';
     return failedToolStop(
       'text-not-found',
-      `"old" is in "${path}" but for its line endings: the file has ${ends}; write "old" and "new" with those.`,
+      `"old" is in "${path}" except for its line endings: the file has ${ends}; write "old" and "new" with those.`,
     );
   }
   const lines = countLines(text);
@@ -81,7 +81,7 @@ function notFound(text: Buffer, part: Buffer, path: string): ToolStop {
     ?.trim();
   const near = first ? findOccurrences(text, Buffer.from(first)) : [];
   const hint = near.length
-    ? `its first line is there (line ${lineList(text, near)}), but what surrounds it differs`
+    ? `its first line is there (line ${lineList(text, near)}), but the text around it differs`
     : 'its first line was not found either';
   return failedToolStop(
     'text-not-found',

@@ -51,7 +51,7 @@ export function watchNativeFileTools(anchors: Anchors): NativeCallWatcher {
 
 function stateBefore(call: ToolCall, access: PathAccess, anchors: Anchors): FileBefore | ToolStop {
   const held = holdPathArgument(call, 'path', access, anchors);
-  // A missing file is not refused here: the client itself reports it.
+  // The read of a missing file is not refused here: the client itself reports it.
   if (isStop(held)) return access === 'read' && held.stop.status === 'failed' ? { path: '', sha256: null } : held;
   try {
     const path = held.real.join('/');

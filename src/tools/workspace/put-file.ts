@@ -105,7 +105,10 @@ export const refuseTooLargeFile = ({ size }: Stats, path: string): ToolStop | nu
     ? failedToolStop('too-large', `"${path}" has more than ${MAX_BYTES / 2 ** 20} MiB; only commands can change it.`)
     : null;
 
-/** The refusal of a file on another device than the root; null if none. Folders are compared, because of overlays. */
+/**
+ * The refusal of a file on another file system than the root; null if it is on the same one. The device of the file's
+ * folder counts, because overlayfs reports other devices for files.
+ */
 export function refuseOtherDevice(root: string, held: HeldPath, anchors: Anchors): ToolStop | null {
   const anchor = anchors.root(root);
   try {

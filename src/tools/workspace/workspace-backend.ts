@@ -66,12 +66,16 @@ async function attempt(tool: Tool, call: ToolCall, anchors: Anchors): Promise<To
     return await tool(call, anchors);
   } catch (error) {
     if (error instanceof AnchorMovedError)
-      return outOfScopeStop('path', `${error.message}, so nothing was done.`, 'Try again once it is left alone.');
+      return outOfScopeStop(
+        'path',
+        `${error.message}, so nothing was done.`,
+        'Try again when no other program changes it.',
+      );
     const missing = missingRootStop(call.envelope.root);
     if (missing) return missing;
     const failure = SYSTEM_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
     if (failure) return failedToolStop(...failure);
-    const stop = tooLongCommandStop(error, 'pattern', 'Look for a shorter text.');
+    const stop = tooLongCommandStop(error, 'pattern', 'Search for a shorter text.');
     if (stop !== null) return stop;
     throw new Error(`${call.tool.id} broke: ${(error as Error).message}`, { cause: error });
   }

@@ -145,7 +145,7 @@ describe('a git revision', () => {
     '~/x',
     '$(x)',
   ])('may not be %j', (word) => expect(isCommitName(word)).toBe(false));
-  test('in a range is resolved to a commit, like the other one', () => {
+  test('is resolved to a commit, also at each end of a range', () => {
     expect(peelToCommit('main..HEAD~1')).toBe('main^{commit}..HEAD~1^{commit}');
     expect(peelToCommit('main...')).toBe('main^{commit}...');
     for (const word of ['..', '...', '-x..y', 'a..-b', 'a..b..c', 'a....b', 'a..b:c'])
@@ -153,7 +153,7 @@ describe('a git revision', () => {
   });
 });
 
-test('git gets only options of the table for any arguments', async () => {
+test('git gets only options of the table, whatever the arguments are', async () => {
   const { root } = repository();
   const seen: string[][] = [];
   const recording: Sandbox = {

@@ -36,14 +36,14 @@ describe('the author of a commit', () => {
     ['the configuration of the user', '.gitconfig', '[user]\nname = Ann\nemail = ann@example.com\n'],
     ['the configuration in ~/.config', '.config/git/config', '[user]\nname = Ann\nemail = ann@example.com\n'],
   ] as const;
-  test.runIf(isDeep).each(PLACES)('is taken, as git does, from %s', async (_, name, text) => {
+  test.runIf(isDeep).each(PLACES)('is taken from %s, as by git outside of hopgate', async (_, name, text) => {
     const place = repository();
     home(place.folder, name, text);
     resultOf(await commit(place, {}));
     expect(last(place.root)).toBe('Ann <ann@example.com> / Ann <ann@example.com>');
   });
 
-  test.runIf(isDeep)('is taken from a file that the configuration includes for this folder only', async () => {
+  test.runIf(isDeep)('is taken from a file that the configuration includes only for this folder', async () => {
     const place = repository();
     home(place.folder, '.gitconfig', `[includeIf "gitdir:${place.root}/"]\npath = work.inc\n[user]\nname = Ann\n`);
     home(place.folder, 'work.inc', '[user]\nemail = ann@work.example\n');
@@ -51,16 +51,19 @@ describe('the author of a commit', () => {
     expect(last(place.root)).toBe('Ann <ann@work.example> / Ann <ann@work.example>');
   });
 
-  test.runIf(isDeep)('is taken from the variables, the repository, then the user’s configuration', async () => {
-    const place = repository();
-    home(place.folder, '.gitconfig', '[user]\nname = User\nemail = user@example.com\n');
-    git(place.root, 'config', 'user.name', 'Repository');
-    const env = { GIT_AUTHOR_NAME: 'Author', GIT_AUTHOR_EMAIL: 'a@example.com', GIT_DIR: '/nonexistent' };
-    resultOf(await commit(place, env));
-    expect(last(place.root)).toBe('Author <a@example.com> / Repository <user@example.com>');
-  });
+  test.runIf(isDeep)(
+    'is taken from the variables, else from the repository’s configuration, else from the user’s',
+    async () => {
+      const place = repository();
+      home(place.folder, '.gitconfig', '[user]\nname = User\nemail = user@example.com\n');
+      git(place.root, 'config', 'user.name', 'Repository');
+      const env = { GIT_AUTHOR_NAME: 'Author', GIT_AUTHOR_EMAIL: 'a@example.com', GIT_DIR: '/nonexistent' };
+      resultOf(await commit(place, env));
+      expect(last(place.root)).toBe('Author <a@example.com> / Repository <user@example.com>');
+    },
+  );
 
-  test.runIf(isDeep)('is found if hopgate runs as another user than the repository’s owner', async () => {
+  test.runIf(isDeep)('is found even if hopgate does not run as the repository’s owner', async () => {
     const place = repository();
     if (process.getuid?.() === 0) execFileSync('chown', ['-R', '65534:65534', place.folder]);
     home(place.folder, '.gitconfig', '[user]\nname = Ann\nemail = ann@example.com\n');
@@ -101,7 +104,7 @@ describe('the author of a commit', () => {
 });
 
 test.runIf(isDeep)(
-  'an approved commit has the committer that was shown, and a push sends no commit of another committer',
+  'an approved commit has the committer that was shown, and a commit of another committer is not pushed',
   async () => {
     const { root, folder } = repository();
     const named = (name: string) => {

@@ -23,7 +23,7 @@ describe('a branch', () => {
     ['checkout', ['-b', 'agent/fix', 'main']],
   ];
   test.each(sample(CREATING, 3))(
-    'is created by git %s %j, with no change of files and uncommitted changes kept',
+    'is created by git %s %j, and the files with their uncommitted changes stay as they are',
     async (sub, args) => {
       const { root, run } = start();
       put(root, 'src/a.txt', 'two\n');
@@ -107,7 +107,7 @@ describe('a branch', () => {
     [{ git: { remote: 'origin', branch: 'main' } }, 'switch -c agent/x'],
     [{ git: { remote: 'origin', branch: ['agent/*'] } }, 'push'],
     [{ git: { remote: 'origin', branch: ['agent/*'] } }, 'push origin HEAD'],
-  ])('is refused to git %s with a remedy if the list git.branch is %j', async (config, sub) => {
+  ])('with the configuration %j is refused with a remedy: git %s', async (config, sub) => {
     const { outcome } = await start(config).run({ sub });
     expect(outcome).toMatchObject({ status: 'refused', code: 'out-of-scope', remedy: expect.stringMatching(/branch/) });
   });

@@ -182,7 +182,7 @@ describe.each<[string, typeof sandbox, CallOptions]>([
   });
 });
 
-test.each(sample(Object.entries(NEUTRALISED), 12))('git alone would have run %s', (_name, { keys, proof }) => {
+test.each(sample(Object.entries(NEUTRALISED), 12))('git outside of hopgate runs %s', (_name, { keys, proof }) => {
   const { root, ran } = planted(keys);
   // A pager and a credential prompt need a terminal; the argument test covers their keys.
   if (proof[0] === '--paginate' || proof[0] === 'credential') return;
@@ -205,14 +205,17 @@ test.runIf(isDeep)('bash-git also checks the files that the repository’s confi
   }
 });
 
-test.runIf(isDeep)('bash-git also checks the configuration of a single work tree', async () => {
-  const { root, program } = planted(() => ({ 'extensions.worktreeConfig': 'true' }));
-  git(root, '-c', 'core.fsmonitor=false', 'config', '--worktree', 'filter.evil.clean', program);
-  expect((await runner(sandbox, root)({ sub: 'status' })).outcome).toMatchObject({
-    status: 'refused',
-    code: 'out-of-scope',
-  });
-});
+test.runIf(isDeep)(
+  'bash-git also checks the configuration that applies to one work tree only (config.worktree)',
+  async () => {
+    const { root, program } = planted(() => ({ 'extensions.worktreeConfig': 'true' }));
+    git(root, '-c', 'core.fsmonitor=false', 'config', '--worktree', 'filter.evil.clean', program);
+    expect((await runner(sandbox, root)({ sub: 'status' })).outcome).toMatchObject({
+      status: 'refused',
+      code: 'out-of-scope',
+    });
+  },
+);
 
 test.runIf(isDeep)('bash-git runs no program of a submodule’s configuration', async () => {
   for (const [box, defaults] of [

@@ -82,7 +82,7 @@ test.runIf(isDeep)('bash-git stages thousands of files in one call', async () =>
   expect(staged['paths']).toHaveLength(3000);
 });
 
-test('bash-git leaves out a name that is not UTF-8, and stages the others', async () => {
+test('bash-git does not stage a file whose name is not UTF-8, and stages the others', async () => {
   const { root } = repository();
   writeFileSync(Buffer.concat([Buffer.from(join(root, 'lat')), Buffer.from([0xef]), Buffer.from('n')]), 'x');
   put(root, 'really-\ufffd', 'x\n');
@@ -202,7 +202,7 @@ describe('a masked file in the git history', () => {
   });
 });
 
-test.runIf(isDeep)('bash-git lets the group write what it adds to a shared repository', async () => {
+test.runIf(isDeep)('the files that bash-git adds to a shared repository are writable for the group', async () => {
   const folder = temporaryFolder();
   const root = join(folder, 'shared');
   git(folder, 'init', '-q', '-b', 'main', '--shared=group', root);

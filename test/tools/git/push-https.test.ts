@@ -48,7 +48,7 @@ const PLACES = [
 ] as const;
 
 describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
-  test.runIf(isDeep)('shows the configured token to a private remote', async () => {
+  test.runIf(isDeep)('presents the configured token to a private remote', async () => {
     const { root, remote, tip, push, arrived, server } = await ahead();
     vi.stubEnv('PUSH_TOKEN', PASSWORD);
     const before = git(remote, 'rev-parse', 'main');
@@ -78,7 +78,7 @@ describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
     const closed = await push({ credential: env }, box);
     expect(closed.outcome).toMatchObject({
       code: 'remote-unreachable',
-      message: expect.stringMatching(/^The proxy 127\.0\.0\.1:1 does not lead to localhost .*HTTPS_PROXY.*NO_PROXY/),
+      message: expect.stringMatching(/^The proxy 127\.0\.0\.1:1 did not connect to localhost .*HTTPS_PROXY.*NO_PROXY/),
     });
     vi.stubEnv('HTTPS_PROXY', `http://me:p%40ss-word@127.0.0.1:${company.port}`);
     const report = await push({ credential: env }, box);

@@ -38,7 +38,7 @@ const PLACES = [
 
 describe.skipIf(noSshd !== null)('git push over ssh', () => {
   // The hostile repository below is pushed with the same key.
-  test.runIf(isDeep).each(PLACES)('shows the configured key %s', async (_, box) => {
+  test.runIf(isDeep).each(PLACES)('presents the configured key %s', async (_, box) => {
     const { root, server, tip, withKey, push, arrived } = await ahead();
     const report = await push(withKey, box);
     expect(resultOf(report)).toMatchObject({ pushed: true, sha: tip, network: true });

@@ -174,7 +174,7 @@ describe('git push', () => {
     expect(existsSync(mark)).toBe(false);
   });
 
-  test('has neither the work tree nor the network if the remote is local', async () => {
+  test('sees neither the work tree nor the network if the remote is local', async () => {
     const { root, remote } = ahead();
     const layout = gitLayout(
       { root, gitDir: join(root, '.git'), commonDir: join(root, '.git') },

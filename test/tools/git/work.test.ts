@@ -120,7 +120,7 @@ describe('the number of sandboxed commands', () => {
   });
 
   test.runIf(isDeep)(
-    'includes a new listing for a changed configuration, and for each call if it includes files',
+    'rises by one for reading a changed configuration; one that includes files is read in each call',
     async () => {
       const { root } = repository();
       const run = counted(root);
@@ -373,7 +373,7 @@ describe('bash-git', () => {
     expect((await run(thief)({ sub: 'status' })).outcome).toMatchObject({ status: 'failed', code: 'not-a-repository' });
   });
 
-  test('refuses without a sandbox', async () => {
+  test('refuses every call without a sandbox', async () => {
     const { root } = repository();
     for (const sub of ['status', 'commit -m x', 'push'])
       expect((await runner(noSandbox, root)({ sub })).outcome).toMatchObject({
@@ -396,7 +396,7 @@ describe('bash-git', () => {
     expect(report.outcome).toMatchObject({ status: 'failed', code: 'aborted' });
   });
 
-  test.runIf(isDeep)('reports unknown effects for a call that was ended early', async () => {
+  test.runIf(isDeep)('reports unknown effects of a call that was aborted', async () => {
     const ended = [
       ['commit -am x', 'commit-tree'],
       ['push', 'push'],
@@ -453,7 +453,7 @@ test.runIf(isDeep)('bash-git names the submodules in which the session changed f
   expect(await run('status', ['lib/x.txt', 'README.md'])).not.toHaveProperty('elsewhere');
 });
 
-test('a scope without releases stages, commits and pushes nothing, but reading git works', async () => {
+test('in a scope that may not ship, bash-git stages, commits and pushes nothing, but reads', async () => {
   const { root } = repository();
   put(root, 'src/b.txt', 'b\n');
   const before = git(root, 'rev-parse', 'HEAD');

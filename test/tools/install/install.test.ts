@@ -133,7 +133,7 @@ test('a failed install leaves the tree unchanged', async () => {
   expect(existsSync(join(root, 'src/b.js'))).toBe(false);
 });
 
-test('without an install: key the refusal names the remedy', async () => {
+test('the refusal of an install names the remedy if hopgate.yaml has no key "install"', async () => {
   const { outcome } = await run(repository(), 'install', {});
   expect(outcome).toMatchObject({
     status: 'refused',

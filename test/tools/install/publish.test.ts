@@ -3,7 +3,7 @@ import { isDeep } from '../../depth.ts';
 import { ok, scratch } from '../shell/support.ts';
 import { serveRegistry } from './registry.ts';
 
-test.runIf(isDeep)('npm publish releases to a registry with a token that is not recorded', async () => {
+test.runIf(isDeep)('npm publish sends a package to a registry with a token that is not recorded', async () => {
   const { place, url, published } = await serveRegistry([]);
   vi.stubEnv('TEST_NPM_TOKEN', 'npm_0123456789abcdefTOKEN');
   const root = scratch({ 'package.json': '{"name":"mine","version":"1.0.0"}', 'index.js': '' });

@@ -192,7 +192,7 @@ describe('a test command', () => {
     expect([verdict, stderr]).toEqual(['error', expect.stringContaining('a snap starts only through its service')]);
   });
 
-  test('finds a program without possible secrets of its installation', async () => {
+  test('shows a program, but not the possible secrets in its installation', async () => {
     const home = homeWith(
       {
         'brew/bin/tool': says('brew'),
@@ -208,7 +208,7 @@ describe('a test command', () => {
     ).toMatchObject({ stdout: 'brew\nx' });
   });
 
-  test('finds a program without the other repositories of a workspace around it', async () => {
+  test('shows a program, but not the other repositories of the workspace around it', async () => {
     const home = homeWith(
       { 'work/bin/tool': says('mine'), 'work/lib/x': '', 'work/private/.git/HEAD': '', 'work/private/a': 'SECRET' },
       ['work/bin'],
@@ -263,8 +263,8 @@ describe('a version manager’s shim', () => {
   });
 });
 
-describe('a repository’s influence on programs', () => {
-  test('is its .venv at the front of PATH, with the Python that it was made with', async () => {
+describe('a repository', () => {
+  test('has its .venv at the front of PATH, with the Python that made it', async () => {
     const home = homeWith(
       {
         '.uv/cpython/bin/python3.12': 'elf',
@@ -307,7 +307,7 @@ describe('a repository’s influence on programs', () => {
     }
   });
 
-  test('is not shown a program’s installation that contains the repository or hopgate’s state', async () => {
+  test('is not shown as part of an installation that contains it, and neither is hopgate’s state', async () => {
     const root = scratch({ 'repo/a': '', 'bin/tool': says('x'), 'lib/x': '', secret: 'SECRET' });
     chmodSync(join(root, 'bin/tool'), 0o755);
     homeWith(

@@ -78,7 +78,7 @@ test('a name that leads to a private address here is refused before the upstream
   expect(company.asked).toEqual([]);
 });
 
-test('the message about an upstream proxy that refuses names it without its password', async () => {
+test('if an upstream proxy refuses, the message names the proxy without its password', async () => {
   const company = await companyProxy(0, 407);
   const { port } = await proxied(['docs.example.com'], { https_proxy: `http://me:secret@127.0.0.1:${company.port}` });
   const { answer } = await tunnel(port, 'docs.example.com:443');
@@ -87,7 +87,7 @@ test('the message about an upstream proxy that refuses names it without its pass
   expect(answer).not.toContain('secret');
 });
 
-test('the message about an upstream proxy that does not answer names it', async () => {
+test('if an upstream proxy does not answer, the message names the proxy', async () => {
   const { port } = await proxied(['docs.example.com'], { https_proxy: 'http://me:secret@127.0.0.1:1' });
   const { answer } = await tunnel(port, 'docs.example.com:443');
   expect(answer).toMatch(/^HTTP\/1.1 502[\s\S]*the proxy 127\.0\.0\.1:1 cannot be reached/);

@@ -40,7 +40,7 @@ const options = { seconds: 60, outputBytes: 1 << 20, signal: new AbortController
 const POLL = { interval: 1, timeout: 20_000 };
 const COMMAND = { env: {}, cpuSeconds: 60 };
 
-describe('a reused sandbox process', () => {
+describe('a reused command shell', () => {
   test('serves the next command with the same layout, and no other', async () => {
     const layout = open();
     const pid = (of: SandboxLayout) => shells.use(of, null, async (shell) => shell.process.pid);
@@ -194,7 +194,7 @@ test('an argument with a NUL character is an error, and nothing runs', async () 
   expect(readdirSync(layout.root)).toEqual([]);
 });
 
-test.runIf(isDeep)('a process that ends leaves no sandbox process behind', async () => {
+test.runIf(isDeep)('the end of a hopgate process leaves no files and no control group of its sandboxes', async () => {
   const { root } = open();
   const child = spawn(process.execPath, [ENGINE, root, 'bash-readonly', 'echo done'], { stdio: 'ignore' });
   expect(await once(child, 'exit')).toEqual([0, null]);

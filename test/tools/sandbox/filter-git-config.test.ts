@@ -25,7 +25,7 @@ it('the shown git configuration contains only what git needs to read the reposit
   );
 });
 
-it('remotes and branches are shown, without credentials and without what names a program', () => {
+it('remotes and branches are shown, without credentials and without settings that name a program', () => {
   const config = `[remote "origin"]
 \turl = git@example.com:me/x.git
 \tfetch = +refs/heads/*:refs/remotes/origin/*

@@ -94,7 +94,7 @@ describe('a command in the sandbox', () => {
     expect(stdout).toContain('agent');
   });
 
-  test('reads the facts of the processors and cannot change them', async () => {
+  test('can read the data of the processors, and cannot change them', async () => {
     const file = '/sys/devices/system/cpu/possible';
     const command = `cat ${file}; ls /sys /sys/devices/system; grep -c ' /sys/devices/system/cpu sysfs ro,' /proc/self/mounts`;
     const { stdout } = await run(bare({ root: scratch(), toolchains: [] }), command);
@@ -114,7 +114,7 @@ describe('a command in the sandbox', () => {
     expect(without.exit).toBe(2);
   });
 
-  test('has its mounts in their order, and optional ones only if they exist', async () => {
+  test('sees the mounts in their order, and optional ones only if they exist', async () => {
     const root = scratch({ 'git/config': 'c', 'git/objects/x': '', 'w/x': '' });
     const at = (path: string) => join(root, path);
     const mounts: SandboxMount[] = [
@@ -235,7 +235,7 @@ describe('an unusable sandbox', () => {
     });
   });
 
-  test('is one whose bubblewrap does not isolate', async () => {
+  test('is reported if bubblewrap does not isolate', async () => {
     const fake = join(scratch(), 'bwrap');
     // Replaces bubblewrap: prints bubblewrap's reports, and runs the command without isolation.
     writeFileSync(

@@ -32,7 +32,7 @@ async function findings({ store, session: { id, specs, config } }: Explored) {
   return ok ? [] : audit.violations;
 }
 
-test('a background command runs on after its call, and later calls read its output and stop all its processes', async () => {
+test('a background command continues after its call, and later calls read its output and stop all its processes', async () => {
   const explored = await exploring();
   const { session, background } = explored;
   const name = mark();

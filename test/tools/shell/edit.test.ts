@@ -176,7 +176,7 @@ describe('bash within the scope', () => {
   });
 
   test.runIf(isDeep)(
-    'keeps the files that globs grant and exclusions omit, also new files in new folders',
+    'keeps files that a glob grants, except excluded ones; also new files in new folders',
     async () => {
       const root = scratch({ 'main.go': 'a', 'packages/a/src/x': 'x', 'packages/a/readme': 'r', 'vendor/v.go': 'v' });
       const change = (write: string[]) =>
@@ -226,7 +226,7 @@ describe('bash within the scope', () => {
     expect(read(root, 'src/moved/b')).toBe('2');
   });
 
-  test.runIf(isDeep)('keeps a file in its place that a command moves out of the scope', async () => {
+  test.runIf(isDeep)('leaves a file in its place if a command moves it out of the scope', async () => {
     const root = scratch({ 'src/a': 'one', 'src/d/b': 'two', 'src/d/c': 'three', 'src/gone': 'four', 'src/empty': '' });
     symlinkSync('a', join(root, 'src/link'));
     const { result } = await shell(

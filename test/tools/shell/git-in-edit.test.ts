@@ -203,7 +203,7 @@ describe.each(sample(KINDS, KINDS.length))('git in $what', ({ make, step }) => {
     expect([stateOf(root), files(root)]).toEqual(before);
   });
 
-  it.runIf(isDeep)('reports a staged change, but no refreshed index', async () => {
+  it.runIf(isDeep)('reports that a staged change is discarded, and no message for a refreshed index', async () => {
     const root = make();
     const { result } = await ok(root, 'bash', { command: 'git add src/a.txt' });
     expect(result.git).toMatch(/^What was staged is not kept/);

@@ -44,7 +44,7 @@ test('a deploy command connects to its hosts through the proxy, and each is reco
 });
 
 test.runIf(isDeep)(
-  'a failed command that lacks hosts, a variable or a key of ssh is answered with the setting',
+  'the result of a failed command names the setting that it lacked: hosts, a variable or an ssh key',
   async () => {
     const offline = await deploy('curl -sS http://127.0.0.1:9/', {});
     expect(offline.result.noNetwork).toContain('deploy.ship.hosts');
@@ -98,7 +98,7 @@ test('a request to an unlisted host is refused and reported with the remedy', as
   expect(result.refusedHosts).toEqual([
     { address: `127.0.0.1:${other}`, tries: 2, why: 'the host is not in the list of allowed hosts' },
   ]);
-  expect(result.remedy).toContain('Ask the operator to list under deploy.ship.hosts');
+  expect(result.remedy).toContain('Ask the operator to list the hosts that it needs under deploy.ship.hosts');
   expect(effects).toEqual([]);
   const { result: good } = await deploy(`${line}; true`, { hosts: [`127.0.0.1:${listed}`] });
   expect(good.remedy).toBe(
@@ -241,7 +241,7 @@ describe.skipIf(noSshd !== null)('a deploy over ssh', () => {
     ['tar and ssh', 'tar c site | ssh -p PORT USER@localhost tar x -C TARGET'],
     ...(existsSync('/usr/bin/rsync') ? [['rsync', 'rsync -a -e "ssh -p PORT" site USER@localhost:TARGET/']] : []),
   ];
-  test.each(sample(WAYS, 4))('by %s releases to a listed host with the configured key', async (_, line) => {
+  test.each(sample(WAYS, 4))('by %s copies files to a listed host with the configured key', async (_, line) => {
     const target = scratch();
     const { origin, key, knownHosts } = await serveSsh(scratch());
     const { port, username } = new URL(origin);

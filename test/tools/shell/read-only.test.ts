@@ -60,7 +60,7 @@ describe('bash-readonly', () => {
     expect((await shell(root, 'nobodys-program')).result).not.toHaveProperty('notShown');
   });
 
-  test('says how git works in a repository with a separate git folder, which commands do not see', async () => {
+  test('names the setting with which git works in a repository with a separate git folder', async () => {
     const [root, outside] = [scratch(), scratch()];
     execFileSync('git', ['init', '-q', '--separate-git-dir', join(outside, 'git'), root]);
     expect((await shell(root, 'git status')).result).toMatchObject({
@@ -299,7 +299,7 @@ describe('the limits of bash-readonly', () => {
     ['PASS  Waiting for file changes...\n', false, null],
     ['compiling\n', true, null],
   ])(
-    'end a command that watches files, with the remedy if its output says so: %j, at the time limit: %s',
+    'give a remedy if the output says that the command watches files: %j, ended by the time limit: %s',
     (stdout, timedOut, remedy) => {
       const context = { sandboxed: false, emptyFiles: new Set(), call: { envelope: { config: {} } } };
       const ran = { exit: null, signal: null, stdout, stderr: '', truncated: false, timedOut, aborted: false };

@@ -42,7 +42,7 @@ describe('bash-test with a configured command', () => {
     expect(readdirSync(root)).toEqual(before);
   });
 
-  test('lets tests decide about colours, and takes these out of the output', async () => {
+  test('does not forbid colours (NO_COLOR), and removes them from the output', async () => {
     const result = await verdict(scratch({}), script('test -z "$NO_COLOR" && printf "\\033[31mred\\033[0m $CI"'));
     expect(result).toMatchObject({ verdict: 'pass', stdout: 'red 1' });
   });
@@ -338,7 +338,7 @@ describe('a test command that changes files', () => {
     expect(await verdict(repository(), script(`${command}; exit 1`))).toMatchObject({ verdict: 'fail' });
   });
 
-  test('that rewrote only a lock file has the remedy to commit that file', async () => {
+  test('gets the remedy to commit a lock file if it changed nothing else', async () => {
     const root = repository();
     put(root, { 'Cargo.lock': 'old' });
     execFileSync('git', ['add', 'Cargo.lock'], { cwd: root });
@@ -408,7 +408,7 @@ describe('a configured test command', () => {
     expect(JSON.stringify(result)).not.toContain('hunter');
   });
 
-  test.runIf(isDeep)('has its own minutes, more or fewer than the tool’s', async () => {
+  test.runIf(isDeep)('has its own time limit, shorter or longer than the tool’s', async () => {
     expect(await verdict(scratch(), one('sleep 60', { minutes: 0.02 }))).toMatchObject({
       verdict: 'error',
       timedOut: true,

@@ -11,7 +11,7 @@ function counting() {
   return (session: string, total: number) => compareTestCount(state, '/repo', 'npm test', session, total);
 }
 
-it('the number of tests is compared with the last run before the session, not with its own lower one', () => {
+it('the number of tests is compared with the last run before the session, not with a lower number within it', () => {
   const count = counting();
   expect(count('one', 10)).toBe(null);
   expect(count('one', 8)).toBe(10);

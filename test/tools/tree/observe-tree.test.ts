@@ -128,7 +128,7 @@ describe('the tree of a repository', () => {
     expect(seen.ships).toMatchObject({ id: seen.id, files: ['a.txt'], commits: [], base: null });
   });
 
-  it('is computed without running configured filters, and a file that needs one is not released', async () => {
+  it('is computed without running configured filters, and a file that needs one does not ship', async () => {
     const { root, folder } = repository();
     const mark = join(folder, 'mark');
     git(root, 'config', 'filter.evil.clean', `touch ${mark}; cat`);
@@ -174,7 +174,7 @@ describe('the tree of a repository', () => {
   });
 
   it.runIf(isDeep)(
-    'lists the session’s files in a repository inside it as left, because they do not ship from here',
+    'lists the session’s files in an inner repository as left out, because they do not ship from here',
     async () => {
       const { root } = repository();
       put(root, 'vendor/lib/src/x.c', 'one\n');

@@ -419,7 +419,7 @@ describe('upstream arguments by role', () => {
     ['deploy', true, 'refused'],
   ] as const;
   it.each(sample(COMMANDS, 3))(
-    'contain a command in the scope %s, for a server that isolates it (%s): %s',
+    'may contain a command if the scope (%s) allows it and the server isolates it (%s): %s',
     async (command, contained, ends) => {
       asTool({ name: 'command', role: 'command' });
       const envelope = { scope: { ...ENVELOPE.scope, command } };

@@ -137,7 +137,7 @@ describe('a tool of the real filesystem server', () => {
     expect(text(read)).toContain('three');
   });
 
-  it('writes in the scope; its other effects count as unobserved, and the written text is compared', async () => {
+  it('writes in the scope; its effects count as unobserved, but the result names the changed files', async () => {
     const written = await step('files-write', { path: './src/deep/../new.ts', content: 'new\n' });
     expect(written).toMatchObject({ ok: true, outcome: 'ok' });
     expect(readFileSync(join(root, 'src/new.ts'), 'utf8')).toBe('new\n');

@@ -73,7 +73,7 @@ describe('web-fetch through the operator’s proxy', () => {
   test.each([
     ['https', true],
     ['http', false],
-  ])('gets a page over %s whose name only the proxy knows', async (kind, tls) => {
+  ])('gets a page over %s from a host whose name only the proxy can resolve', async (kind, tls) => {
     const { port, at } = await serve((_, response) => response.end('found'), tls);
     const company = await companyProxy(port);
     const env = { [`${kind}_proxy`]: `http://me:word@127.0.0.1:${company.port}` };
@@ -390,7 +390,7 @@ describe('judgeUrl', () => {
     `https://example.com/${'x'.repeat(5000)}`,
   ])('cannot read %j', (text) => expect(judgeUrl(text, allow)).toMatchObject({ ok: false, code: 'invalid-action' }));
 
-  test('accepts only listed hosts for any text', () => {
+  test('accepts only listed hosts, whatever the text is', () => {
     const piece = fc.constantFrom(
       'https://',
       'http://',

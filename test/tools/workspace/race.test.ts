@@ -44,7 +44,7 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
   };
 
   it.each(CALLS)(
-    'leads %s %j to no file outside the root, whichever step a folder is swapped at',
+    'leads %s %j to no file outside the root, at whichever step a folder is swapped',
     async (_id, args, tool) => {
       for (let step = 1; ; step++) {
         fs.rmSync(world().root, { recursive: true });

@@ -97,7 +97,7 @@ describe('a client of a world', () => {
     await expect(new OpenEnvClient('http://127.0.0.1:1').reset()).rejects.toMatchObject({ code: 'unreachable' });
   });
 
-  it('gives up after its time', async () => {
+  it('stops waiting at its time limit', async () => {
     const server = createServer(() => {});
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

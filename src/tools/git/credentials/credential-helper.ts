@@ -11,7 +11,10 @@ const SECONDS = 60;
 /** Variables that forbid prompts, because a helper has no terminal and no window. */
 const UNATTENDED = { GIT_TERMINAL_PROMPT: '0', GCM_INTERACTIVE: 'never', GIT_ASKPASS: 'true', SSH_ASKPASS: 'true' };
 
-/** Asks a program of the operator, by git's protocol for credential helpers, outside the sandbox and repository. */
+/**
+ * Asks a program of the operator for a login, by git's protocol for credential helpers, outside the sandbox and
+ * repository.
+ */
 export async function askCredentialHelper(
   command: readonly string[],
   { url }: NetworkTarget,

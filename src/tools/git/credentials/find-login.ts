@@ -48,7 +48,7 @@ export async function findGitLogin(
 
 const noCredential = (message: string): ToolStop => failedToolStop('no-credential', message);
 
-/** The operator's proxy as variables of git. It is not in a command line, because it may contain a password. */
+/** Git's variables for the operator's proxy. A command line would show the password in the proxy's address. */
 function proxyFor({ url }: NetworkTarget, env: NodeJS.ProcessEnv): { readonly [name: string]: string } | ToolStop {
   const { hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');
@@ -106,7 +106,7 @@ async function passwordFor(
 const firstLine = (path: string): string | null =>
   valueOr(() => readFileSync(path, 'utf8').slice(0, SECRET_BYTES).split('\n')[0]!.replace(/\r$/, ''), null);
 
-/** Returns the secret if git's credential protocol can carry it. */
+/** Returns the secret, or a refusal if git's credential protocol cannot carry it. */
 function checkSecret(
   secret: NonNullable<GitLogin['password']>,
   where: string,
@@ -115,7 +115,7 @@ function checkSecret(
   return noCredential(`The secret of git.credential (${where}) is empty or not one line; ask the operator to fix it.`);
 }
 
-/** Only characters that neither a shell nor ssh interprets. */
+/** Matches paths of characters that neither a shell nor ssh interprets. */
 const PLAIN_PATH = /^\/[\p{L}\p{N}_./@+:,=~-]+$/u;
 
 /** The settings with which ssh logs in, or a refusal. */

@@ -50,7 +50,11 @@ export function findPushTarget(
       `The repository has no remote "${remote}"; ask the operator to add it, or to correct git.remote in hopgate.yaml.`,
     );
   if (urls.length > 1)
-    return outOfScopeStop('args', `the remote "${remote}" has several addresses`, 'Ask the operator to keep one.');
+    return outOfScopeStop(
+      'args',
+      `the remote "${remote}" has several addresses`,
+      'Ask the operator to keep only one of them.',
+    );
   return judgeAddress(repository, url);
 }
 

@@ -47,7 +47,7 @@ export function remedyOfRemoteFailure(
   if (via !== null && UNREACHED.test(stderr))
     return {
       code: 'remote-unreachable',
-      message: `The proxy ${via} does not lead to ${host} (${reasonInStderr(stderr)}); ${operatorProxyRemedy(host)}.`,
+      message: `The proxy ${via} did not connect to ${host} (${reasonInStderr(stderr)}); ${operatorProxyRemedy(host)}.`,
     };
   if (HOST_KEY.test(stderr))
     return {

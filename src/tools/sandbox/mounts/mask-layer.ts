@@ -7,7 +7,7 @@ import { makeHiddenFolder, setOwnerAsRoot, stampOfFiles } from './temp-folder.ts
 export interface MaskLayerFile {
   readonly path: string;
   readonly text: string | Buffer;
-  /** Default: 0444. */
+  /** Permissions of the file; default 0444. */
   readonly mode?: number;
 }
 

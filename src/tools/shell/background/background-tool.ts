@@ -30,7 +30,11 @@ export async function runBackgroundTool(context: ShellContext, jobs: SessionJobs
   const { command, job: id, wait = 0, stop = false } = args;
   if (command !== undefined) {
     if (id !== undefined || stop === true)
-      return invalidArgumentStop('command', '"command" excludes "job" and "stop".', 'Leave it out, or both others.');
+      return invalidArgumentStop(
+        'command',
+        '"command" excludes "job" and "stop".',
+        'Leave out "command", or both "job" and "stop".',
+      );
     return startJob(context, jobs);
   }
   const all = jobs.of(sessionId);

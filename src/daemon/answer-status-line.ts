@@ -18,7 +18,7 @@ import { isProcessRunning } from './hook/client-process.ts';
 export interface SessionStatusQuery {
   /** Absolute real path of the repository. */
   readonly root: string;
-  /** The id of the session; null for the session of the conversation, or without one, the newest session in use. */
+  /** The id of the session; null selects the conversation's session or, without one, the newest session in use. */
   readonly session: string | null;
   /** The id of a conversation of Claude Code. */
   readonly conversation?: string | null;

@@ -173,7 +173,7 @@ function asCommand(result: Json): RunTicketOutput | null {
   return { exit: status & 0xff, stdout: notKept(rest) + text(stdout), stderr: text(stderr) + remarks(rest) };
 }
 
-/** Names the changes that the sandbox dropped. They come first, because they often mean that the command failed. */
+/** Names the dropped changes. They precede the output, because they often mean that the command failed. */
 function notKept({ dropped }: Fields): string {
   const lines = (Array.isArray(dropped) ? dropped : []).slice(0, MAX_DROPPED).map((item) => {
     const { path, why } = item as { readonly path?: Json; readonly why?: Json };

@@ -74,7 +74,7 @@ it.runIf(isDeep)('the built hook program answers without a daemon, repeatedly', 
   expect(cached.length).toBeLessThan(8);
 });
 
-it('the daemon of an installation serves a client of another installation, until its own files are replaced, with the same size and time', async () => {
+it('the daemon serves a client of another installation, and ends when its own files are replaced, even by files of the same size and time', async () => {
   const world = makeWorld();
   const main = join(folder, 'main.cjs');
   const daemon = spawn(process.execPath, [main, 'daemon'], { env: world.env, stdio: 'ignore' });

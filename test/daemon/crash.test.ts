@@ -106,18 +106,6 @@ describe('a daemon that is killed with kill -9', () => {
     expect(new Set(events.slice(events.lastIndexOf('start') + 1))).toEqual(new Set(['denial']));
   });
 
-  it.runIf(isDeep)('answers a hook that started without a daemon, if the daemon holds the session', async () => {
-    const world = await editing();
-    await startDaemon(world);
-    const read = { file_path: join(world.root, 'src/a.ts') };
-    expect(await hook(world, preToolUse(world, 'Read', read))).toMatchObject({ exit: 0 });
-    const alone = [commandEntryFile(), 'alone', 'hook', 'claude-code'];
-    const start = JSON.stringify({ session_id: 'c1', cwd: world.root, hook_event_name: 'SessionStart' });
-    const reply = await runProgram(process.execPath, alone, world.env, start);
-    expect(reply).toMatchObject({ exit: 0, stderr: '' });
-    expect(reply.stdout).toContain('In the peripheral');
-  });
-
   it.runIf(isDeep)('is started again by the next hook', async () => {
     const world = await editing();
     const env = { ...world.env, HOPGATE_DAEMON_IDLE_MINUTES: '0.2' };
@@ -134,6 +122,21 @@ describe('a daemon that is killed with kill -9', () => {
     expect((await statusOf(again)).pid).toBe(pid);
   });
 });
+
+it.runIf(isDeep)(
+  'a hook that started without a daemon is answered by the daemon that has started since and holds the session',
+  async () => {
+    const world = await editing();
+    await startDaemon(world);
+    const read = { file_path: join(world.root, 'src/a.ts') };
+    expect(await hook(world, preToolUse(world, 'Read', read))).toMatchObject({ exit: 0 });
+    const alone = [commandEntryFile(), 'alone', 'hook', 'claude-code'];
+    const start = JSON.stringify({ session_id: 'c1', cwd: world.root, hook_event_name: 'SessionStart' });
+    const reply = await runProgram(process.execPath, alone, world.env, start);
+    expect(reply).toMatchObject({ exit: 0, stderr: '' });
+    expect(reply.stdout).toContain('In the peripheral');
+  },
+);
 
 describe('a command that hopgate runs instead of the agent', () => {
   const commandOf = (stdout: string): string =>

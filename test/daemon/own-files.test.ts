@@ -34,7 +34,7 @@ describe('a file of hopgate’s own in a root', () => {
     ['node_modules/hopgate-else/x', false],
     ['node_modules/.bin/vitest', false],
     ['src/hopgate/x', false],
-  ])('is recognised by its path: %s is one: %s', (path, is) => {
+  ])('is recognised by its path %s: %s', (path, is) => {
     expect(isWriteProtected(path)).toBe(is);
   });
 });

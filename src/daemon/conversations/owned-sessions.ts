@@ -44,7 +44,9 @@ export class OwnedSessions {
     return this.#sessions.join(await this.#opening(root, sessionId), this.deadline(waitMs), work);
   }
 
-  /** Calls `work` with a session whose lease is held, one caller at a time; `what` names the work in others' errors. */
+  /**
+   * Calls `work` with a session whose lease is held, one caller at a time. `what` names the work to waiting callers.
+   */
   async use<T>(
     root: string,
     sessionId: string,

@@ -83,24 +83,27 @@ describe('an approval in an agent’s own words', () => {
 });
 
 describe('an approval in the state folder', () => {
-  it.each(sample(ANSWERS, 2))('does not count if the file ($kind) holds $name', async ({ kind, file }) => {
-    const session = await open(pendingApprover({ stateDir, root }));
-    await leadToApproval(session, 'mode', () => {});
-    const ask = () => session.setMode({ to: 'execute', reason: 'to work', exitCriteria: 'done' });
-    expect(await ask()).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
-    const [item] = listPendingRequests(stateDir);
-    const token = ensureOperatorToken(stateDir);
-    const honest = answerRequest(stateDir, item!.pending, { verdict: 'yes', by: 'operator', minutes: 5 }, token);
-    const path = join(approvalsFolder(stateDir).answersFolder, `${item!.pending.request.hash}.json`);
-    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(honest);
-    const forged = file({ honest, token, stateDir });
-    if (forged === null) rmSync(path);
-    else writeFileSync(path, forged);
-    const result = await ask();
-    expect(result.ok, JSON.stringify(result)).toBe(kind === 'benign');
-    expect(session.state.mode).toBe(kind === 'benign' ? 'execute' : 'diagnose');
-    await session.detach();
-  });
+  it.each(sample(ANSWERS, 2))(
+    'counts only if the file is unaltered; the file with $name is $kind',
+    async ({ kind, file }) => {
+      const session = await open(pendingApprover({ stateDir, root }));
+      await leadToApproval(session, 'mode', () => {});
+      const ask = () => session.setMode({ to: 'execute', reason: 'to work', exitCriteria: 'done' });
+      expect(await ask()).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
+      const [item] = listPendingRequests(stateDir);
+      const token = ensureOperatorToken(stateDir);
+      const honest = answerRequest(stateDir, item!.pending, { verdict: 'yes', by: 'operator', minutes: 5 }, token);
+      const path = join(approvalsFolder(stateDir).answersFolder, `${item!.pending.request.hash}.json`);
+      expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(honest);
+      const forged = file({ honest, token, stateDir });
+      if (forged === null) rmSync(path);
+      else writeFileSync(path, forged);
+      const result = await ask();
+      expect(result.ok, JSON.stringify(result)).toBe(kind === 'benign');
+      expect(session.state.mode).toBe(kind === 'benign' ? 'execute' : 'diagnose');
+      await session.detach();
+    },
+  );
 
   it('does not count if it was used and then put back', async () => {
     const session = await open(pendingApprover({ stateDir, root }));

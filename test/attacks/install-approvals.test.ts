@@ -134,7 +134,7 @@ describe('an approval of an install', () => {
   });
 
   it.runIf(isDeep)(
-    'discards all changes of the install if another program changes the lock file during the run',
+    'keeps no change of the install if another program changes the lock file during the run',
     async () => {
       const session = await inEdit(
         `mkdir node_modules && touch node_modules/a && echo begun && until grep -q evil ${LOCK}; do sleep 0.05; done`,

@@ -164,7 +164,7 @@ it.runIf(isDeep)(
     await must(toDeploy(session));
     await must(bashGit(session, 'add', 'src/a.txt'));
     await must(bashGit(session, 'commit'));
-    expect(await refused(bashGit(session, 'push'))).toMatch(/The push is of main, .* goes to topic, .* check out main/);
+    expect(await refused(bashGit(session, 'push'))).toMatch(/The push sends main, .* goes to topic, .* check out main/);
   },
 );
 
@@ -632,7 +632,7 @@ describe('the evidence of a shipment', () => {
 });
 
 describe('a sub-agent of a session that ships', () => {
-  it('ships nothing: no test and no approval binds its own session', async () => {
+  it('ships nothing, because its own session has no test pass and no approval', async () => {
     const here = world();
     const store = memoryStore({ clock: { now: () => Date.now() } });
     const parent = await edited(here, 'one', {}, store);
@@ -710,7 +710,7 @@ describe('a sub-agent’s changes', () => {
   });
 });
 
-describe('a grant for a ship', () => {
+describe('a grant for shipping', () => {
   it.runIf(isDeep)(
     'covers the session’s own unpushed commit, and no commit of others that the operator has not seen',
     async () => {

@@ -25,7 +25,7 @@ describe('a simulated agent', () => {
   });
 
   it.runIf(isDeep)(
-    'in a house can write or peek only with a tool for it, and can claim a false win only by a stated exit',
+    'in the household writes or peeks only with a tool that does so, and claims a false win only if the exit needs no win',
     async () => {
       const rows = await measureHouseAblations(60);
       const row = (start: string) => rows.find(({ condition }) => condition.includes(start))!;

@@ -163,7 +163,7 @@ function showOnly(model: LanguageModel, isShown: (name: string) => boolean): Lan
   });
 }
 
-/** The user's instructions followed by the session's, which replace those of the first step. */
+/** The user's instructions, then the session's present prompt, which replaces the prompt of the first step. */
 function withPrompt(initial: Instructions | undefined, atFirst: string, now: string): Instructions {
   if (initial === undefined) return now;
   if (typeof initial === 'string')

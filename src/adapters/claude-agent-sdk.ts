@@ -16,7 +16,7 @@ export type { AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local-agent-session.ts';
 
 export interface ClaudeAgentOptions {
-  /** Answers an approval request: true or a name approves it. Default: the session's own approver. */
+  /** Answers an approval request: true or the person's name approves it. Default: the session's own approver. */
   readonly approve?: Ask;
   /** Instructions that come before the session's own. */
   readonly append?: string;

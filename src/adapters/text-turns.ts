@@ -51,8 +51,8 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
   const { tool = 'alfworld-action', home = 'chat', record } = options;
   let waiting: string[] = [];
   /**
-   * The address and the id of the last whistle that no bell has answered, by each name of its sender. An agent's bare
-   * id stays the address: if a person has this name too, the bell is refused, because it names both.
+   * By each name of a sender: the id of its last whistle that no bell has answered, and the address of the answer. For
+   * an agent's bare id, the address is this id, too: if a person has the same name, the bell is refused as ambiguous.
    */
   const openWhistles = new Map<string, { readonly to: string; readonly ref: string }>();
   let count = 0;

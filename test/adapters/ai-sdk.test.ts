@@ -323,7 +323,7 @@ describe('an AI SDK agent', () => {
     expect(seenBy(model.doGenerateCalls)[1]?.results[0]).toMatch(/edit.*read/);
   });
 
-  it('leaves the operator’s own tools unjudged', async () => {
+  it('leaves invalid calls of the program’s own tools to the SDK', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const settings = await aiSdk(agentSession(session));
@@ -340,7 +340,7 @@ describe('an AI SDK agent', () => {
       await generateText({ model: mock(script), ...(await aiSdk(session)), messages: [USER], stopWhen: many });
     }));
 
-  it('offers the operator’s own tools and instructions together with the session’s', async () => {
+  it('offers the program’s own tools and instructions together with the session’s', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const settings = await aiSdk(agentSession(session));

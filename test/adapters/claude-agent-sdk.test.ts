@@ -126,7 +126,7 @@ describe('the options for the Claude Agent SDK', () => {
     expect(textOf(answer)).toMatch(/tool-not-allowed: explore has no tool write/);
   });
 
-  it('accept an answer in the operator’s own format', async () => {
+  it('allow an answer in the program’s own format', async () => {
     const { judge, session } = await prepare();
     expect(await judge('StructuredOutput', { found: true })).toMatchObject({ permissionDecision: 'allow' });
     expect(session.state.denials).toBe(0);
@@ -141,7 +141,7 @@ describe('the options for the Claude Agent SDK', () => {
     expect(await from('project')).toMatchObject([{ hookSpecificOutput: { permissionDecision: 'deny' } }]);
   });
 
-  it('put the operator’s instructions before the agent’s place', async () => {
+  it('put the program’s instructions before the agent’s place', async () => {
     const { made } = await prepare({ append: 'You mend sums.' });
     expect(made.systemPrompt).toMatchObject({ append: expect.stringMatching(/^You mend sums\.\n\n.*explore/s) });
   });

@@ -114,7 +114,7 @@ describe('a LangChain agent', () => {
     expect(seen[1]?.offered).not.toContain('grep');
   });
 
-  it('puts the operator’s own system prompt before the agent’s place', async () => {
+  it('puts the program’s own system prompt before the agent’s place', async () => {
     const world = await agentWorld('explore');
     const { agent, seen } = await prepare(agentSession(await world.open()), [{ calls: [hop] }, end]);
     await agent.invoke(USER, THREAD);
@@ -215,7 +215,7 @@ describe('a LangChain agent', () => {
       await agent.invoke(USER, THREAD);
     }));
 
-  it('offers the operator’s own tools together with the session’s', async () => {
+  it('offers the program’s own tools together with the session’s', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const seen: SeenTurn[] = [];

@@ -47,7 +47,10 @@ const select = (
   options: choices.map((choice) => ({ value: choice.name, ...choice })),
 });
 
-/** The inner agent's model and thinking effort. hopgate answers permission requests, so their modes are left out. */
+/**
+ * The inner agent's options for its model and thinking effort. Its permission modes are left out, because hopgate
+ * answers its permission requests.
+ */
 export const listSettableOptions = (
   options: readonly SessionConfigOption[] | null | undefined,
 ): SessionConfigOption[] =>

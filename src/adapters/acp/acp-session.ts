@@ -82,7 +82,7 @@ export class AcpSession {
 
   /**
    * Hops to a peripheral that the person at the editor chose.
-   * @param by `mode` if the editor itself set the mode; it then gets no `current_mode_update`
+   * @param by `mode` if the editor set it as the ACP mode; the editor then needs no `current_mode_update`
    */
   async hop(to: string, by: 'mode' | 'option'): Promise<void> {
     const { peripheral } = await this.#session.status();
@@ -131,7 +131,7 @@ export class AcpSession {
   /** Shows the person that a call of the inner agent's own tools was refused, and the tools to use. */
   async showRefused({ toolCallId, title }: ToolCallUpdate): Promise<void> {
     const names = (await this.#session.tools()).map(({ name }) => name).join(', ');
-    const text = `hopgate refused this tool of the agent, because only its own tools are gated. Available: ${names}`;
+    const text = `hopgate refused this tool of the agent, because only hopgate's tools are gated. Available: ${names}`;
     await this.#notify({
       sessionUpdate: 'tool_call_update',
       toolCallId,

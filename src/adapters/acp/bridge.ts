@@ -171,7 +171,7 @@ class Bridge {
     }
   }
 
-  /** Continues a conversation in its session. The inner agent repeats its messages after `session/load`. */
+  /** Continues a conversation in its session. The inner agent repeats the messages after `session/load`. */
   async #continue(
     method: 'session/load' | 'session/resume',
     params: LoadSessionRequest | ResumeSessionRequest,

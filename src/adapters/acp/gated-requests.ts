@@ -124,9 +124,9 @@ export async function callToolOrThrow(session: AgentSession, name: string, input
 }
 
 /**
- * Answers a permission request of the inner agent: yes for a call of hopgate's MCP server, which decides it again, and
- * no for every other tool. A name must be the whole title or the whole tool name: a part of a title can be text of a
- * model.
+ * Answers a permission request of the inner agent: yes for a call of hopgate's MCP server, which decides the call
+ * again, and no for every other tool. The whole title or tool name must match, because a model can write a part of a
+ * title.
  * @param server the name of hopgate's MCP server, a name that no repository can guess
  */
 export function answerPermissionRequest(request: RequestPermissionRequest, server: string): RequestPermissionResponse {

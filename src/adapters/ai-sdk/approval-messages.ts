@@ -28,6 +28,6 @@ export function findRefusedCalls(messages: readonly ModelMessage[]) {
   return partsOf(messages).flatMap((part) => (part.type === 'tool-call' && ids.has(part.toolCallId) ? [part] : []));
 }
 
-/** Reads the hash of the request that the person saw, the last line of the approval's reason. */
+/** Reads the hash of the request that the person saw: the last line of the approval's reason. */
 export const readRequestHash = (reason: string | undefined): string | undefined =>
   /\nsha256 ([0-9a-f]{64})$/.exec(reason ?? '')?.[1];

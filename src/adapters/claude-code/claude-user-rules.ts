@@ -17,8 +17,9 @@ const TOOLS_OF_ROLE: { readonly [role in ArgumentRole]?: readonly string[] } = {
 
 /**
  * Finds a rule of the user that concerns a tool of hopgate's MCP server, such as `grep` or a user's own tool. Claude
- * Code cannot apply such a rule itself: it names a tool of Claude Code with such arguments, or the tool of another MCP
- * server that does the work. Returns the name in the rule; undefined if there is no such rule.
+ * Code cannot apply such a rule to that tool, because the rule names another one: a tool of Claude Code that takes the
+ * same kind of argument, or the tool of another MCP server that hopgate calls. Returns the name in the rule; undefined
+ * if there is no such rule.
  * @param user the folder of the user's own settings
  */
 export function findRuledTool(

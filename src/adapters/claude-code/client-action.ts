@@ -66,7 +66,7 @@ function isLookAlike(
 
 const LOOKS_ALIKE = "belongs to another MCP server that has the name of hopgate's server";
 
-/** Why to refuse a tool that is harmless with other arguments; completes "the tool …". null if no reason. */
+/** The reason to refuse these arguments of a harmless tool; completes "the tool …". null if there is none. */
 function whyOutside(tool: string, input: ClaudeToolEvent['input']): string | null {
   if ((tool === 'Agent' || tool === 'Task') && input['isolation'] !== undefined)
     return 'would start an agent in another working tree, outside of this session; leave out the argument isolation';
@@ -87,7 +87,7 @@ function whyOutside(tool: string, input: ClaudeToolEvent['input']): string | nul
 /** The arguments of Claude Code's tools that are paths. */
 const PATHS = ['file_path', 'notebook_path', 'path'];
 
-/** True for a path that Claude Code changes before it uses it: `~`, blanks around it, Unicode that is not composed. */
+/** True for a path that Claude Code changes before it uses it: `~`, blanks around it, Unicode that is not NFC. */
 const isOtherPath = (path: Json | undefined): boolean =>
   typeof path === 'string' &&
   (isHomePath(path) || path !== path.trim().normalize('NFC') || /\s$/.test(normalize(path)));

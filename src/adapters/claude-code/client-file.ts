@@ -6,7 +6,8 @@ import { textOf } from '../../base/json.ts';
  * Recognises a call of Claude Code for one of its own files, which needs no decision; null for any other call.
  *
  * - `result`: it reads a tool result of its own conversation. Claude Code saves a result that is too long for its model
- *   in a file next to the transcript, and the model reads the parts that it needs. It was entitled to the whole result.
+ *   in a file next to the transcript, and the model reads the parts that it needs. The call with this result
+ *   has been decided already.
  * - `plan`: it reads or writes a plan in the folder where Claude Code asks its model in plan mode to write one.
  * @param transcript the path of the transcript file of the conversation or of a sub-agent
  */
@@ -29,8 +30,8 @@ function conversationFolder(transcript: string): string {
 }
 
 /**
- * The folder of the user's settings that Claude Code uses, as the place of a transcript shows it. The environment of a
- * hook does not: a repository's settings can change it.
+ * The folder of the user's settings that Claude Code uses, found by the path of a transcript. The environment of a hook
+ * does not show it reliably, because a repository's settings can change that environment.
  */
 export const settingsFolder = (transcript: string): string => dirname(dirname(dirname(conversationFolder(transcript))));
 

@@ -122,7 +122,7 @@ async function transcriptNotes(
 /** Maximum wait for Claude Code to write the end of a call to its transcript, and the polling interval, in ms. */
 const [TRANSCRIPT_WAIT_MS, TRANSCRIPT_POLL_MS] = [600, 30];
 
-/** Records allowed calls that were refused or interrupted: Claude Code's transcript names them, but no hook does. */
+/** Records the allowed calls that the client refused or interrupted: no hook reports them, but its transcript does. */
 async function concludeUnfinishedCalls(hook: HookEventContext): Promise<ConversationRecord> {
   const { event } = hook;
   const path = textOf(event.fields['transcript_path']);

@@ -256,8 +256,8 @@ async function refuseForOurTool(hook: HookEventContext<ClaudeToolEvent>, call: C
 
 /**
  * Decides a tool call to hopgate's MCP server, which decides it again. A sub-agent shares its parent's server, so its
- * own envelope is checked here. If a tool of Claude Code's own does the same, the call is refused in its favour,
- * because the user's rules name that tool.
+ * own envelope is checked here. If one of Claude Code's own tools does the same, the call is refused, and the refusal
+ * names that tool: the user's rules apply to it.
  */
 async function decideOurTool(hook: HookEventContext<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const { host, record, event } = hook;

@@ -34,7 +34,7 @@ export async function concludeUnreportedCalls(
   const results = readResultsInCodexLog(transcript_path ?? '');
   let now = record;
   for (const toolUseId of open) {
-    // A prompt may arrive while a call runs; at the end of a turn none does.
+    // A call may still run when a prompt arrives. At the end of a turn no call runs.
     const result = results.get(toolUseId) ?? (hook_event_name.endsWith('Stop') ? 'it was interrupted' : null);
     if (result === null) continue;
     const message = `Codex did not run it: ${result}`.slice(0, MAX_TEXT);
@@ -46,7 +46,7 @@ export async function concludeUnreportedCalls(
   return now;
 }
 
-/** Names in a conversation's record: of an admitted call, and of its end that no event reported. */
+/** Event names in a conversation's record: an admitted call, and the end of a call that no event of Codex reported. */
 export const ADMITTED = 'PreToolUse (admitted)';
 const UNREPORTED = 'PostToolUse (missing)';
 const ENDS = ['PostToolUse', UNREPORTED];

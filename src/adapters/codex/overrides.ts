@@ -18,15 +18,15 @@ export interface McpEntry {
  */
 const PROFILE = `hopgate-${randomUUID()}`;
 
-/** Depth to which Codex's sandbox on Linux searches for masked files, to hide them, at the start. */
+/** Depth to which Codex's sandbox on Linux searches for masked files, to hide them, when it starts. */
 const MASK_DEPTH = 8;
 
 /** Timeout in seconds for one call of a hopgate tool: the longest limit of the built-in tools, plus waiting time. */
 const TOOL_TIMEOUT_SECONDS = 1200;
 
 /**
- * Maximum number of tokens that Codex shows its model of one answer; it cuts the middle out of longer ones. Codex's
- * default for models unknown to it is a quarter of this, too little for one part of a long answer.
+ * Maximum number of tokens of an answer that Codex shows its model; Codex cuts the middle out of a longer answer. Its
+ * default for models that it does not know is a quarter of this, too little for one part of a long answer.
  */
 const OUTPUT_TOKENS = 10_000;
 
@@ -39,8 +39,9 @@ export const toOverrideArguments = (overrides: readonly CodexOverride[]): readon
   overrides.flatMap((one) => ['-c', one]);
 
 /**
- * A permission profile for Codex's own sandbox, with the peripheral's limits. Readable are the root without the masked
- * files, and the files that programs need to run. Writable are only the folders of the scope. There is no network.
+ * A permission profile for Codex's own sandbox, with the peripheral's limits. Commands can read the root without the
+ * masked files, and the files that programs need to run. They can write only the folders of the scope. They have no
+ * network.
  * @param isInteractive true if a person sits at the screen; they are asked only the questions of hopgate's MCP server
  */
 export function sandboxOverrides(

@@ -1,7 +1,7 @@
 import { fieldsOf, textOf } from '../../base/json.ts';
 import { type LoggedClientCall, readClientLog } from '../core/client-log.ts';
 
-/** The calls that ran, by Codex's own log, which has no item for a refused call. Unknown items yield nothing. */
+/** The calls that ran according to Codex's own log, which has no item for a refused call. Skips unknown items. */
 export function readCallsInCodexLog(file: string): readonly LoggedClientCall[] {
   return readClientLog(file).entries.flatMap(({ timestamp, type, payload }) => {
     const event = fieldsOf(payload);
@@ -13,7 +13,7 @@ export function readCallsInCodexLog(file: string): readonly LoggedClientCall[] {
   });
 }
 
-/** The result of each call that Codex gave its model, also of a call that did not run, by the call's id. */
+/** The results that Codex gave its model, by the id of the call. A call that did not run has a result, too. */
 export const readResultsInCodexLog = (file: string): ReadonlyMap<string, string> =>
   new Map(
     readClientLog(file).entries.flatMap(({ payload }) => {

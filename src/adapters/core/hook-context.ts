@@ -86,7 +86,7 @@ export interface HookContext {
   revokeCommand(command: string): Promise<boolean>;
   /** Adds events to the transcript of the conversation's session. Appends lines to a file, and never throws. */
   recordTranscript(record: ConversationRecord, ...items: readonly RecordedTranscriptItem[]): void;
-  /** A sub-agent will call a tool of hopgate over its parent's connection. The next such call uses its session. */
+  /** Gives the next call like this one over the parent's connection to the session of the sub-agent in the record. */
   expectSubAgentCall(record: ConversationRecord, call: { readonly tool: string; readonly args: Json }): void;
 }
 

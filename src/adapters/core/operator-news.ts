@@ -18,7 +18,7 @@ export async function collectOperatorNews(
   if (acts.length === 0) return null;
   const moved = acts.some(({ body }) => fieldsOf(body)['event'] !== 'note');
   const lines = [
-    'hopgate: the operator did this by themselves:',
+    'hopgate: the operator did this in your session:',
     ...acts.map((entry) => `- ${actInWords(entry)}`),
     ...(moved ? [`You are now in: ${place}. Ask for the status before you continue.`] : []),
   ];

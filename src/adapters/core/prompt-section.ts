@@ -43,8 +43,8 @@ function describePlace({ location }: SessionSituation): readonly string[] {
     ];
   const over = {
     active: '',
-    expired: ' Its time limit is reached: only stop and hops are possible.',
-    interrupted: ' Its last step was interrupted; its outcome is unknown.',
+    expired: ' The time limit of this visit is reached: only stop and hops are possible.',
+    interrupted: ' The last step was interrupted; its outcome is unknown.',
     outside: '',
     closed: '',
   }[status];
@@ -146,7 +146,7 @@ function describeClosedTools({ forbidden, location }: SessionSituation, name: Na
   return [
     ...(shut.length > 0 ? [`In this peripheral, but closed now: ${joinList(shut.map(name), 12)}.`] : []),
     ...(absent.length > 0
-      ? [`Not in this peripheral: ${joinList(absent.map(name), 6)}. A call is refused, with directions.`]
+      ? [`Not in this peripheral: ${joinList(absent.map(name), 6)}. The refusal of a call names the path to the tool.`]
       : []),
     `Always: ${rules.join('; ')}.`,
   ];

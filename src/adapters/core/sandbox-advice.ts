@@ -26,7 +26,7 @@ const NO_CARGO_COMMAND = /error: no such command: `/;
 /** RubyGems could not write to a folder of the operator's gems. */
 const NO_GEM_FOLDER = /Gem::FilePermissionError/;
 
-/** The docker command, a test library of its kind or podman reached no daemon. */
+/** Docker, Podman, or a test library that starts containers reached no daemon. */
 const NO_CONTAINERS =
   /Cannot connect to the Docker daemon|failed to connect to the docker API|valid Docker environment|working container runtime|Error while fetching server API version|Cannot connect to Podman/;
 

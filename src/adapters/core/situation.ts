@@ -8,7 +8,7 @@ import type { Json, Mode } from '../../spec/types.ts';
 import { describeConstraints, type PeripheralConstraints } from './describe-constraints.ts';
 import { printToolSignature } from './language/format-words.ts';
 
-/** A possible hop, with its exact call. Outside of every peripheral it is an entry. */
+/** A possible hop with its exact call; outside of every peripheral, a possible start. */
 export interface PossibleHop {
   readonly to: string;
   /** null if the peripheral is entered by a start, from no peripheral. */
@@ -52,7 +52,7 @@ export interface SessionSituation {
   };
   readonly actions: readonly { readonly tool: string; readonly usage: string; readonly purpose: string }[];
   readonly scope: PeripheralConstraints['scope'] | null;
-  /** The exits and where they lead (outside of any peripheral: the possible entries). */
+  /** The exits and where they lead (outside of any peripheral: the possible starts). */
   readonly exits: readonly PossibleHop[];
   /** The paths to the peripherals that ship, with all remaining needs. */
   readonly ships: readonly ShippingStep[];

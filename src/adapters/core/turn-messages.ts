@@ -2,7 +2,7 @@ import { HOW_TO_ANSWER_NOTE, renderMessages } from '../../messages/render-messag
 import type { Message } from '../../ports/message-store.ts';
 import type { Session } from '../../session/session.ts';
 
-/** By session: shown messages that are not acknowledged. A new process shows them again, with the same ids. */
+/** Ids of the shown, unacknowledged messages of each session. A new process shows these messages again. */
 const shownIds = new Map<string, Set<string>>();
 
 /** {@link takeNewMessages} as text; null if there are none. */

@@ -37,7 +37,7 @@ const GRANT_FIELD = {
   type: 'string',
   title: 'Later requests too',
   description:
-    'Leave it empty to approve this request only. A limit also covers later ones: 3x, 2h, tests, files, src/',
+    'Leave it empty to approve this request only. With limits, a yes also covers later requests: 3x, 2h, tests, files, src/',
 } as const;
 
 interface AskedQuestion {

@@ -56,7 +56,7 @@ const remark = (id: string, part: number, of: number): string =>
     ? `\n(part ${part} of ${of}, the last)`
     : `\n(part ${part} of ${of} of this answer; the next: status ${JSON.stringify({ part: `${id}/${part + 1}` })})`;
 
-/** Splits a text into parts of at most so many bytes, after a line end if one lies in the second half of a part. */
+/** Splits a text into parts of at most `bytes` bytes. A part ends at a line end if its second half has one. */
 function split(text: string, bytes: number): readonly string[] {
   const all = Buffer.from(text, 'utf8');
   const parts: string[] = [];

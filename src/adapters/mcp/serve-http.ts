@@ -30,7 +30,8 @@ export interface HttpServing {
 }
 
 /**
- * Serves a session over Streamable HTTP: with connections for clients of 2025, stateless for those of 2026-07-28.
+ * Serves a session over Streamable HTTP: clients of MCP 2025-11-25 or older get a connection, and
+ * requests of 2026-07-28 are stateless.
  * @throws Error `EADDRINUSE` if the port is in use
  * @example const { url, token, close } = await serveOverHttp(new McpHost({ session: agentSession(session) }));
  */

@@ -38,7 +38,7 @@ describe('a call of one of the client’s own tools', () => {
     expect(await world.session(async (session) => session.state.steps)).toBe(1);
   });
 
-  it('reads a result that Claude Code saved for this conversation, and nothing else from there', async () => {
+  it('may read a result that Claude Code saved for this conversation, and no other file there', async () => {
     await world.lead('explore', 'diagnose');
     const folder = join(world.folder, 'conversation');
     const saved = join(folder, 'tool-results', 'b1.txt');
@@ -67,7 +67,7 @@ describe('a call of one of the client’s own tools', () => {
     ).toBe('blocked');
   });
 
-  it('writes and reads a plan of Claude Code in plan mode, and nothing else there', async () => {
+  it('may write a plan of Claude Code in plan mode, and no other file there', async () => {
     const plans = join(world.folder, 'claude', 'plans');
     mkdirSync(plans, { recursive: true });
     writeFileSync(join(plans, 'there.md'), 'x');
@@ -99,7 +99,7 @@ describe('a call of one of the client’s own tools', () => {
     expect((await world.evidence()).at(-1)).toBe('outcome edit ok, modify src/a.js');
   });
 
-  it('names a finding about its change to the model', async () => {
+  it('shows the model a finding about its change', async () => {
     await world.lead('edit', 'execute');
     const content = "import test from 'node:test';\ntest.skip('a', () => {});\n";
     const write = await world.call('Write', { file_path: world.path('src/a.test.js'), content });
@@ -165,13 +165,13 @@ describe('a call of one of the client’s own tools', () => {
     },
   );
 
-  it('sends a message to the user, but no file', async () => {
+  it('may send a message to the user, but no file', async () => {
     expect((await world.call('SendUserMessage', { message: 'done', status: 'normal' })).verdict).toBe('allowed');
     const { verdict, reason } = await world.call('SendUserMessage', { message: 'x', attachments: ['/etc/passwd'] });
     expect([verdict, reason]).toEqual(['blocked', expect.stringContaining('leave out the argument attachments')]);
   });
 
-  it('plans its next turn in words, but no slash command', async () => {
+  it('may plan the next turn in words, but not by a slash command', async () => {
     const wake = (prompt: string) => world.call('ScheduleWakeup', { delaySeconds: 60, reason: 'x', prompt });
     expect((await wake('/deploy now')).reason).toContain('would run a slash command later');
     expect((await wake('see whether src/a is built')).verdict).toBe('allowed');
@@ -283,7 +283,7 @@ describe('any other tool of Claude Code', () => {
     expect(reason).toContain(input.replace('ROOT', world.root));
   });
 
-  it('asks the person about a search if the user has rules for reading, which cannot be applied to a search', async () => {
+  it('needs the person’s answer if it searches and the user has rules for reading, which cannot be applied to a search', async () => {
     world.write('.claude/settings.local.json', '{"permissions":{"deny":["Read(./secrets/**)"]}}');
     expect(await world.call(own('grep'), { pattern: 'x' })).toMatchObject({ verdict: 'allowed', decision: 'ask' });
     world.write('.claude/settings.local.json', '{"permissions":{"deny":["Reading"],"allow":["Read"]}}');
@@ -302,7 +302,7 @@ describe('any other tool of Claude Code', () => {
     ['text', 'observe', 'mcp__notes'],
   ];
   it.each(sample(ROLES, 3))(
-    'asks the person about a tool of the spec set with the role %s if the user’s rules cover such arguments',
+    'needs the person’s answer if it has an argument of the role %s and the user’s rules cover such arguments',
     async (role, effect, native) => {
       const limits = 'limits: { seconds: 1, output-bytes: 1 }';
       const here = new World({
@@ -350,7 +350,7 @@ exit: [done]
     },
   );
 
-  it('finds the user’s rules where Claude Code keeps its transcripts, whatever the environment of the hook says', async () => {
+  it('is judged by the user’s rules beside Claude Code’s transcripts, whatever the environment of the hook says', async () => {
     const transcript_path = join(world.folder, 'claude/projects/-repo/c.jsonl');
     const grep = () => world.call(own('grep'), { pattern: 'x' }, { transcript_path });
     expect(await grep()).toMatchObject({ decision: 'allow' });
@@ -359,7 +359,7 @@ exit: [done]
     expect(await grep()).toMatchObject({ decision: 'ask' });
   });
 
-  it('asks the person wherever Claude Code’s user wants to be asked', async () => {
+  it('is left to Claude Code’s own questions after the gate has allowed it', async () => {
     await world.lead('edit', 'execute');
     for (const [tool, input] of [
       ['Read', { file_path: world.path('src/a.js') }],

@@ -232,7 +232,7 @@ describe('a sub-agent', () => {
     expect((await world.call(own('write'), { path: 'src/x.js', content: '' }, child)).verdict).toBe('blocked');
   });
 
-  it('asks for its own place, and for what its parent’s envelope allows it', async () => {
+  it('gets its own status, and answers to “why” that its parent’s envelope limits', async () => {
     await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('explore', 'diagnose');
     await world.sendEvent('SubagentStart', child);
@@ -357,7 +357,7 @@ describe('missing hooks', () => {
       expect((await world.record()).notes['silent']).toHaveLength(1);
     });
 
-    it('keeps a command that was refused before it began from running later', async () => {
+    it('shows that the person refused a command, so the command cannot run later', async () => {
       await world.sendEvent('SessionStart', { source: 'startup' });
       await world.lead('edit', 'execute');
       const { id, input } = await world.call('Bash', { command: 'ls' });

@@ -141,7 +141,7 @@ describe.each([
     },
   );
 
-  it('leaves a skill of the user alone that has its name', async () => {
+  it('does not change a skill of the user with the plugin’s name', async () => {
     const skill = join(config(), 'skills/hopgate/SKILL.md');
     put(skill, 'mine');
     expect(await hopgate('install', 'claude', '--scope', scope)).toMatchObject({

@@ -9,7 +9,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const note = (text: string) => world.session((session) => session.note(text));
-const NEWS = 'hopgate: the operator did this by themselves';
+const NEWS = 'hopgate: the operator did this in your session';
 
 describe('a report of the operator’s acts and notes', () => {
   it('reaches the model once, with the next allowed call', async () => {

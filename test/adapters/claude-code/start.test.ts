@@ -92,7 +92,7 @@ describe('hopgate claude', () => {
     expect(ran.err).toContain("WARNING: none of hopgate's hooks was called");
   });
 
-  it('fails without hooks on a terminal only if a conversation was begun', async () => {
+  it('fails on a terminal without hooks only if a conversation has begun', async () => {
     const left = await on.run('claude', '--claude', fakeClaude('exit 0'));
     expect(left.code).toBe(0);
     expect(left.err).not.toContain('WARNING');

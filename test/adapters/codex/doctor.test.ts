@@ -46,7 +46,7 @@ test('doctor says nothing about a Codex that is not installed', async () => {
   expect(await diagnoseCodex('/', io)).toEqual([]);
 });
 
-test('doctor names what Codex does not protect, and that hopgate codex brings the hooks', async () => {
+test('doctor names the gaps of Codex’s hooks, and says that hopgate’s hooks are not installed', async () => {
   const [codex, hooks] = await find([hook({ command: 'of somebody else' })]);
   expect(codex).toMatchObject({ status: 'ok', found: expect.stringContaining('0.169.0') });
   expect(codex?.details?.join('\n')).toMatch(/Codex allows a call if its hook fails[\s\S]*write_stdin/);

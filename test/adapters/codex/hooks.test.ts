@@ -62,7 +62,7 @@ describe('a patch', () => {
     });
   });
 
-  test('names a finding about its change to the model', async () => {
+  test('shows the model a finding about its change', async () => {
     const { session, root, call, send } = await world();
     await toEdit(session);
     const add = patchOf('*** Add File: src/a.test.ts', "+test.skip('a', () => {});");
@@ -344,7 +344,7 @@ describe('the message to a model in Codex', () => {
 });
 
 describe('the hook at the end of a Codex turn', () => {
-  test('asks once for an exit if the agent changed something', async () => {
+  test('asks once for the review if the agent changed something', async () => {
     const { session, send } = await world();
     await toEdit(session);
     expect((await send({ hook_event_name: 'Stop', stop_hook_active: false })).stdout).toBe(''); // nothing to review

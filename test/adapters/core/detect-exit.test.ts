@@ -388,7 +388,7 @@ describe('a detected exit', () => {
       confidence: 'high',
     });
   });
-  it('has low confidence if the sentence is hedged', () => {
+  it('has low confidence if the sentence expresses doubt', () => {
     expect(detectExit(fixtureSpecs, 'explore', 'I think I found the target.')).toMatchObject({ confidence: 'low' });
   });
   it('is the one that leads to the named destination if no exit has that name', () => {

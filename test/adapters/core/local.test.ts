@@ -22,7 +22,7 @@ describe('an answer', () => {
     expect(answer.text).toMatch(/^Now: in edit, mode execute; tools open: read, edit, write, bash\.\n# Where you are/);
   });
 
-  it('with a refusal names the remedy, the first step of the way, and the available tools', async () => {
+  it('with a refusal names the remedy, the first hop of the path, and the available tools', async () => {
     const { session } = await stage();
     await lead(session, 'explore');
     const { text, status } = await agentSession(session).call({ name: 'write', input: { path: 'src/a', content: '' } });

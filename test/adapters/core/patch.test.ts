@@ -139,7 +139,7 @@ describe('the patch envelope', () => {
     expect(parsePatch(text)).toMatchObject({ ok: false, line: at, why: expect.any(String) });
   });
 
-  it('may only move a file, or have several @@ lines for one place', () => {
+  it('may only move a file, or have several @@ lines for one location', () => {
     expect(parsePatch('*** Begin Patch\n*** Update File: a\n*** Move to: b\n*** End Patch')).toMatchObject({
       files: [{ moveTo: 'b', hunks: [] }],
     });

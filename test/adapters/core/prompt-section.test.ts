@@ -43,7 +43,7 @@ function expectAllFour(session: Session): void {
 }
 
 describe.each(PLACES)('the prompt section in %s', (place) => {
-  it('describes place, view, actions and exits in less than 2.5 kB', async () => {
+  it('describes location, visible state, actions and exits in less than 2.5 kB', async () => {
     const session = await at(place);
     expectAllFour(session);
     expect(Buffer.byteLength(promptSection(session))).toBeLessThan(2500);
@@ -140,7 +140,7 @@ describe('a prompt section', () => {
     expect(promptSection(session)).toContain('0 of 100 steps left');
     clock.advance(31);
     await session.settle();
-    expect(promptSection(session)).toContain('Its time limit is reached');
+    expect(promptSection(session)).toContain('The time limit of this visit is reached');
   });
 
   it('uses the tool names of the agent’s program', async () => {

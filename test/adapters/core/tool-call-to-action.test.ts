@@ -101,7 +101,7 @@ describe('Claude Code’s tools', () => {
     expect(claude('Read', { file_path: 'a.ts' }, below)).toMatchObject({ steps: [{ args: { path: 'src/a.ts' } }] });
   });
 
-  it('run several edits of a file as one call, which hopgate records as one step each', () => {
+  it('turn several edits of a file into one native call, or into a hopgate call for each edit', () => {
     const edits = [
       { old_string: 'a', new_string: 'b' },
       { old_string: 'c', new_string: 'd', replace_all: true },

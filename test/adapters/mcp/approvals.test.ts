@@ -222,23 +222,26 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
   });
 
   it.each([
-    ['only by leading to a page', { url: {} }, 0],
-    ['in the way of old, without saying how', {}, 1],
-  ])('is requested with a form if the client asks %s, or not at all', async (_, elicitation, times) => {
-    const world = await agentWorld('explore');
-    const session = await world.open({ approver: leaving([]) });
-    let asked = 0;
-    const client = await connected(hostOf(agentSession(session)), {
-      era,
-      elicitation,
-      person: async () => {
-        asked += 1;
-        return YES;
-      },
-    });
-    expect((await call(client, 'mode', EXECUTE)).isError).toBe(times === 0);
-    expect(asked).toBe(times);
-  });
+    ['pages only', { url: {} }, 0],
+    ['no kind, as in older protocols', {}, 1],
+  ])(
+    'is requested with a form unless the client can only show pages: it declares %s',
+    async (_, elicitation, times) => {
+      const world = await agentWorld('explore');
+      const session = await world.open({ approver: leaving([]) });
+      let asked = 0;
+      const client = await connected(hostOf(agentSession(session)), {
+        era,
+        elicitation,
+        person: async () => {
+          asked += 1;
+          return YES;
+        },
+      });
+      expect((await call(client, 'mode', EXECUTE)).isError).toBe(times === 0);
+      expect(asked).toBe(times);
+    },
+  );
 
   it('is refused if nobody can be asked', async () => {
     const world = await agentWorld('explore');
@@ -338,7 +341,7 @@ describe('an answer to an approval request', () => {
     expect(session.state.mode).toBe('diagnose');
   });
 
-  it('with no for one call does not refuse another call', async () => {
+  it('of “no” to one call does not refuse another call', async () => {
     const { raw } = await byHand();
     const { requestState } = await raw({ ...EXECUTE, reason: 'something else' });
     const inputResponses = { approval: { action: 'decline' } };

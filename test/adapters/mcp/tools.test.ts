@@ -108,7 +108,7 @@ describe('a client that does not list again', () => {
     expect(text).toContain('tools open: read');
   });
 
-  it('is refused an outdated tool with the way there, and the refusal is recorded', async () => {
+  it('is refused an outdated tool with the path to it, and the refusal is recorded', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const client = await connected(hostOf(agentSession(session), { relistMs: 20 }));

@@ -12,8 +12,9 @@ export type ClientToolTranslation =
       readonly how: 'native' | 'contained';
     }
   /**
-   * A shell. The first existing argument of `command` is a command line or a list of words; `folder` is a folder. With
-   * `patches`, the client itself applies the patch that a command gives to `apply_patch`, which is not a program.
+   * A shell. `command` lists names of arguments; the first existing one has the command, as a line or a list of words.
+   * `folder` names the argument with the working folder. With `patches`, the client itself applies the patch that a
+   * command gives to `apply_patch`, which is not a program.
    */
   | {
       readonly kind: 'shell';
@@ -39,7 +40,7 @@ const inner = (...names: readonly string[]): [string, ClientToolTranslation][] =
 const outside = (why: string, ...names: readonly string[]): [string, ClientToolTranslation][] =>
   names.map((name) => [name, { kind: 'outside', why }]);
 
-/** Resources are refused: another server can have hopgate's name, and a read cannot be decided by its content. */
+/** Reads of MCP resources are refused: another server can have hopgate's name, so the read may show any content. */
 const READS_RESOURCE = 'reads from an MCP server that it names, and a name does not tell which server answers';
 
 /**

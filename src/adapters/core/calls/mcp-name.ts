@@ -2,19 +2,19 @@ import type { SpecSet, ToolSpec } from '../../../spec/types.ts';
 
 /** hopgate's own MCP server, as one client program names it. A similar name belongs to another server. */
 export interface HopgateServerName {
-  /** The server's name in the names of the client's own tools. */
+  /** The name under which the client lists the server. */
   readonly server: string;
   /** The prefix that the client puts before the names of the server's tools. */
   readonly prefix: string;
 }
 
-/** hopgate's server under this name in Claude Code's plugin `hopgate`. */
+/** The names of hopgate's server in Claude Code, where the plugin `hopgate` calls it `name`. */
 export const claudePluginServerName = (name: string): HopgateServerName => ({
   server: `plugin:hopgate:${name}`,
   prefix: `mcp__plugin_hopgate_${name}__`,
 });
 
-/** hopgate's server under this name in Codex, and in programs where the user names the servers. */
+/** The names of hopgate's server in Codex, and in other programs whose configuration calls it `name`. */
 export const userChosenServerName = (name: string): HopgateServerName => ({ server: name, prefix: `mcp__${name}__` });
 
 /** The id of the hopgate tool with this MCP name; null if the name belongs to another server, or to no server. */

@@ -85,7 +85,7 @@ export class McpTasks {
     return this.#running.get(id)?.settled ?? this.#storedTask(id);
   }
 
-  /** Cancels a task and returns it. If its answer came first, it stays completed; a later answer becomes a message. */
+  /** Cancels a task and returns it. If the answer came first, the task stays completed; a later answer is a message. */
   async cancel(id: string): Promise<McpTask | null> {
     const running = this.#running.get(id);
     if (!running) return this.find(id);

@@ -50,7 +50,10 @@ export function requestedTaskForm(server: Server, { params }: CallToolRequest, c
 
 /** @throws ProtocolError of 2025-11-25 if the client requests a task for a tool whose calls cannot be tasks */
 export function throwTaskError(name: string): never {
-  throw new ProtocolError(ProtocolErrorCode.MethodNotFound, `${name} is not a task; only ${TASK_TOOL_NAME} can`);
+  throw new ProtocolError(
+    ProtocolErrorCode.MethodNotFound,
+    `a call of ${name} cannot be a task; only a call of ${TASK_TOOL_NAME} can`,
+  );
 }
 
 /** The task answers of {@link ServerWithTasks}, keyed by the empty results that they replace. */

@@ -188,8 +188,8 @@ export class AgencyNode {
       if (request.tools === 'off' && on.length > 0)
         throw new RunFailure(
           'tools-refused',
-          `${request.peripheral} has tools (${on.join(', ')}), and the caller may not give it tools`,
-          'Name an agency peripheral without tools, or ask the author of the spec to write within: own under delegates.',
+          `${request.peripheral} has tools (${on.join(', ')}), and this caller may not start agents with tools`,
+          'Name an agency peripheral without tools, or ask the author of the spec to write "within: own" under "delegates".',
         );
       const prompt = renderPrompt(peripheral, request);
       return runAgent(await this.#options.driverOf(agent), peripheral, prompt, cancel);

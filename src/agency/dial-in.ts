@@ -138,7 +138,7 @@ interface DialOptions {
   readonly run: (request: RunRequest, route: RunRoutingData) => Promise<RunReply>;
   readonly cancel: (key: string) => void;
   readonly signal: AbortSignal;
-  /** Called when the connection opens or is lost, and when another problem keeps it from opening. */
+  /** Called when the connection opens, when it is lost, and when a new problem keeps it from opening. */
   readonly onChange?: (isConnected: boolean, problem: string | null) => void;
 }
 

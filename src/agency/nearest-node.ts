@@ -36,7 +36,7 @@ const textIn = (file: string): string => valueOr(() => readFileSync(file, 'utf8'
 
 interface NearestOptions {
   readonly env: Env;
-  /** The right of the token that is sent to the server. */
+  /** The role whose token is sent to the server. */
   readonly role: 'operator' | 'agent';
   /** An agency folder whose agents run in this process, not through the server. */
   readonly folder?: string;

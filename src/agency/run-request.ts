@@ -28,7 +28,7 @@ export const RunRequest = z.strictObject({
     'The text of context blocks; the prompt gets those that the peripheral names.',
   ),
   tools: optional(z.literal('off')).describe(
-    'Refuses the run if its peripheral has tools that are on, because the caller may not give it tools.',
+    'Refuses the run if its peripheral has tools that are on, because the caller may not start agents with tools.',
   ),
   route: optional(z.union([z.literal('local'), z.url({ protocol: /^https?$/ })])).describe(
     'Overrides the location of the agent: "local", or the url of a remote node of the registry.',

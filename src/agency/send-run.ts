@@ -65,7 +65,7 @@ export const agentUnreachableFailure = (reason: string, remedy = 'Repeat the run
 /** Maximum number of requests to cancel a run on its node, and the time limit of each, in milliseconds. */
 const [CANCEL_TRIES, CANCEL_MS] = [5, 2_000];
 
-/** Cancels a run on its node. A node that lacks the run is asked again, because its request may arrive later. */
+/** Cancels a run on its node. A node that lacks the run is asked again, because the run may arrive there later. */
 async function cancelAt(url: string, token: string | null, key: string): Promise<void> {
   for (let tries = 0; tries < CANCEL_TRIES; tries++) {
     if (tries > 0) await sleep(20 * 2 ** tries);

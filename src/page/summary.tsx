@@ -70,5 +70,5 @@ function wantsOf(
       more: 'They are above.',
       urgent: false,
     };
-  return { short: 'nothing', more: closed ? 'The session is over.' : 'It does not wait for you.', urgent: false };
+  return { short: 'nothing', more: closed ? 'The session is closed.' : 'It does not wait for you.', urgent: false };
 }

@@ -71,7 +71,7 @@ function opensOf({ action: { kind, from, to } }: ApprovalRequest, { specs }: Ses
 const effectsOf = ({ modeGate }: SessionPin['specs'], mode: string): string =>
   (modeGate ? effectsOfMode(modeGate, mode) : []).join(', ') || 'do nothing';
 
-/** Number of the newest entries in which a run of the tests is searched. */
+/** Maximum number of entries to search for the last run of the tests. */
 const MAX_SEARCHED_ENTRIES = 500;
 
 async function lastTests(store: EvidenceStore, sessionId: string) {

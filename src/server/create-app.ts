@@ -34,7 +34,7 @@ const SECURITY_HEADERS: { readonly [name: string]: string } = {
 interface AppOptions {
   readonly services: ServerServices;
   readonly routes: readonly HttpRoute[];
-  /** The server's names with the port, which is known only after listening; null accepts any name, but no browser. */
+  /** The server's names with the port, which is known only after listening; null allows any name, but no browser. */
   readonly hosts: () => readonly string[] | null;
   readonly log: (line: string) => void;
 }

@@ -18,12 +18,11 @@ import type { ServerServices } from './services.ts';
 const ENTRY_CHARACTERS = 1_000;
 
 /**
- * Checks that a requester may start a run, and returns the request with `tools: off` if the run may have none, because
- * the node that runs the agent has an agency folder of its own. Only the operator and a session itself may send the
- * context of that session. If the session's peripheral has `delegates`, its gate judges and records a run by its agent.
- * Without `delegates`, the session's agent may only run agents that have no tools: a run must not do what the session's
- * gate forbids.
+ * Checks that a requester may start a run. Only the operator and a session itself may send the context of that session.
+ * If the session's peripheral has `delegates`, the session's gate judges and records the run. Without `delegates`, the
+ * session's agent may only run agents that have no tools: a run must not do what the session's gate forbids.
  * @param run the key of the run
+ * @returns the request, with `tools: off` if the run may have no tools: the agent's node may define others
  * @throws ApiError `forbidden`
  */
 export async function checkRunRequester(
@@ -134,7 +133,7 @@ async function filesOf(
     if (text.length > MAX_CONTEXT_CHARS)
       throw new RunFailure(
         'context-refused',
-        `${path}: the files up to this one have ${text.length} characters, and a run takes ${MAX_CONTEXT_CHARS}`,
+        `${path}: the files up to this one have ${text.length} characters, and a run may have ${MAX_CONTEXT_CHARS}`,
         'Name fewer files.',
       );
   }

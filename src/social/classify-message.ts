@@ -106,7 +106,7 @@ function effectOfRequest(request: string): ToolEffect {
   return effect === 'act' ? 'act' : laterEffect(text, effect);
 }
 
-/** The effect of a later verb after "and", which may ask for more: `look into it and fix it`. */
+/** The strongest effect among `first` and the verbs after "and", "then" or a comma: `look into it and fix it` acts. */
 function laterEffect(text: string, first: ToolEffect): ToolEffect {
   const later = [
     ...text.matchAll(
@@ -118,7 +118,7 @@ function laterEffect(text: string, first: ToolEffect): ToolEffect {
   return [first, ...later].reduce((most, each) => (RANK[each] > RANK[most] ? each : most));
 }
 
-/** Matches words that may follow the verb of an order. The word before them is then its verb. */
+/** Matches words that may follow the verb of an order. The word before such a word is then the verb. */
 const OBJECT =
   /^(?:the|a|an|this|that|these|those|it|them|my|our|your|all|any|every|each|both|its|his|her|their|me|us|everything|everyone|whatever|what|thing|another|some|only|no|up|out|down|off|back|over|into|for|two|three|why|whether|if|how|where|when|which|who)$/;
 /** Matches verbs that make the words before them a subject, unless a relative clause begins: "tests that failed". */

@@ -8,7 +8,7 @@ import type { Mode, ModeGateSpec } from '../spec/types.ts';
 import type { MessageTalkKind } from './classify-message.ts';
 import { messageSubject, type PipelineMessage, type SocialOutcome, type SocialServices } from './pipeline-types.ts';
 
-/** The outcome of a message by its present receipts; null if the pipeline has not dispatched it. */
+/** The outcome of a message, by its present receipts; null if the pipeline has not dispatched it. */
 export async function readSocialOutcome(
   store: EvidenceStore,
   messages: MessageStore,

@@ -147,7 +147,7 @@ function messageIn({ event, id, tool, outcome }: OptionalJsonFields): string | n
 export const textOrJson = (value: Json | undefined): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 
-/** Joins an outcome to its intent, and the denial from a tool's own refusal to that call. */
+/** True if an entry joins the row before it: an outcome joins its intent, a denial the call that its tool refused. */
 function joinsRow(before: ThreadRow, summary: EntrySummary, own: OptionalJsonFields): boolean {
   if (summary.event === 'outcome' || summary.event === 'interrupted') return before.event === 'intent';
   if (summary.event !== 'denial' || before.mark !== 'refused' || before.event !== 'outcome') return false;

@@ -24,8 +24,8 @@ const ROWS: readonly Row[] = [
   ['inventory', 'inventory', '', '', '{inventory}'],
   ['help', 'help', '', '', '{help}'],
   ['examineReceptacle', 'examine {r}', HERE, '', '{r:state}'],
-  // ALFWorld's own domain also means to allow visible objects, but a comma in its text names a type that has no
-  // members.
+  // ALFWorld's own domain is meant to allow visible objects too, but a comma in its text turns their type into one
+  // without members.
   ['examineObject', 'examine {o}', '(holds ?a ?o)', '', '{o:state}'],
   [
     'GotoLocation',

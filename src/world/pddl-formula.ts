@@ -54,7 +54,7 @@ interface Exists {
 }
 const joined = new WeakMap<object, Exists>();
 
-/** The variables of an `exists` and of those directly inside it: an inner atom may then bind an outer variable. */
+/** The variables of an `exists` and of each `exists` directly inside it: an inner atom may bind an outer variable. */
 const joinNestedExists = (exists: readonly PddlExpression[]): Exists =>
   getOrInsert(joined, exists, () => {
     const [, list = [], body = []] = exists;

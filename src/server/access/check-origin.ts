@@ -14,7 +14,7 @@ interface BrowserHeaders {
  * Refuses a request that another web page could have caused. The Host must be a name of this server, which defeats DNS
  * rebinding. An Origin must match the Host. Sec-Fetch-Site must say that this page sent the request, or a person who
  * entered the address. Only the page itself may be opened by a link. Programs send neither Origin nor Sec-Fetch-Site.
- * @param hosts the server's own names with the port: `127.0.0.1:4780`; null accepts any name, but no browser
+ * @param hosts the server's own names with the port: `127.0.0.1:4780`; null allows any name, but no browser
  * @throws ApiError `wrong-host`, `wrong-origin`
  */
 export function checkRequestOrigin(

@@ -8,7 +8,7 @@ import type { NodeMailExchange } from './node-mail.ts';
 /** Interval for reading the registry again, in milliseconds. */
 const POLL_MS = 2_000;
 
-/** Exchanges messages with every node that the registry gives an address, until the signal is aborted. */
+/** Exchanges messages with every node whose address is in the registry, until the signal is aborted. */
 export async function exchangeMailWithAllNodes(
   { agency, mail }: { readonly agency: AgencyNode; readonly mail: NodeMailExchange },
   signal: AbortSignal,

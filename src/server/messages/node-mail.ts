@@ -164,7 +164,7 @@ export class NodeMailExchange {
     return null;
   }
 
-  /** The recipient that was opened last, if several match. */
+  /** Of several matching recipients, the session that was opened last. */
   async #newestSession<Open extends { readonly draft: MessageDraft }>(
     open: readonly Open[],
   ): Promise<Open | undefined> {

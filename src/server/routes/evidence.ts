@@ -155,7 +155,7 @@ const thread = defineRoute('GET /v1/sessions/{session}/thread', {
     const entries = await Array.fromAsync(readInTurns(store.entries(session)), ({ entry }) => entry);
     const found = buildThread(entries, { type: 'session', id: session }, { now: Date.now() });
     if (!found)
-      throw new ApiError('unknown-entry', `session ${session} has no goal, so no thread`, 'Read its evidence.');
+      throw new ApiError('unknown-entry', `session ${session} has no goal, so it has no thread`, 'Read its evidence.');
     return threadForm(found, page);
   },
 });

@@ -60,7 +60,7 @@ const inbox = defineRoute('GET /v1/inbox', {
   answer: z.object({
     messages: z.array(
       MessageSchema.extend({
-        waits: z.boolean().describe('True until the answer to a whistle, or the end of its deadline.'),
+        waits: z.boolean().describe('True while the sender of a whistle waits for the answer.'),
         root: z.string().nullable().describe('The repository.'),
       }),
     ),

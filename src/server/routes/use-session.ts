@@ -4,7 +4,7 @@ import type { ServerServices } from '../services.ts';
 /** How long a call waits for other work in its session, in milliseconds. */
 const WAIT_MS = 10_000;
 
-/** Calls `work` with a session, whose only writer it is meanwhile. A denial is counted for the metrics. */
+/** Calls `work` with a session that nothing else writes meanwhile. A denial is counted for the metrics. */
 export async function withHostedSession<Answer extends { readonly ok: boolean }>(
   { host, allEvidence, counters }: ServerServices,
   sessionId: string,

@@ -194,7 +194,7 @@ describe('the envelope of a driver', () => {
     ['codex', [true, false, false], ['fs']],
     ['http', [false, false, false], ['shell', 'http']],
     ['http', [true, true, true], []],
-  ] as const)('of %s with fs, shell, http = %j leaves open %j', (name, [fs, shell, http], open) =>
+  ] as const)('of %s with fs, shell, http = %j cannot enforce %j', (name, [fs, shell, http], open) =>
     expect(drivers[name]!.unenforceable({ fs, shell, http })).toEqual(open),
   );
 

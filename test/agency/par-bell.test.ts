@@ -129,7 +129,7 @@ describe('par-bell', () => {
     expect(agent.prompts[0]).toContain(`PAR: Debrief\nCRDT: 127.0.0.1:${document.port}\nSession: s1`);
   });
 
-  it('asks an agent that failed again if the review continues, and no other one', async () => {
+  it('asks only the failed agent once more when the review continues', async () => {
     const document = await served();
     const asked: string[] = [];
     const fails = new Set(['y']);

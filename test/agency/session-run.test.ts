@@ -216,7 +216,7 @@ it('an author may demand the approval of the operator for each run', async () =>
   expect(verdict(await session.evidence(), session)).toEqual([]);
 });
 
-it('a JSON response is recorded as it is, and a large one apart; the fruit has at most 32 KiB', async () => {
+it('a JSON response is recorded as JSON, and a large response as a blob; the fruit has at most 32 KiB', async () => {
   const long = 'x'.repeat(40_000);
   const { open } = await twoNodes(
     0,

@@ -18,7 +18,7 @@ const yaml = (more: string) =>
   `p:\n  entry: e\n  inputs: [a]\n  prompt-template: "{{a}}"\n  response: { type: text }\n${more}`;
 
 describe('an agency folder', () => {
-  it("loads the seed's peripheral unchanged", () => {
+  it('loads the peripheral par-participant with its defaults', () => {
     expect(par()).toEqual({
       id: 'par-participant',
       entry: 'Join PAR and contribute a concise perspective.',

@@ -47,7 +47,7 @@ function expectEachInTheNext(requests: readonly (readonly number[])[]): void {
 }
 
 describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
-  it('has each of many bells in its very next request, also when rung in the middle of a turn, and once', async () => {
+  it('gets each of many bells once, in its very next request, also in the middle of a turn', async () => {
     const world = new ClaudeWorld();
     onTestFinished(() => world.close());
     const ring: Ring = async (nth) => {
@@ -83,7 +83,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
 });
 
 describe.skipIf(!CODEX_BIN)('Codex in hopgate', () => {
-  it('has each of many bells in its very next request, also when rung in the middle of a turn, and once', async () => {
+  it('gets each of many bells once, in its very next request, also in the middle of a turn', async () => {
     const ring: Ring = async (nth) => {
       expect(await hopgate(world, repo, ['bell', 'agent:codex', `bell-${nth}`])).toMatchObject({ code: 0 });
     };

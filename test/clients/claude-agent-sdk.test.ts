@@ -114,7 +114,7 @@ describe.skipIf(!CLAUDE_BIN)('a session of the Claude Agent SDK', () => {
     expect(() => world.read('src/new.js')).toThrow();
   });
 
-  it('refuses by its hook what an operator’s own options allow', async () => {
+  it('refuses by its hook a tool that the program’s own options allow', async () => {
     const world = await agentWorld('edit');
     const session = await world.open();
     const script = [call('Write', { file_path: join(world.root, 'src/new.js'), content: 'x' }), { text: 'I cannot.' }];

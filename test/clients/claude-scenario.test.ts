@@ -97,7 +97,7 @@ describe.skipIf(!CLAUDE_BIN)(`Claude Code plays "${scenario.title}"`, () => {
 });
 
 describe.skipIf(!CLAUDE_BIN)('edits of a sub-agent of Claude Code', () => {
-  it('are released with the commit of its parent, whose approval lists them', async () => {
+  it('are shipped with the commit of its parent, whose approval lists them', async () => {
     expect((await world.hopgate('trust', '--yes')).code).toBe(0);
     const file_path = join(fixture.root, 'src/median.js');
     const edits = steps.flatMap(({ action, expect }) =>

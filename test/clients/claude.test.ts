@@ -35,7 +35,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect((await world.hopgate('verify', run.session, '--root', world.root)).code).toBe(0);
   });
 
-  it('runs what would be refused in a session that only observes, except what stays closed', async () => {
+  it('runs calls that would be refused in an observe-only session, but shows no masked file', async () => {
     world.write('.env', 'TOKEN=secret-of-the-env\n');
     const script = [
       call('Write', { file_path: world.path('new.txt'), content: 'x' }),
@@ -54,7 +54,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(verified.stdout).toMatch(/^observed .*enforcement would have refused 3 calls/);
   });
 
-  it('gets other tools by a hop, from its very next call on', async () => {
+  it('can use the tools of the new peripheral in its next call after a hop', async () => {
     const write = call('Write', { file_path: world.path('src/new.js'), content: 'new\n' });
     const read = call('Read', { file_path: world.path('src/a.js') });
     const script = [mode('diagnose'), read, write, hop('edit', 'hop-edit'), mode('execute'), write, done, done];
@@ -174,7 +174,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(evidence).not.toContain('interrupted write');
   });
 
-  it('is refused what acts outside the gate: skills that run commands, monitors, other agents’ places', async () => {
+  it('is refused calls that act outside the gate: skills that run commands, monitors, agents in another working tree', async () => {
     world.write(
       '.claude/skills/bang/SKILL.md',
       '---\nname: bang\ndescription: bang\n---\nIt says !`echo bang > pwned $ARGUMENTS`\n',

@@ -133,7 +133,7 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(verified).toMatchObject({ code: 0 });
   });
 
-  test('runs what would be refused in a session that only observes, except what stays closed', async () => {
+  test('runs calls that would be refused in an observe-only session, but shows no masked file', async () => {
     const { ended, resultText, read, world, repo } = await play(
       {
         main: [

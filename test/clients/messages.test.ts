@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => world.close());
 
 describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
-  it('gets a bell in its next request, also one that was rung in the middle of a turn, and once', async () => {
+  it('gets a bell once, in its next request, also in the middle of a turn', async () => {
     const bell = (text: string) => world.hopgate('bell', 'agent:claude-code', text, '--root', world.root);
     const read = call('Read', { file_path: world.path('src/a.js') }) as Turn;
     const script: Step[] = [
@@ -37,7 +37,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(await world.evidence(run.session)).toContain('receipt');
   });
 
-  it('gets a note of the operator over HTTP with the hook after its next call, once', async () => {
+  it('gets a note that the operator wrote over HTTP once, with the hook after its next call', async () => {
     const address = Promise.withResolvers<{ readonly at: string; readonly operator: string }>();
     const server = spawn(process.execPath, [resolve('src/cli/main.ts'), 'serve', '--port', '0', '--json'], {
       env: world.env,

@@ -311,7 +311,7 @@ describe.skipIf(CHROMIUM === undefined)(
     );
 
     it.runIf(isDeep)(
-      'names the shown session in its address: for a reload, for the way back, and for one that is not listed',
+      'names the shown session in its address, also after a reload, after Back, and for a session that is not listed',
       async () => {
         const served = await serveWorld();
         const sessions = [await served.session(), await served.session()] as const;
@@ -348,7 +348,7 @@ describe.skipIf(CHROMIUM === undefined)(
       },
     );
 
-    it.runIf(isDeep)('shows an alarm while a server does not answer that did not end the stream', async () => {
+    it.runIf(isDeep)('shows an alarm while the server does not answer, although the event stream is open', async () => {
       const served = await serveWorld();
       await served.session();
       const page = await browser.newPage();

@@ -40,7 +40,7 @@ const hasEmacs = spawnSync('emacs', ['--version']).status === 0;
 
 const peripheral = async ({ ask }: Served, id: string) => (await ask(`GET /v1/sessions/${id}`)).json.peripheral;
 
-it('the operator calls an agent out in the middle of a game, and the agent returns to the same game', async () => {
+it('the operator moves an agent out of its game by a hop over HTTP, and the agent returns to the same game', async () => {
   const { served, id, post, play, restart } = await midGame();
   const asAgent = await post('hop', { to: 'chat', exit: 'user-request', reason: 'out', by: 'operator' });
   expect(asAgent.json).not.toMatchObject({ ok: true });

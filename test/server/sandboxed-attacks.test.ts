@@ -10,7 +10,7 @@ const ATTACKER = readFileSync(join(import.meta.dirname, 'sandboxed-attacker.mjs'
 const REFUSED = [0, 400, 401, 403, 404, 421];
 
 describe('a sandboxed command that shares the network of the machine', () => {
-  it('approves nothing and reads nothing, by any of forty ways', async () => {
+  it('approves nothing and reads nothing in any of its attacks', async () => {
     const served = await serveWorld({ 'attacker.mjs': ATTACKER });
     const [mine, other] = [await served.session(), await served.session()];
     const move = (what: string, body: unknown) =>

@@ -39,7 +39,7 @@ describe('a session over HTTP', () => {
     expect(json.sessions).toMatchObject([{ session: id, root: served.root, agent: 'builder', closed: true }]);
   });
 
-  it('answers an address, a method and a folder that are missing by names that an HTTP client knows', async () => {
+  it('names the method and address, or the body field, of a request for something that does not exist', async () => {
     const { ask } = await serveWorld();
     const { error } = (await ask('DELETE /v1/sessions')).json;
     expect(error).toMatchObject({ code: 'not-found', message: 'the server has no DELETE /v1/sessions' });

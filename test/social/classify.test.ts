@@ -64,7 +64,7 @@ describe('the classifier of messages', () => {
     });
   });
 
-  it('changes the class of at least one message in ten by patterns, and none of a typed payload', () => {
+  it('judges at least one message in ten differently without its patterns, but no typed payload', () => {
     const changed = LABELLED.filter(
       ({ payload }) => classifyMessage(payload, TALK_PATTERNS).talk !== classifyMessage(payload, []).talk,
     );
@@ -86,7 +86,7 @@ describe('the classifier of messages', () => {
     classifyMessage('"'.repeat(16_000), TALK_PATTERNS);
   });
 
-  it('names the effect: reading needs less than changing', () => {
+  it('names the requested effect: observe for “look”, act for “look and fix”', () => {
     expect(classifyMessage('Look at the log.', TALK_PATTERNS)).toMatchObject({ talk: 'action', asks: 'observe' });
     expect(classifyMessage('Look at the log and fix the cause.', TALK_PATTERNS)).toMatchObject({ asks: 'act' });
   });

@@ -304,7 +304,7 @@ describe('a message with the same id', () => {
     await session.detach();
   });
 
-  it('is found after a hundred other messages used its id', async () => {
+  it('is found after a hundred other messages with its id were refused', async () => {
     const first = await sent('Hi', operator, `session:${recipient.id}`, 'm-used');
     for (let at = 0; at < 101; at++)
       expect(await sent(`Other ${at}`, operator, null, 'm-used')).toMatchObject({ code: 'id-reused' });

@@ -200,7 +200,7 @@ describe('a household', () => {
       'look',
     ]));
 
-  it('lists the commands that are possible at the agent’s place', () => {
+  it('lists the commands that are possible at the agent’s location', () => {
     const game = new Household(kitchen());
     answerTo(['go to sidetable 1', 'take apple 2 from sidetable 1', 'go to sinkbasin 1'], game);
     expect(game.turn().admissible.filter((command) => !command.startsWith('go to'))).toEqual([

@@ -44,7 +44,7 @@ interface Turn {
   missing(name: string, open: ReadonlySet<string>): Promise<string | undefined>;
 }
 
-/** The current turn of each run. A run's options belong to one session, but a handoff may lead to another. */
+/** The current turn of each run. The options of a run belong to one session; a handoff may lead to another session. */
 const turns = new WeakMap<object, Turn>();
 
 /**

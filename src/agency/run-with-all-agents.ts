@@ -6,7 +6,7 @@ export interface AllAgentsResult {
   readonly replies: { readonly [agent: string]: RunReply };
 }
 
-/** Runs a request with several agents at once. One failure never ends the others. */
+/** Runs a request with several agents in parallel. One failure never ends the others. */
 export async function runWithAllAgents(
   agents: readonly string[],
   run: (agent: string) => Promise<RunReply>,

@@ -168,7 +168,7 @@ class LiveSource implements PageData {
   /** The sessions whose history is being read. */
   #histories = new Set<string>();
 
-  /** The shown session is read at once, the others from time to time, because a browser has only six connections. */
+  /** The shown session is read immediately, the others sometimes, because a browser has only six connections. */
   #readSoon(id: string): void {
     const read = () => void this.#read(id).catch((error: unknown) => this.#report(error));
     const shown = this.#chosen.value;

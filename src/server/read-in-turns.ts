@@ -4,7 +4,7 @@ import type { StoredEntry } from '../evidence/entry.ts';
 /** Number of entries after which other requests may run. */
 const TURN_ENTRIES = 100;
 
-/** Passes entries on, and lets other requests run in between: a store that answers at once would block them. */
+/** Yields the entries, and lets other requests run in between: a store that answers immediately would block them. */
 export async function* readInTurns(entries: AsyncIterable<StoredEntry>): AsyncGenerator<StoredEntry> {
   let count = 0;
   for await (const stored of entries) {

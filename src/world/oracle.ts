@@ -74,7 +74,7 @@ function playPlan(
     if (tool && verb) {
       send(`go to ${name(tool)}`);
       if (!send(`${verb} ${name(object)} with ${name(tool)}`)) return null;
-      // In real games a thing can be in two receptacles at once: after it is taken from one, it is still in the other.
+      // In real games a thing can be in two receptacles: after it is taken from one, it is still in the other.
       if (game.turn().won) break;
     }
     if (lamp) {

@@ -20,7 +20,7 @@ import { errorText } from '../../base/text.ts';
 import { AcpSession, removeSituationText, type SessionOverMcp } from './acp-session.ts';
 import { answerPermissionRequest, isForHopgateTool } from './gated-requests.ts';
 
-/** A conversation of the inner agent, stored under the id of its session. */
+/** A conversation of the inner agent, stored under the id of hopgate's session. */
 export interface AcpConversation {
   readonly session: string;
   /** The inner agent's id of the conversation. */

@@ -58,7 +58,7 @@ export class AgentRequestGate {
     return {};
   }
 
-  /** Starts a command with the first shell tool that is available. It fails at once if the gate refuses it. */
+  /** Starts a command with the first shell tool that is available. Throws immediately if the gate refuses it. */
   async createTerminal({ command, args = [] }: CreateTerminalRequest): Promise<{ terminalId: string }> {
     const tools = new Set((await this.#session.tools()).map(({ name }) => name));
     const name = SHELLS.find((shell) => tools.has(shell)) ?? SHELLS[0]!;

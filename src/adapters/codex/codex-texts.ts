@@ -19,7 +19,7 @@ export interface CodexReader {
 
 /** The tools that are available now, and how to get others. */
 const describeOpen = (tools: readonly string[], { ourName, isSubAgent }: CodexReader): string =>
-  `${tools.map(ourName).join(', ') || 'none'}; ${isSubAgent ? 'a sub-agent cannot move: report what else is needed to the agent that started you' : `to move: ${ourName('hop')}, ${ourName('mode')}`}.`;
+  `${tools.map(ourName).join(', ') || 'none'}; ${isSubAgent ? 'a sub-agent can neither hop nor change the mode: report what else is needed to the agent that started you' : `to move: ${ourName('hop')}, ${ourName('mode')}`}.`;
 
 /** The text of a refusal by the gate, for a model in Codex. */
 export function describeCodexRefusal(denial: Denial, first: object | null, reader: CodexReader): string {

@@ -54,7 +54,7 @@ export interface AgentCall {
     | { readonly hash: string; readonly by: string; readonly grant?: GrantLimits }
     | { readonly because: string }
     | null;
-  /** The reason for which the user's own rules for the client refuse the call; it is then not carried out. */
+  /** The reason why the user's own rules for the client refuse the call; the call is then not carried out. */
   readonly refused?: string;
   /** The answer, if the adapter already has it: the call is recorded and not carried out. */
   readonly answer?: string;

@@ -98,7 +98,7 @@ async function carryOut(
   if (name === 'hop') {
     const hop = readRequestedHop(fields);
     const to = 'hop' in hop ? hop.hop : hop.to;
-    // A hop without a mode change is queued at once, so that the model's later calls are judged after it.
+    // A hop without a mode change is queued immediately, so that the model's later calls are judged after it.
     const modes =
       requestedModeChanges(fields, session).length === 0 ? [] : await modeChangesBeforeHop(fields, session, hop);
     for (const { from: _, ...mode } of modes) {

@@ -101,7 +101,7 @@ export async function answerToolCall(
   }
 }
 
-/** True once a whistle is in the store; false if its call ended before, because it was refused or answered at once. */
+/** True once a whistle is in the store; false if its call ended before, because it was refused or answered first. */
 async function isSent({ options: { reading } }: McpHost, id: string, ended: Promise<EndedTask>): Promise<boolean> {
   if (!reading) return true;
   let isOver = false;

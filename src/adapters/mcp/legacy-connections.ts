@@ -4,7 +4,7 @@ import { makeRefusalResponse } from './guard-request.ts';
 import { type McpHost, ServedClient } from './mcp-host.ts';
 import { makeMcpServer } from './mcp-server.ts';
 
-/** Maximum number of clients at once. Above it, the connection that was idle for longest is closed. */
+/** Maximum number of connections. Above it, the connection that was idle for longest is closed. */
 const MAX_CONNECTIONS = 64;
 
 /** The connections of clients that speak MCP 2025-11-25 or older, by the id in `Mcp-Session-Id`. */

@@ -17,7 +17,8 @@ class EndingTransport extends StdioServerTransport {
 }
 
 /**
- * Serves one client over two streams until it disconnects or `close` is called. Too large a request gets an error.
+ * Serves one client over two streams until it disconnects or `close` is called. A request that is too large gets an
+ * error.
  * @example await serveOverStdio(new McpHost({ session: agentSession(session) }), process.stdin, process.stdout).ended;
  */
 export function serveOverStdio(

@@ -1,6 +1,6 @@
 /**
- * Tracks when a client lists the tools. If a client is notified of a change and answered at once, its next request to
- * the model contains the old list. If it lists the tools before the answer, the request contains the new list.
+ * Tracks when a client lists the tools. If a client is notified of a change and answered immediately, its next request
+ * to the model contains the old list. If it lists the tools before the answer, the request contains the new list.
  */
 export class ToolListTracker {
   #count = 0;
@@ -22,8 +22,9 @@ export class ToolListTracker {
   /**
    * Waits until the client has listed the tools more often than `count`, at most `atMost` milliseconds, and then
    * `grace` milliseconds for it to process the list. Claude Code drops a notification that comes soon after another
-   * one, so `notify` is called, and the wait repeated, for a client that has listed again before. A client that timed
-   * out twice in a row is assumed not to list again at once; from then on the wait is at most `grace`.
+   * one, so `notify` is called, and the wait repeated, for a client that answered the notification before with a new
+   * list. A client that timed out twice in a row is assumed not to list again soon; from then on the wait is at most
+   * `grace`.
    */
   async waitForList(
     count: number,

@@ -20,7 +20,7 @@ export function setReviewFacts(doc: Doc, facts: ReviewFacts): void {
 
 const mapOf = (doc: Doc) => doc.getMap<string>('contributions');
 
-/** Sets the words of one agent. If the agent wrote two texts at once, every replica keeps the same text of the two. */
+/** Sets the words of one agent. Of two texts that the agent wrote in parallel, every replica keeps the same one. */
 export const setReviewContribution = (doc: Doc, agent: string, text: string): void => void mapOf(doc).set(agent, text);
 
 export const reviewContributionsOf = (doc: Doc): ReviewContributions =>

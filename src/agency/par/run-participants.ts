@@ -26,9 +26,9 @@ interface ParticipantRuns {
 }
 
 /**
- * Runs agents in the peripheral `par-participant` at once, and adds the answer of each to the shared document. Resolves
- * when every answer is on disk. The same `par` continues an interrupted review: an agent that has answered is not
- * started again.
+ * Runs agents in parallel in the peripheral `par-participant`, and adds the answer of each to the shared document.
+ * Resolves when every answer is on disk. The same `par` continues an interrupted review: an agent that has answered is
+ * not started again.
  */
 export function runReviewParticipants({
   agents,

@@ -5,7 +5,7 @@ import { areSecretsEqual } from './tokens.ts';
 const CODE_MS = 60_000;
 /** How long a login lasts, in milliseconds. */
 const LOGIN_MS = 12 * 60 * 60_000;
-/** Maximum number of logins at once; the oldest ends first. */
+/** Maximum number of simultaneous logins; the oldest ends first. */
 const MAX_LOGINS = 20;
 
 interface Login {

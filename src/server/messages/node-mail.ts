@@ -164,7 +164,7 @@ export class NodeMailExchange {
     return null;
   }
 
-  /** Of several matching recipients, the session that was opened last. */
+  /** The session that was opened last among several matching recipients. */
   async #newestSession<Open extends { readonly draft: MessageDraft }>(
     open: readonly Open[],
   ): Promise<Open | undefined> {

@@ -68,7 +68,7 @@ const list = defineRoute('GET /v1/grants', {
 
 const revoke = defineRoute('POST /v1/grants/{grant}/revoke', {
   id: 'revokeGrant',
-  summary: 'Revokes a grant at once, in whichever process its session runs.',
+  summary: 'Revokes a grant immediately, in whichever process its session runs.',
   for: ['operator'],
   body: z.strictObject({ by: z.string().min(1).max(100).default('operator') }),
   answer: Grant.pick({ id: true, session: true, over: true }),

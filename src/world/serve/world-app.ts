@@ -6,7 +6,7 @@ import { WorldError, type WorldTurn } from '../../ports/world-environment.ts';
 import { type HouseChoice, HouseholdEnvironment } from '../household-environment.ts';
 import { OPENENV_SCHEMAS, OpenEnvGame } from './openenv.ts';
 
-/** Maximum number of bytes of a request, and of WebSocket games at once. */
+/** Maximum number of bytes of a request, and of simultaneous WebSocket games. */
 const MAX_BYTES = 64 << 10;
 const MAX_GAMES = 64;
 

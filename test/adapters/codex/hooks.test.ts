@@ -314,7 +314,7 @@ describe('a sub-agent', () => {
     });
     const { exit, stderr } = await call('view_image', { path: 'src/a.png' }, { ...sub, cwd });
     expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining('mode-forbids') });
-    expect(stderr).toContain('a sub-agent cannot move');
+    expect(stderr).toContain('a sub-agent can neither hop nor change the mode');
     expect(stderr).not.toContain('to move:');
     await must(session.setMode({ to: 'diagnose' }));
     expect((await call('view_image', { path: 'src/a.png' }, { ...sub, cwd })).exit).toBe(0);

@@ -182,7 +182,7 @@ function multiEdit(fields: ModelCallArguments, context: ActionContext): ClientAc
   return stepsAction(editOfFile(args, each, rest));
 }
 
-/** Joins several edits of one file into one step, because the client makes them at once. */
+/** Joins several edits of one file into one step, because the client makes them together. */
 function editOfFile(path: Fields, edits: readonly HopgateToolCall[], extra: ActionStep['extra']): ActionStep {
   const [first] = edits;
   const joined = (name: string) => edits.map(({ args }) => String(args[name])).join('\n');

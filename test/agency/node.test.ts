@@ -99,7 +99,7 @@ d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
     expect(await node.run(run('x'), alone('k'))).toMatchObject({ response: 'a view' });
   });
 
-  it('whose agent never started can be repeated with its key, and not if the agent failed', async () => {
+  it('can be repeated with its key if its agent never started, but not if the agent failed', async () => {
     const program = join(folder(), 'claude');
     const ended = createServer().listen(0, '127.0.0.1');
     await once(ended, 'listening');

@@ -63,7 +63,7 @@ describe('an agency folder', () => {
 });
 
 describe('the prompt', () => {
-  it('names every missing input at once', () =>
+  it('names all missing inputs in one error', () =>
     expect(() => renderPrompt(par(), run('x', { inputs: { 'par/title': 't' } }))).toThrow(
       'par-participant needs par/crdt-host, par/crdt-port, session/id',
     ));

@@ -39,7 +39,7 @@ const sessions = async (on: CodexWorld, repo: string): Promise<readonly { readon
     .map((line) => JSON.parse(line));
 
 describe.skipIf(!CODEX_BIN || !hasTmux)('Codex on a terminal', () => {
-  test('takes a list of approvals, and a resumed conversation finds its session', async () => {
+  test('uses approvals given in advance, and a resumed conversation finds its session', async () => {
     const toEdit = call('hop', {
       to: 'edit',
       exit: 'hop-edit',

@@ -20,9 +20,9 @@ const calledAt = (log: string): string => (existsSync(log) ? readFileSync(log, '
 
 describe.skipIf(!CLAUDE_BIN)('a server in Claude Code with hopgate’s name', () => {
   it.each([
-    ['that does not know the secret name', 'hopgate'],
-    ['that knows it', SERVER],
-  ])('gets no call from any settings file, from one %s', async (_, name) => {
+    ['who does not know the secret name', 'hopgate'],
+    ['who knows it', SERVER],
+  ])('gets no call, whichever settings file defines it, if the file is by somebody %s', async (_, name) => {
     const world = new ClaudeWorld();
     worlds.push(world);
     const log = join(world.folder, 'rogue.log');

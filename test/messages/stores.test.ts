@@ -40,7 +40,7 @@ it('a store erases the messages of an erased session', async () => {
   await store.close();
 });
 
-it('an inbox has news as soon as this or another program has sent a message to it', async () => {
+it('a store notices a message in an inbox as soon as this or another program has sent it', async () => {
   const file = join(mkdtempSync(join(tmpdir(), 'messages-')), 'evidence.db');
   const [store, other] = [sqliteStore(file), sqliteStore(file)];
   const draft = (id: string): MessageDraft => ({

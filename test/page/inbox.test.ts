@@ -204,7 +204,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await page.title()).toMatch(/^\(\d\) hopgate$/);
     });
 
-    it.runIf(isDeep)('has no fault of accessibility in any look, with requests and a grant', async () => {
+    it.runIf(isDeep)('has no fault of accessibility in any theme and width, with requests and a grant', async () => {
       const { served, execute } = await waiting();
       const [{ id, hash }] = (await served.ask('GET /v1/approvals')).json.approvals;
       const grant = { times: 9 };

@@ -217,7 +217,7 @@ describe('the mail of a node', () => {
         expect([401, 403]).toContain((await send(port, what, { token: each, body: {} })).status);
   });
 
-  it('marks only messages that were sent to that node', async () => {
+  it('changes the state only of messages that were sent to that node', async () => {
     const { desk, far, url, tokenOf } = await twoMachines();
     const { json } = await ring(desk, far, { to: 'person:operator', text: 'a' });
     const body = {

@@ -33,7 +33,7 @@ describe('a token', () => {
     }
   });
 
-  it('is needed for everything that is not public, and only its header counts', async () => {
+  it('is needed for everything that is not public, and is read only from its header', async () => {
     const served = await serveWorld();
     const { id } = await served.session();
     for (const { method, at, id: name } of PRIVATE) {

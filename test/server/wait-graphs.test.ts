@@ -228,7 +228,7 @@ describe('waits over any number of machines', () => {
   });
 
   it.each(['on one machine', 'on two machines', 'on two machines, of which one sends its old waits again'])(
-    'end with the answer, so that the recipient may whistle back at once, %s',
+    'end with the answer, so that the recipient may whistle back immediately, %s',
     async (where) => {
       const machines = new Machines(2);
       const session = (name: string, machine: number) => ({ machine, address: `session:${name}-${machine}-xxxxxx` });

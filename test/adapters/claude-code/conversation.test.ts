@@ -407,7 +407,7 @@ describe('a settings change that could disable the hooks', () => {
   });
 });
 
-describe('a hook that cannot be answered', () => {
+describe('the answer to a hook event', () => {
   it.each([
     null,
     'text',
@@ -416,18 +416,18 @@ describe('a hook that cannot be answered', () => {
     { hook_event_name: 'PreToolUse' },
     { session_id: 'x' },
     { hook_event_name: 'PreToolUse', session_id: 'x', agent_id: 7 },
-  ])('refuses an event that it cannot read: %j', async (raw) => {
+  ])('is a refusal if the event cannot be read: %j', async (raw) => {
     const answer = await handleClaudeEvent(raw, world.host.hookContext({ env: world.env, pid: null }), world.env);
     expect(answer.exit).toBe(2);
     expect(answer.stderr).not.toBe('');
   });
 
-  it('refuses a call without an id or a tool', async () => {
+  it('is a refusal of a call without an id or a tool', async () => {
     expect((await world.sendEvent('PreToolUse', { tool_name: 'Read' })).verdict).toBe('blocked');
     expect((await world.sendEvent('PreToolUse', { tool_use_id: 'x' })).verdict).toBe('blocked');
   });
 
-  it('uses the configured repository, whichever of its folders the client was started in', async () => {
+  it('is about the configured repository, whichever of its folders the client was started in', async () => {
     world.write('hopgate.yaml', 'scopes: { edit: [docs/] }\n');
     const env = { ...world.env, CLAUDE_PROJECT_DIR: world.path('src') };
     const host = world.host.hookContext({ env, pid: null });
@@ -445,7 +445,7 @@ describe('a hook that cannot be answered', () => {
     expect(records).toEqual([null, expect.objectContaining({ parent: null })]);
   });
 
-  it('ignores another root unless the environment also names a session of it', async () => {
+  it('is not about another root, unless the environment also names a session of that root', async () => {
     const elsewhere = { ...world.env, HOPGATE_ROOT: world.path('src') };
     const begin = (id: string, env: typeof elsewhere) =>
       handleClaudeEvent(
@@ -461,7 +461,7 @@ describe('a hook that cannot be answered', () => {
     expect(await begin('two', made)).toMatchObject({ exit: 2, stderr: expect.stringContaining('s-made-up') });
   });
 
-  it('refuses the call if the session cannot be opened, but lets an agent stop that was asked to continue', async () => {
+  it('is a refusal of a call if the session cannot be opened, but lets an agent stop that was asked to continue', async () => {
     const broken = { ...world.env, HOPGATE_ROOT: '/nowhere', HOPGATE_SESSION: 's-1' };
     const event = { session_id: 'c', cwd: world.root, tool_name: 'Read', tool_use_id: 'x' };
     const host = world.host.hookContext({ env: broken, pid: null });

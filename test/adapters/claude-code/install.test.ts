@@ -79,7 +79,7 @@ describe.each([
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ model: 'opus' });
   });
 
-  it('enables its plugin, and leaves the user’s others', async () => {
+  it('enables its plugin, and does not change the user’s other plugins', async () => {
     const file = join(config(), settings);
     put(file, '{"enabledPlugins":{"hopgate@skills-dir":false,"mine@market":true}}');
     await hopgate('install', 'claude', '--scope', scope);

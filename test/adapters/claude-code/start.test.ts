@@ -167,7 +167,7 @@ describe('hopgate claude', () => {
     expect(pinned).not.toHaveProperty('PATH');
   });
 
-  it('merges the user’s --settings with its own, which win', async () => {
+  it('merges the user’s --settings with its own, which take precedence', async () => {
     const mine = '{"disableAllHooks":true,"enabledPlugins":{"hopgate@inline":false,"mine@inline":true},"model":"opus"}';
     await on.run('claude', '--claude', fakeClaude('exit 0'), '--settings', mine);
     expect(args().filter((word) => word === '--settings')).toHaveLength(1);

@@ -86,7 +86,7 @@ describe('the arguments of "hopgate codex"', () => {
     [['mcp', 'list']],
     [['app-server']],
     [['login']],
-  ])('are refused with a remedy if they open what hopgate closes: %j', (args) => {
+  ])('are refused with a remedy if they would replace or weaken hopgate’s limits: %j', (args) => {
     expect(() => parseCodexCommand(args)).toThrow(
       expect.objectContaining({ code: 'usage', remedy: expect.stringMatching(/Leave|without hopgate/) }),
     );

@@ -88,7 +88,7 @@ describe('a thread of the SDK', () => {
     );
   });
 
-  test.runIf(isDeep)('runs turns that begin at once in the same thread', async () => {
+  test.runIf(isDeep)('runs turns that begin at the same time in the same thread', async () => {
     const { path, calls } = fakeCodex();
     const { session } = await stage();
     await must(session.start('explore'));

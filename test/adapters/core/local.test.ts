@@ -100,7 +100,7 @@ describe('an answer', () => {
     expect(answer.text).not.toContain('ask the operator');
   });
 
-  it('accepts an approval only for the request that was shown', async () => {
+  it('to a call with an approval is a refusal if another request was shown', async () => {
     const { session } = await stage({ approver: no });
     await session.setMode({ to: 'diagnose' });
     const agent = agentSession(session);

@@ -57,7 +57,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     await world.verify();
   });
 
-  it.runIf(isDeep)('shows the fruit, the context and the changes of a deploy', async () => {
+  it.runIf(isDeep)('is requested with the fruit, the context and the changes of a deploy', async () => {
     const world = await agentWorld('test');
     const session = await world.open();
     const shown: string[] = [];
@@ -124,7 +124,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     expect(session.state.mode).toBe('diagnose');
   });
 
-  it('explains to the person that an acceptance without the tick is not a yes, and asks again', async () => {
+  it('is requested again, with the explanation, if the person accepts the form without the tick', async () => {
     const world = await agentWorld('explore');
     const session = await world.open({ approver: leaving([]) });
     const shown: string[] = [];
@@ -143,7 +143,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
   });
 
   it.runIf(isDeep)(
-    'becomes a grant by the limits that the person writes, and asks again if they are not understood',
+    'becomes a grant by the limits that the person writes, and is requested again if they cannot be read',
     async () => {
       const world = await agentWorld('explore');
       const session = await world.open({ approver: leaving([]) });
@@ -173,32 +173,35 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
     },
   );
 
-  it.runIf(isDeep)('begins with the length of the text and its location if a form may cut it off', async () => {
-    const world = await agentWorld('test');
-    const session = await world.open();
-    const [shown, answered]: [string[], string[]] = [[], []];
-    const diff = ['diff --git a/src/sum.js b/src/sum.js', '-a - b', '+a + b', 'diff --git a/x b/new.js', '+x'];
-    const options = {
-      diff: () => diff,
-      readBy: () => 'hopgate approve k7m2xq',
-      answered: (hash: string) => void answered.push(hash),
-    };
-    const client = await connected(hostOf(agentSession(session), options), {
-      era,
-      person: async (message) => {
-        shown.push(message);
-        return YES;
-      },
-    });
-    await call(client, 'bash-test');
-    await call(client, 'hop', { to: 'deploy', exit: 'pass', reason: 'ship it' });
-    const [first, second, ...rest] = shown[0]?.split('\n') ?? [];
-    expect(first).toBe('worker asks for the hop test → deploy (exit pass).');
-    expect(second).toBe(
-      `${rest.length} more lines, 2 changed files (src/sum.js, new.js); read all: hopgate approve k7m2xq`,
-    );
-    expect(answered).toEqual([(await approvals(session)).at(-1)?.requestHash]);
-  });
+  it.runIf(isDeep)(
+    'is requested with the length and location of the text first if a form may cut the text off',
+    async () => {
+      const world = await agentWorld('test');
+      const session = await world.open();
+      const [shown, answered]: [string[], string[]] = [[], []];
+      const diff = ['diff --git a/src/sum.js b/src/sum.js', '-a - b', '+a + b', 'diff --git a/x b/new.js', '+x'];
+      const options = {
+        diff: () => diff,
+        readBy: () => 'hopgate approve k7m2xq',
+        answered: (hash: string) => void answered.push(hash),
+      };
+      const client = await connected(hostOf(agentSession(session), options), {
+        era,
+        person: async (message) => {
+          shown.push(message);
+          return YES;
+        },
+      });
+      await call(client, 'bash-test');
+      await call(client, 'hop', { to: 'deploy', exit: 'pass', reason: 'ship it' });
+      const [first, second, ...rest] = shown[0]?.split('\n') ?? [];
+      expect(first).toBe('worker asks for the hop test → deploy (exit pass).');
+      expect(second).toBe(
+        `${rest.length} more lines, 2 changed files (src/sum.js, new.js); read all: hopgate approve k7m2xq`,
+      );
+      expect(answered).toEqual([(await approvals(session)).at(-1)?.requestHash]);
+    },
+  );
 
   it('is left to the operator if the person closes the question', async () => {
     const world = await agentWorld('explore');

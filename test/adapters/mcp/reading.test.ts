@@ -44,7 +44,7 @@ describe.each(ERAS)('the resources of a session (%s)', (era) => {
     expect(JSON.parse(texts['hopgate://session/constraints']!)).toEqual({ peripheral: 'explore', may: 'look' });
   });
 
-  it('are listed in the answer to an unknown one', async () => {
+  it('are listed in the error for an unknown resource', async () => {
     const { client } = await reader('explore', era);
     await expect(client.readResource({ uri: 'hopgate://sessions' })).rejects.toThrow(/there are: hopgate:\/\/session,/);
   });

@@ -213,7 +213,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a whistle as a task 
 });
 
 it.runIf(isDeep)(
-  'in the 2026 protocol, a refusal and a client that cannot poll get the result of the call at once',
+  'in the 2026 protocol, a refusal and a client that cannot poll get the result of the call immediately',
   async () => {
     const world = await pair('auto');
     const params = { name: 'whistle', arguments: { to: 'agent:nobody', text: 'x' } };

@@ -42,7 +42,7 @@ describe('the list of tools', () => {
     });
   });
 
-  it('marks fetching and shipping as open to the world', async () => {
+  it('sets openWorldHint for a tool that reaches beyond the repository', async () => {
     const world = await agentWorld('explore');
     const session = await world.open({ approver: () => true });
     const client = await connected(hostOf(agentSession(session), { reading: readingOf(session) }));

@@ -48,7 +48,10 @@ export function describeNeed({ conditions }: SpecSet, need: Requirement): string
   return rule === undefined ? describeRequirement(need) : `${describeRequirement(need)} (${rule})`;
 }
 
-/** The needs of an edge that admits the agent. The source counts as met, unless the operator must request the hop. */
+/**
+ * The needs of an edge that admits the agent, without the requirements on the source and on the agent. If only the
+ * operator can request the hop, that is a need.
+ */
 export function needsOfEdge(specs: SpecSet, edge: Edge): Requirement[] {
   const others = requirementsOfEdge(specs, edge).filter(({ kind }) => kind !== 'source' && kind !== 'agent');
   const byRequestOnly = edge.sources.every(({ kind }) => kind === 'user-request');

@@ -66,9 +66,9 @@ function argumentsByName(tool: ToolSpec, args: unknown): BoundArguments {
 }
 
 /**
- * Fills in the defaults of omitted arguments, so that scopes, rules and approvals judge a default like any value. For a
- * role whose absence means the root, an empty list is an absent argument: many tools then take all files. With the
- * default null, which many servers declare, an argument stays absent.
+ * Fills in the defaults of omitted arguments, so that scopes, rules and approvals judge a default like any value. If a
+ * missing argument of a role means the root, an empty list counts as missing, because many tools then take all files. A
+ * default of null, which many servers declare, fills in nothing.
  */
 function withDefaults({ parameters }: ToolSpec, args: CallArguments): CallArguments {
   const filled: { [name: string]: Json } = { ...args };

@@ -183,7 +183,7 @@ function failedRule({ view }: GateContext, gates: readonly ToolGate[], args: Cal
   const cel = rules.find((rule) => !evaluateRule(rule, facts));
   if (cel === undefined) return null;
   const why = explainRule(cel, facts);
-  // No arguments can supply a value that the session does not have yet.
+  // If the session lacks a value that the rule reads, other arguments cannot make the rule hold.
   return { cel, why, isAboutArguments: /\bargs\b/.test(cel) && !/\b(fruit|backpack)\./.test(why) };
 }
 

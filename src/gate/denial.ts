@@ -55,8 +55,8 @@ export interface Available {
   /** Tools that the peripheral and the mode allow now. Arguments are judged at each call. */
   readonly tools: readonly string[];
   /**
-   * The possible hops; while the session is in no peripheral, the possible starts. Their needs are named, met or not,
-   * except context that exists already.
+   * The possible hops; while the session is in no peripheral, the possible starts. Each lists its needs, also those
+   * that are met, but not context that exists already.
    */
   readonly hops: readonly WayLeg[];
   readonly modes: readonly ModeStep[];

@@ -13,7 +13,9 @@ interface Words {
 const listOrNothing = (items: unknown): string =>
   Array.isArray(items) && items.length > 0 ? items.join(', ') : 'nothing';
 
-/** The tools that can be called now; if there are none, also why, or the modes that the session can change to. */
+/**
+ * The tools that can be called now; if there are none, also the reason, or the modes that the session can change to.
+ */
 function toolsHere(available: Available, { limit }: About): string {
   if (available.tools.length > 0) return listOrNothing(available.tools);
   if (limit !== undefined) return `nothing, because the ${limit} limit of this visit is reached`;
@@ -168,7 +170,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
       if (about.agency)
         return {
           message: about.tools
-            ? `no agent may run in ${to} from ${from}: it has tools, and ${from} may not give it any`
+            ? `no agent may run in ${to} from ${from}: the agent would have tools, which ${from} may not give it`
             : `no agent may run in ${to} from ${from}`,
           remedy: about.tools
             ? `ask the operator to run it, or the author of the spec to write { agency: ${to}, within: own }`

@@ -67,7 +67,7 @@ export function refuseUnmetExit(
 const wayTo = ({ specs, view }: GateContext, to: string): readonly WayLeg[] | null =>
   shortestWay(specs, view, new Set([to]));
 
-/** A path that leaves the present visit first, because this visit cannot meet a need; null for any other path. */
+/** The path if it has several legs: it leaves the present visit, because this visit cannot meet a need. Else null. */
 const detour = (way: readonly WayLeg[] | null): readonly WayLeg[] | null => (way && way.length > 1 ? way : null);
 
 function exitProblem(context: GateContext, requirement: Requirement, fruit: Fruit): string {

@@ -85,7 +85,7 @@ describe('a run of the agency by a session whose peripheral has delegates', () =
     expect(await refusal('other')).toEqual([403, 'no agent may run in other from control']);
     expect(await refusal('idle')).toEqual([
       403,
-      'no agent may run in idle from control: it has tools, and control may not give it any',
+      'no agent may run in idle from control: the agent would have tools, which control may not give it',
     ]);
     await ask('mode', { to: 'talk' });
     expect(await refusal('worker')).toEqual([403, 'worker cannot be entered in mode talk']);

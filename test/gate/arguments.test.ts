@@ -41,7 +41,7 @@ describe('the arguments of a call', () => {
     [{ type: 'string', enum: ['north', 'south'] }, 'east', ': ["north","south"]'],
     [{ const: 4 }, 5, ': 4'],
     [{ type: 'object', additionalProperties: false }, { colour: 'red' }, ': "colour"'],
-  ])('are refused with the values or the key that the schema is about: %j', (schema, value, end) => {
+  ])('are refused by the schema %j with the allowed values or the unknown key', (schema, value, end) => {
     const parameter = { name: 'v', role: 'text', schema, required: true, description: '' };
     const tool = { ...fixtureSpecs.tools['read']!, parameters: [parameter as never] };
     const bound = bindCallArguments(tool, { v: value });

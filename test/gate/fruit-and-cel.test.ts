@@ -11,7 +11,7 @@ const edit = fixtureSpecs.peripherals['edit']!;
 const withFruit = (fruit: PeripheralSpec['fruit']): PeripheralSpec => ({ ...edit, fruit });
 
 describe('predictVisitFruit', () => {
-  it('is null if nothing was observed', () => {
+  it('gives null for each observed field without an observation', () => {
     expect(predictVisitFruit(fixtureSpecs.peripherals['test']!, {}, {})).toEqual({
       fruit: { result: null, 'test-count': null, failures: null },
       problems: [],
@@ -124,7 +124,7 @@ describe('a CEL condition', () => {
   it.each([
     { 'max-amount': 10, max_amount: 5000 },
     { max_amount: 10, 'max-amount': 5000 },
-  ])('does not hold for %j, whose names are the same with _', (limits) => {
+  ])('does not hold for %j, in which two names become equal with _', (limits) => {
     const facts = collectCelFacts(view, {}, { limits });
     expect(evaluateRule('args.limits.max_amount <= 500', facts)).toBe(false);
     expect(isCelRuleTrue('args.limits.max_amount <= 500', facts)).toBe(false);

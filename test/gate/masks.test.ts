@@ -213,7 +213,7 @@ describe('a mask', () => {
     '.git/config.worktree',
     '.git/credentials',
     'GIT~1/config',
-  ])('hides %s always', (path) => expect(isMaskedByConfig(path, [])).toBe(true));
+  ])('always hides %s', (path) => expect(isMaskedByConfig(path, [])).toBe(true));
   it.each(['config', 'git/config', '.git/HEAD', 'config/.git', '.git-credentials/a', 'a.git/config'])(
     'does not hide %s',
     (path) => expect(isMaskedByConfig(path, [])).toBe(false),

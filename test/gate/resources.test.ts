@@ -42,7 +42,7 @@ it.each([
   expect(answer(name as Json)).toBe(expected);
 });
 
-it('a name that is none is quoted', () => {
+it('the refusal of an invalid resource name quotes the name', () => {
   const why = '"db/../x" is not the name of a resource: it contains an empty name, "." or ".."';
   expect(resourceProblem(['queue:mail', 'db/../x'], PATTERNS)?.why).toBe(why);
   expect(resourceProblem('db:\u202ex', PATTERNS)?.why).toMatch('it contains "\\u{202e}"');

@@ -60,7 +60,7 @@ it.each<[ArgumentRole, Json, string]>([
   expect(problemOf(role, list, scope)?.about['value']).toBe(element);
 });
 
-it('the remedy for a control character in a path fits a session without a shell', () => {
+it('the remedy for a control character in a path needs no shell', () => {
   const remedy = 'Give the path without the character. A file whose name contains one has to be renamed first.';
   expect(problemOf('path:read', 'a\n', { read: 'root' })?.about['remedy']).toBe(remedy);
 });

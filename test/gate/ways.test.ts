@@ -87,7 +87,7 @@ describe('shortestWay', () => {
       }
   });
 
-  it('takes the exit that a passed check opens, where others could never open the target', async () => {
+  it('takes the exit that a passed check opens, if the other exits can never open the target', async () => {
     for (const [folder, before] of [
       ['001', 'edit'],
       ['002', 'test'],

@@ -24,7 +24,9 @@ export function approvalRows({
   );
 }
 
-/** The parts whose lists hopgate itself makes. Their objects are shown by their values alone. */
+/**
+ * The parts of a request whose lists hopgate itself makes. The objects in them are shown as their values, without keys.
+ */
 const OWN_LISTS: readonly string[] = [APPROVAL_FIELD_TITLES.install, APPROVAL_FIELD_TITLES.ships];
 
 /** Renders a list with one line for each item. Objects of an agent keep their keys: `{"from":"a","to":"b"}`. */

@@ -47,8 +47,8 @@ export function approvalHash(subject: ApprovalSubject): string {
 }
 
 /**
- * The reason why an approval does not cover a request; null if it does. An approval is for one use, session and
- * request, and expires.
+ * The reason why an approval does not cover a request; null if it does. An approval is valid for one use, one session
+ * and one request, until it expires.
  */
 export function approvalProblem(
   approval: Approval,

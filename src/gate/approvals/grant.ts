@@ -49,7 +49,7 @@ export interface GrantView {
   /** Epoch milliseconds. */
   readonly givenAt: number;
   readonly used: number;
-  /** The reason why the session's evidence ended the grant; null if only its limits can end it. */
+  /** The reason why the grant ended, if an entry of the session ended it; else null. A limit can end it too. */
   readonly ended: string | null;
 }
 

@@ -78,7 +78,7 @@ export function judgeGitCommand(
     return refuseArgumentByScope(
       'sub',
       `git ${parsed.sub} prepares or ships a change, which this scope does not allow: it is read-only.`,
-      'Run it in a peripheral whose scope is git-push-only; status, diff, log and show work in any.',
+      'Run it in a peripheral whose scope is git-push-only; status, diff, log and show work here.',
     );
   return operandProblem(parsed, rules) ?? { parsed };
 }
@@ -111,7 +111,7 @@ function operandProblem(parsed: ParsedGit, rules: GitRules): ArgumentRefusal | n
     case 'add': {
       const all = options.some(({ option }) => option.long === 'all' || option.long === 'update');
       if (!all && operands.length + paths.length === 0)
-        return refuseArgument('args', 'git add needs paths.', 'Name files or folders; "." takes every changed file.');
+        return refuseArgument('args', 'git add needs paths.', 'Name files or folders; "." means every changed file.');
       return pathsProblem([...operands, ...paths], rules);
     }
     case 'restore':

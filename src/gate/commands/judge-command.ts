@@ -132,10 +132,10 @@ function upstreamProblem({ tool, scope, config, unsafeNoSandbox }: CommandCall, 
   return refuseArgumentByScope(
     name,
     contains
-      ? 'An upstream runs commands outside of the sandbox, and this scope runs them inside only.'
+      ? 'The upstream server runs commands outside of the sandbox, and this scope allows them only inside.'
       : 'This scope runs configured commands only, and hopgate itself runs those.',
     contains
-      ? "Use hopgate's own shell tools; or the operator sets contained: true for a server that sandboxes its commands."
+      ? "Use hopgate's own shell tools. If the server sandboxes its commands, ask the operator to set contained: true for it."
       : "Use hopgate's own tools for them.",
   );
 }

@@ -19,8 +19,8 @@ export interface ParsedGit {
 type GitRefusal = { readonly ok: false; readonly message: string; readonly remedy: string };
 
 /**
- * Parses the words of a git command line by the table. Long options must be written in full; short ones may be combined
- * (`-am text`).
+ * Parses the words of a git command line by the table of allowed options. Long options must be written in full; short
+ * ones may be combined (`-am text`).
  *
  * @example
  * parseGit(['commit', '-am', 'fix: x']); // { ok: true, parsed: { sub: 'commit', … } }

@@ -66,7 +66,7 @@ function judgeWord(word: Word): string | null {
   if (bare.startsWith('~')) return 'the command contains an unquoted ~';
   // Bash expands ~ after = and after a colon, as in an assignment.
   if (bare.includes('=') && /[=:]~/.test(bare.slice(bare.indexOf('=')))) {
-    return 'the command contains an unquoted ~ behind =';
+    return 'the command contains an unquoted ~ after = or :';
   }
   const [open, close] = [bare.indexOf('{'), bare.lastIndexOf('}')];
   if (open >= 0 && /,|\.\./.test(bare.slice(open, Math.max(open, close)))) {

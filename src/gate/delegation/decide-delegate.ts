@@ -74,7 +74,10 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   return { ok: true, plan: { from, delegate, context: carried, approval } };
 }
 
-/** Decides a run of the agency: the present peripheral delegates to it, and its tools are off or allowed here. */
+/**
+ * Decides a run of an agent of the agency. The present peripheral must delegate to the agency peripheral. If tools are
+ * on there, the delegation must be `own`, and the mode must allow tools that act.
+ */
 function decideAgency(
   context: GateContext,
   { to, agency }: DelegateRequest,

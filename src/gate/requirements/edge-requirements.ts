@@ -11,7 +11,10 @@ import type { Requirement } from './requirement.ts';
 /** The exit that only the operator can use. */
 const USER_REQUEST = 'user-request';
 
-/** The natural close that each request of an agent needs, if the peripheral's entry names `agent-request`. */
+/**
+ * The requirement of a natural close, if the peripheral's entry names `agent-request`; only requests of an agent need
+ * it.
+ */
 const naturalCloseOf = (peripheral: PeripheralSpec): Requirement[] =>
   peripheral.entry.sources.some(({ kind }) => kind === 'agent-request') ? [{ kind: 'natural-close' }] : [];
 

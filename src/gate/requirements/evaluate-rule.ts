@@ -6,7 +6,7 @@ import { errorText } from '../../base/text.ts';
 import { addRuleFunctions, parseCelRule } from '../../spec/cel-environment.ts';
 import type { Fields, Json } from '../../spec/types.ts';
 
-/** The facts that a CEL rule can read: a map for each root. Their names have `_` instead of `-`. */
+/** The facts that a CEL rule can read: a map for each variable of {@link ROOTS}. Names have `_` instead of `-`. */
 export type CelFacts = Readonly<Record<(typeof ROOTS)[number], Fields>>;
 /** `args` has the arguments of a call; for any other rule it is empty. */
 const ROOTS = ['fruit', 'session', 'visit', 'tests', 'backpack', 'visits', 'args'] as const;

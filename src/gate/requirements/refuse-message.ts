@@ -7,8 +7,8 @@ interface MessageRefusal {
 }
 
 /**
- * Decides whether a session may get a message that asks for an effect: the mode of the recipient decides, whoever
- * sends. The clock only coordinates. A message never changes the mode. Pure.
+ * Decides whether a session may get a message that asks for an effect. The mode of the recipient must allow the effect,
+ * for every sender. The clock may send only coordination. A message never changes the mode. Pure.
  * @returns null if the message may be delivered
  */
 export function refuseMessage(

@@ -39,8 +39,8 @@ function cacheResults<T>(compute: (text: string) => T): (text: string) => T {
  * Compiles `mask` patterns into a test of root-relative paths (`/` between segments). A pattern without a slash matches
  * at any depth. A pattern that matches a folder masks everything in the folder. A pattern with `!` excepts paths from
  * the patterns before it, but not inside a masked folder. Letter case, streams and trailing dots never matter, because
- * some file systems ignore them. A backup is masked with its file. The files where git keeps credentials are always
- * masked.
+ * some file systems ignore them. A backup copy is masked if its original is. The files where git keeps credentials are
+ * always masked.
  *
  * @example
  * const masked = compileMasks(['.env', 'secrets/', '**' + '/*.pem', '!test/fixtures']);

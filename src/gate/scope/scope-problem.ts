@@ -35,7 +35,7 @@ export function scopeProblem(call: Call): ScopeProblem | null {
   let commands = false;
   for (const parameter of call.tool.parameters) {
     const value = call.args[parameter.name];
-    // The arguments that form one command are judged together, when the first of them is.
+    // The arguments that form one command are judged together, in place of the first of them.
     const isFirst: boolean = ARGUMENT_ROLE_FACTS[parameter.role].runsCommands && !commands;
     commands ||= isFirst;
     const why = isFirst

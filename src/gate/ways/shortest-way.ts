@@ -180,7 +180,7 @@ function search(
   const begin: Way = { before: null, step: null, peripheral, mode, facts: held, needs: 0, hops: 0, hopsBeforeModes: 0 };
   const movesFrom = movesOfSearch(specs, view, modeLegs, starters);
   const changes = mode === null ? 0 : (shortestModePath(specs, mode, allowsEffect)?.length ?? 0);
-  // A path with the fewest hops nearly always exists. Longer paths are tried only if there is none.
+  // Nearly always a path exists whose number of hops is the minimum. Longer paths are tried only if none exists.
   for (let most = hopsFewest(here) + changes; most < Infinity; ) {
     let longer = Infinity;
     const tried = new Map<string, bigint[]>();

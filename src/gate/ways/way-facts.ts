@@ -87,7 +87,10 @@ function fieldFact(specs: SpecSet, field: string, from: string | null): WayFact 
   };
 }
 
-/** The facts that a requirement needs; none if it can be met anywhere, or if it is a rule that is not read here. */
+/**
+ * The facts that a requirement needs; none if it can be met anywhere, or if it is a rule that {@link factsOfRule}
+ * cannot interpret.
+ */
 export function factsOfRequirement(specs: SpecSet, requirement: Requirement): readonly WayFact[] {
   const rule = requirement.kind === 'when' ? requirement.cel : null;
   const named = requirement.kind === 'condition' ? getOwn(specs.conditions, requirement.name) : undefined;
@@ -99,7 +102,10 @@ export function factsOfRequirement(specs: SpecSet, requirement: Requirement): re
 const changesCode: MadeIn = ({ scope }, tools) =>
   scope.rule.write.length > 0 && tools.some(({ effect }) => effect === 'act');
 
-/** The change of the code that other test results need: a pass and a failure of the same code count as flaky. */
+/**
+ * The fact that the code has changed. A different test result needs it, because a pass and a failure of the same code
+ * count as flaky.
+ */
 function changeFacts(specs: SpecSet, requirement: Requirement): readonly WayFact[] {
   const { canChange: someoneCan, resultFields } = codeOf(specs);
   const value =
@@ -115,7 +121,10 @@ function changeFacts(specs: SpecSet, requirement: Requirement): readonly WayFact
 }
 const NEVER = { ofVisit: false, atStart: false, isLate: false, fruitOf: null };
 
-/** Facts about a set's code: `canChange` is true if a peripheral can change it; otherwise somebody else changes it. */
+/**
+ * Facts about the code that the sessions of a spec set work on: `canChange` is true if a peripheral can change the
+ * code; if none can, somebody else changes it.
+ */
 const codeOf = ({ peripherals, tools }: SpecSet) =>
   getOrInsert(codes, peripherals, () => {
     const all = Object.values(peripherals);

@@ -40,7 +40,7 @@ export function globProblem(pattern: string, expanded: readonly string[] = expan
   if (!pattern.includes('(')) return null;
   const rest = expanded.map((each) => each.replace(/(?<=^|\/)[^/*?[(]*!\([^()/]*\)(?=\/|$)/g, ''));
   return rest.some((each) => /[!@+*?]\(|\([^()]*\|/.test(each)) || /!\([^)]*[{}]/.test(pattern)
-    ? 'contains an extended glob; only name!(a|b) at the end of a name is known'
+    ? 'contains an extended glob; the only supported one is name!(a|b) at the end of a name'
     : null;
 }
 

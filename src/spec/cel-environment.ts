@@ -12,8 +12,8 @@ export const addRuleFunctions = (environment: Environment): Environment =>
   );
 
 /**
- * Adds arithmetic between ints and doubles to an environment of CEL. JSON does not tell `7` from `7.0`, so a rule that
- * worked for one amount could not be evaluated for another.
+ * Adds arithmetic between ints and doubles to an environment of CEL. JSON does not distinguish `7` from `7.0`, so
+ * without this a rule that works for one amount could not be evaluated for another.
  */
 export function addMixedArithmetic(environment: Environment): Environment {
   for (const [sign, calculate] of Object.entries(ARITHMETIC))

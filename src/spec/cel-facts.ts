@@ -82,7 +82,9 @@ export function checkCelRule(text: string, scope: FactScope): { message: string;
   return { message: `the rule is not valid: ${summary}`, suggestion: null };
 }
 
-/** Describes an unknown member of a fact. The range covers the member in `fruit.reslt`, all of `fruit["reslt"]`. */
+/**
+ * Describes an unknown member of a fact. `range` covers only the member in `fruit.reslt`, but all of `fruit["reslt"]`.
+ */
 function unknownMember(text: string, range: { readonly start: number; readonly end: number }, scope: FactScope) {
   const bad = text.slice(range.start, range.end);
   const indexed = /^(\w+)\s*\[\s*["'](.*)["']\s*\]$/s.exec(bad);

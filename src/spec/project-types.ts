@@ -64,9 +64,9 @@ export interface CommandAccess {
 
 export interface InstallCommand extends CommandAccess {
   readonly run: readonly string[];
-  /** Package managers may run the scripts of packages. */
+  /** True if package managers may run the scripts of packages. */
   readonly scripts: boolean;
-  /** An operator must approve each run. */
+  /** True if an operator must approve each run. */
   readonly approval: boolean;
   /** Time limit in minutes, instead of the tool's own limit. */
   readonly minutes?: number;

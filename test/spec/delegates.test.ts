@@ -40,7 +40,7 @@ describe('delegates of a peripheral', () => {
     ]);
   });
 
-  it('are warned of if no sub-agent can start there, if it can ship nothing, or if it loses tools', async () => {
+  it('cause a warning if no sub-agent can start there, if it can ship nothing, or if it loses tools', async () => {
     const parsed = await parse('[look, work, apart, ship, { to: lead, within: own }]');
     if (!parsed.ok) throw new Error('the specs are wrong');
     const found = lintSpecs(parsed.specs).filter(({ code }) => code === 'useless-delegate');

@@ -81,13 +81,13 @@ describe('deriveEdges', () => {
       }),
     );
   });
+});
 
-  it('keeps the hash for the same texts, and changes it when an exit opens more', () => {
-    const authored: Drafts = Object.fromEntries(IDS.map((id) => [id, { entry: ['from-any'], exits: { done: ['a'] } }]));
-    const wider = { ...authored, b: { entry: ['from-any'], exits: { done: ['a', 'c'] } } };
-    expect(load(authored).hash).toBe(load({ ...authored }).hash);
-    expect(load(wider).hash).not.toBe(load(authored).hash);
-  });
+it('the hash of a spec set is the same for the same texts, and changes when an exit opens more', () => {
+  const authored: Drafts = Object.fromEntries(IDS.map((id) => [id, { entry: ['from-any'], exits: { done: ['a'] } }]));
+  const wider = { ...authored, b: { entry: ['from-any'], exits: { done: ['a', 'c'] } } };
+  expect(load(authored).hash).toBe(load({ ...authored }).hash);
+  expect(load(wider).hash).not.toBe(load(authored).hash);
 });
 
 it('a gate applies to every exit to its destination, whichever file names the exit', () => {

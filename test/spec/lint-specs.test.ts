@@ -40,7 +40,7 @@ it('a destination that does not admit the source of its bound exit causes a warn
   ]);
 });
 
-it('a rule of a hop that reads in the backpack what only the visit before it yields causes a warning', () => {
+it('a rule of a hop causes a warning if it reads a backpack field that only the visit before the hop yields', () => {
   const place = (id: string, rest: string) => ({
     file: `peripherals/${id}.yaml`,
     text: `id: ${id}\npurpose: A place.\ntools: []\nscope: conversation\n${rest}\n`,
@@ -65,7 +65,7 @@ it('a rule of a hop that reads in the backpack what only the visit before it yie
   ]);
 });
 
-it('the edges of a chain are derived and checked by reads that grow with its length, not with the square', () => {
+it('deriving and checking the edges of a chain needs a number of reads that is linear in its length', () => {
   const size = 200;
   const places = Array.from({ length: size }, (_, at) => {
     const exit = at === size - 1 ? '[]' : `{:next :p${at + 1}}`;

@@ -326,7 +326,7 @@ it('a required parameter after an optional one, and an invalid JSON Schema, are 
   expect(problemsOf({ 'tools.yaml': tool(wrong) })).toMatchObject([{ path: 'tools.dig.parameters.0.schema' }]);
 });
 
-it('no tool has the name of a control, which would take its calls', () => {
+it('a tool may not have the name of a control, which would get the calls of the tool', () => {
   const status = {
     purpose: 'Says how it is.',
     effect: 'act',

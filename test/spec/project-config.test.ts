@@ -240,7 +240,7 @@ describe('the masks of hopgate.yaml', () => {
   it.each([
     [`["${'a'.repeat(257)}"]`, expect.stringContaining('is longer than 256 characters')],
     [`[${'a, '.repeat(501)}]`, 'mask has more than 500 patterns'],
-    ['["*(*(*(a)))b"]', 'mask.0 contains an extended glob; only name!(a|b) at the end of a name is known'],
+    ['["*(*(*(a)))b"]', 'mask.0 contains an extended glob; the only supported one is name!(a|b) at the end of a name'],
     [`["${'{a,b}'.repeat(9)}"]`, 'mask.0 has more than 64 alternatives in {…}'],
   ])('are limited: case %#', (stated, problem) => expect(masksOf(`mask: ${stated}`)).toEqual([problem]));
 

@@ -53,7 +53,7 @@ describe('a tool that is bound to an upstream server', () => {
     expect(parsed(more)).toMatchObject({ ok: false, problems: [{ path }] });
   });
 
-  it('prints in the authored form as it was read', () => {
+  it('is printed in the authored form from which it was read', () => {
     const spec = parsed(
       `    upstream: { server: a, tool: x, schema-hash: ${'0a'.repeat(32)}, folders: names }\n    parameters: [{ name: a, as: b, role: text, description: A. }]\n`,
     );

@@ -28,7 +28,7 @@ export interface AgencyPeripheral {
   readonly context: readonly ContextBlockKind[];
   /** Time limit of the agent's work in milliseconds; null for the node's default. */
   readonly timeoutMs: number | null;
-  /** How many times the node starts a failed agent again. */
+  /** The maximum number of times that the node starts a failed agent again. */
   readonly retries: number;
 }
 
@@ -62,7 +62,7 @@ export interface LocalAgent {
   /** The address of an agent that is reached over HTTP. */
   readonly url: string | null;
   readonly tokenFile: string | null;
-  /** The switches that an agent over HTTP keeps off when they are off, as the operator states. */
+  /** The switches that an agent over HTTP obeys when they are off, as the operator states. */
   readonly honours: readonly AgencySwitch[];
   /** The answers of a scripted agent, in order; the last is repeated. */
   readonly replies: readonly string[];

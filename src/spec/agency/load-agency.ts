@@ -99,7 +99,8 @@ function peripheralOf(file: PartiallyParsed<AgencyPeripheralFile>, report: Repor
       'hopgate writes these blocks itself',
     );
   if (response.type === 'json') checkSchema(response.schema, report);
-  else if (response.schema !== undefined) report(['response', 'schema'], 'text has no schema', 'write type: json');
+  else if (response.schema !== undefined)
+    report(['response', 'schema'], 'an answer of type text has no schema', 'write type: json');
   const { fs = false, shell = false, http = false } = tools as { [key: string]: boolean | undefined };
   return {
     id,

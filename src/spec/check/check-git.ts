@@ -10,7 +10,10 @@ const SSH = ['key', 'agent'] as const;
 /** Matches the beginning of an access token of a hosting service. */
 const LOOKS_SECRET = /^(?:gh[a-z]_|github_pat_|glpat|gldt|ATATT|ATBB)/;
 
-/** Checks the keys of `git` against each other: a credential has one stated address, of a fitting form. */
+/**
+ * Checks the keys of `git` against each other: a credential needs one stated address, whose form fits the kind of the
+ * credential.
+ */
 export function checkGitConfig({ url, credential, ca, remote, branch }: Git, report: ReportSpecProblem): void {
   const pushes = [remote, branch, url, credential, ca].some((stated) => stated !== undefined);
   for (const [key, stated] of Object.entries({ remote, branch }))

@@ -38,7 +38,10 @@ export const PROTECTED_FILE_NAMES: readonly string[] = [
 /** The file that makes git use the `config` next to it; protected as the last name of a path, in this spelling. */
 export const GIT_HEAD_FILE = 'HEAD';
 
-/** hopgate as installed in the repository: this copy answers the next hook. Consecutive names of a path. */
+/**
+ * Consecutive names in the path of a copy of hopgate that the repository has installed: that copy answers the next
+ * hook.
+ */
 export const HOPGATE_PACKAGE_PATHS: readonly (readonly string[])[] = [
   ['node_modules', 'hopgate'],
   ['node_modules', '.bin', 'hopgate'],

@@ -4,7 +4,7 @@ import { ARGUMENT_ROLE_FACTS } from './argument-roles.ts';
 interface EffectFacts {
   /** True if a call is recorded before it runs, as an intent, and after it, as an outcome. */
   readonly hasIntent: boolean;
-  /** True if the working tree may have changed after a call without observed effects. */
+  /** True if a call without observed effects may have changed the working tree. */
   readonly mayChangeTree: boolean;
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isExcludingPattern, relativePathProblem, writePathProblem } from '../path-patterns.ts';
 import { MAX_MASK_LENGTH, MAX_MASKS } from '../policy/limits.ts';
 
-/** A refinement of texts that reports the problem that a function finds, behind the prefix; null means none. */
+/** Returns a refinement of a text schema, which reports the problem that `problemOf` finds, after `prefix`. */
 export const reportProblem =
   (problemOf: (text: string) => string | null, prefix = '') =>
   (text: string, context: z.RefinementCtx) => {

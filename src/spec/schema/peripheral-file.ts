@@ -11,7 +11,7 @@ const Destination = z.union([
   SpecNameSchema,
   z.strictObject({
     to: SpecNameSchema.describe('The peripheral that this exit opens.'),
-    when: Cel.optional().describe('The exit opens it only while this CEL rule holds.'),
+    when: Cel.optional().describe('The exit opens the peripheral only while this CEL rule holds.'),
   }),
 ]);
 
@@ -23,7 +23,7 @@ const FruitField = z.union([
   z.strictObject({
     observed: FieldTypeSchema.describe("The type; the value is computed from the session's observations."),
     from: optional(z.string()).describe(
-      "The observation that it takes its value from; the field's own name if left out.",
+      'The observation that gives the value; if left out, the observation with the name of the field.',
     ),
   }),
   z.strictObject({
@@ -48,13 +48,13 @@ const DelegateItem = z.union([
   z.strictObject({
     to: SpecNameSchema.describe('The peripheral in which a sub-agent may start.'),
     within: optional(z.enum(['parent', 'own'])).describe(
-      'parent (default): it gets what both peripherals allow; own: what the named one allows.',
+      'parent (default): the sub-agent may do what both peripherals allow; own: what the named peripheral allows.',
     ),
   }),
   z.strictObject({
     agency: SpecNameSchema.describe('The agency peripheral in which an agent of the agency may run.'),
     within: optional(z.enum(['parent', 'own'])).describe(
-      'parent (default): only if its tools are all off; own: with the tools that it switches on.',
+      'parent (default): an agent may run only if the agency peripheral switches no tools on; own: it gets the tools that are on.',
     ),
   }),
 ]);
@@ -62,9 +62,9 @@ const DelegateItem = z.union([
 /** The authored form of `peripherals/<id>.yaml`. */
 export const PeripheralFile = z
   .strictObject({
-    id: SpecNameSchema.describe("The peripheral's name; the file is named for it."),
+    id: SpecNameSchema.describe("The peripheral's name, which is also the name of its file."),
     purpose: z.string().min(1).describe('One sentence for the agent about its work here.'),
-    tools: z.array(SpecNameSchema).describe('The tools that exist here, by their name in tools.yaml.'),
+    tools: z.array(SpecNameSchema).describe('The tools of the peripheral, by their name in tools.yaml.'),
     scope: z
       .union([
         SpecNameSchema.describe('A scope by its name in scopes.yaml.'),
@@ -77,7 +77,7 @@ export const PeripheralFile = z
           resource: ResourcePatternsSchema.optional(),
         }),
       ])
-      .describe('The reach of the tools: the name of a scope, { paths }, { resource }, or both.'),
+      .describe('The limits of the tools: the name of a scope, { paths }, { resource }, or { paths, resource }.'),
     entry: z
       .union([SpecNameSchema, z.array(SpecNameSchema).min(1)])
       .describe(

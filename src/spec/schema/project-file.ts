@@ -33,7 +33,7 @@ const Credential = z.strictObject({
     'For https: the file whose first line is the token or password; outside the repository.',
   ),
   helper: CommandWordsSchema.optional().describe(
-    'For https: a credential helper as a list of words, asked as git asks it; it runs as you, outside the sandbox.',
+    'For https: a credential helper as a list of words, called as git calls it; it runs as you, outside the sandbox.',
   ),
   username: optional(z.string().regex(/^[^\0\r\n:]+$/, 'is not a user name')).describe(
     'With env or file: the user name; x-access-token if left out.',
@@ -98,7 +98,7 @@ export const TestCommandSchema = z.strictObject({
 export const DeployCommandSchema = z.strictObject({
   run: CommandWordsSchema.describe('The command as a list of words.'),
   network: optional(z.boolean()).describe(
-    'True if it uses the network of this machine without being observed; default: false. Prefer hosts.',
+    'True if the command uses the network of this machine, unobserved; default: false. Prefer hosts.',
   ),
   hosts: HostListSchema,
   env: EnvTableSchema,
@@ -129,7 +129,7 @@ export const ProjectFile = z
   .strictObject({
     specs: RelativePathSchema.optional().describe('default, or a folder of spec files relative to the root.'),
     enforce: optional(z.boolean()).describe(
-      'false: calls that would be refused run, and the refusal is recorded; only masks, protected names and the sandbox stay. true if left out.',
+      'false: calls that would be refused run, and the refusal is recorded; masks, protected names and the sandbox still apply. true if left out.',
     ),
     scopes: optional(z.record(SpecNameSchema, WritePathsSchema)).describe(
       "By peripheral: the paths that may be written in this repository, instead of the spec's: folders, files, globs (*.go, packages/*/src/), and exclusions (!dist/).",

@@ -51,7 +51,7 @@ export const EnvTableSchema = optional(
   "Additional environment variables: names to pass from hopgate's own environment, or values; ${NAME} in a value is replaced by a variable of hopgate's own.",
 );
 export const HostListSchema = optional(z.array(HostSchema)).describe(
-  "The only hosts that it reaches, through hopgate's proxy: ports 80 and 443, or the stated one. A host that is not public also needs its address in this list.",
+  "The only hosts that the command reaches, through hopgate's proxy: ports 80 and 443, or the stated one. A host that is not public also needs its address in this list.",
 );
 export const SecretProgramsSchema = optional(z.record(EnvNameSchema, CommandWordsSchema)).describe(
   'Variables whose values a program of yours prints, such as { NPM_TOKEN: [pass, show, npm] }; it runs as you, outside the sandbox.',
@@ -61,7 +61,7 @@ export const SshLoginSchema = optional(
     key: SshFileSchema.describe('A private key without a passphrase; outside the repository.'),
     'known-hosts': SshFileSchema.optional().describe("The file with the host's key; ~/.ssh/known_hosts if left out."),
   }),
-).describe('The key with which its ssh logs in; the command can read it.');
+).describe('The key with which ssh logs in; the command can read the key.');
 export const TimeoutMinutesSchema = optional(
   z
     .number()

@@ -7,7 +7,7 @@ import { SpecNameSchema } from './name-schema.ts';
 
 const Destination = SpecNameSchema.describe('A peripheral, or a mode.');
 
-const Without = z.array(z.string()).describe('The requirements that must hold then: all of these.');
+const Without = z.array(z.string()).describe('The requirements, which must all hold at that moment.');
 
 /** The authored form of `properties.yaml`: the properties that `hopgate check` must prove. */
 export const PropertiesFile = z
@@ -24,7 +24,9 @@ export const PropertiesFile = z
               }),
               z.strictObject({ ship: SpecNameSchema.describe('The peripheral that must not be able to ship.') }),
             ]),
-          ).describe('Something that no session ever does.'),
+          ).describe(
+            'A peripheral or mode that is never entered without its requirements, or a peripheral that can never change files or ship.',
+          ),
           always: optional(
             z.strictObject({ eventually: SpecNameSchema.describe('The peripheral that stays reachable.') }),
           ).describe('The peripheral can be reached by hops from everywhere.'),
@@ -68,13 +70,13 @@ export function resolveProperties(
       report(at(), 'is empty', 'write never, always, before or exclusive');
     const text = JSON.stringify(raw);
     const peripheral = (name: unknown, path: string[]): string | null => {
-      if (name === undefined) return null; // Reported as missing.
+      if (name === undefined) return null; // The schema reports a missing name.
       if (defined.peripherals.has(String(name))) return String(name);
       report(at(...path), `there is no peripheral "${name}"`, describeSimilarName(String(name), defined.peripherals));
       return null;
     };
     const modeNamed = (name: unknown, path: string[]): string | null => {
-      if (name === undefined) return null; // Reported as missing.
+      if (name === undefined) return null; // The schema reports a missing name.
       if (defined.modes?.includes(String(name))) return String(name);
       if (defined.modes)
         report(at(...path), `there is no mode "${name}"`, describeSimilarName(String(name), defined.modes));

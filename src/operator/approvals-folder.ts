@@ -69,14 +69,14 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
       if (writeNewFile(file, text)) return request;
       const stored = pendingOf(hash);
       if (stored) return stored;
-      remove(file); // The existing file is not a valid request.
+      remove(file); // The existing file is not a valid request, so it is replaced.
       writeAtomically(file, text);
       return request;
     },
     dropPending: (hash) => remove(pendingFile(hash)),
     keepAnswer(signed) {
       const file = answerFile(signed.requestHash);
-      if (answer(signed.requestHash) === null) remove(file); // A folder with this name exists.
+      if (answer(signed.requestHash) === null) remove(file); // A folder of this name would make the write fail.
       writeAtomically(file, toJsonText(signed));
     },
     keepFirstAnswer: (signed) => writeNewFile(answerFile(signed.requestHash), toJsonText(signed)),

@@ -38,7 +38,7 @@ export function ensureTokenFile(file: string, role: 'operator' | 'auditor' | 'ag
   return readToken(file);
 }
 
-/** {@link ensureOperatorToken}; null if it cannot be used, so that no answer can be proved. */
+/** The token of {@link ensureOperatorToken}; null if it cannot be used. No answer can then be proved. */
 export function operatorTokenOrNull(stateDir: string): string | null {
   try {
     return ensureOperatorToken(stateDir);

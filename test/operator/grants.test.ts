@@ -70,7 +70,7 @@ describe('a grant in an answer', () => {
     expect(await approver.approve(requestOf())).toHaveProperty('pending');
   });
 
-  it('is revoked for good, by the first person', () => {
+  it('is revoked permanently, in the name of the first person who revoked it', () => {
     const stateDir = stateFolder();
     expect(whoRevokedGrant(stateDir, '../g')).toBeNull();
     revokeGrant(stateDir, '../g', 'mary');

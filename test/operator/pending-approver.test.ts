@@ -122,7 +122,7 @@ describe('the operator’s answer', () => {
     expect(await pendingId(ask())).toBe(again);
   });
 
-  it('with no is used once; then the request can be made again', async () => {
+  it('is used once also if it is no; then the request can be made again', async () => {
     const { stateDir, ask } = world();
     const id = await pendingId(ask());
     say(stateDir, id, 'no');

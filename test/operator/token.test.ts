@@ -31,7 +31,7 @@ describe('the operator’s token', () => {
     expect(ensureOperatorToken(stateFolder())).not.toBe(token);
   });
 
-  it('is made without leaving another file', () => {
+  it('has no second link, such as that of a temporary file', () => {
     const folder = stateFolder();
     ensureOperatorToken(folder);
     expect(readFileSync(operatorTokenFile(folder), 'utf8').trim()).toBe(ensureOperatorToken(folder));

@@ -79,7 +79,7 @@ export async function replayDecisions(
   const changes: ReplayedDecision[] = [];
   const drift: ReplayedDecision[] = [];
   let decisions = 0;
-  // When the visit started, later by the time that its steps waited for answers.
+  // The start of the visit, moved later by the time that its steps waited for answers.
   let started = 0;
   for await (const stored of entries) {
     const body = toBody(stored.entry.body);
@@ -202,7 +202,7 @@ function contextFor(
 
 /**
  * A state with the test runs as another configuration counts them: only runs of its commands, of which all must pass. A
- * run of an own tool that names no command counts, too.
+ * run by a user's tool that names no command counts, too.
  */
 function withTestsOf({ test }: SessionPin['config'], state: SessionState): SessionState {
   const chosen = chooseTestCommand(test, null);

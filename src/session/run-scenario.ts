@@ -18,8 +18,8 @@ export interface ScenarioStepOutcome {
 /**
  * Runs a scenario's steps in a session, one after the other. If a step differs from the expectation (an unexpected
  * denial, a missing one, another result), the difference is reported and the scenario continues.
- * @param onStep called with each step before it runs; the caller's approver may read its `approve`. It may return a
- *   watch over the step.
+ * @param onStep called with each step before it runs; the caller's approver may read its `approve`. It may return
+ *   controls for the call of the step.
  */
 export async function* runScenario(
   session: Session,

@@ -440,7 +440,7 @@ describe('a refusal outside the chain', () => {
     await must(second.setMode({ to: 'diagnose' }));
   });
 
-  it('is given to a writer whose session was taken over while its tool ran; the chain stays the other’s', async () => {
+  it('is given to a writer whose session was taken over while its tool ran, and is not added to the chain', async () => {
     for (const release of [false, true]) {
       let during = async (_: ToolCall): Promise<Json> => null;
       const on = await stage({ results: { read: (_, call) => during(call) } });

@@ -128,7 +128,7 @@ describe('a grant', () => {
     expect((await bodies(other.session)).some(({ event }) => event === 'grant')).toBe(false);
   });
 
-  it('agrees with the audit for any limits and rounds', async () => {
+  it('agrees with the audit for any limits and any sequence of changes, test runs and deploys', async () => {
     const anyRound = fc.record({
       path: fc.constantFrom('src/a.ts', 'src/b.ts', 'lib/c.ts', 'src/dist/d.js', 'test/a.test.ts'),
       first: fc.constantFrom(null, null, 'fail' as const, 'error' as const),

@@ -409,7 +409,7 @@ it('a session keeps the spec that it was opened with', async () => {
   await must(later.step({ tool: 'grep', args: ['a'] }));
 });
 
-it('a backend cannot change by what its calls are judged', async () => {
+it('a backend cannot change the rules by which its calls are judged', async () => {
   const widen = (_: unknown, { envelope, tool }: ToolCall) => {
     const tries = [
       () => (envelope.scope.write as string[]).push('**'),

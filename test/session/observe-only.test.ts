@@ -87,7 +87,7 @@ const withLimits = () => {
   return { ...specs, hash: hashSpecs(specs) };
 };
 
-it('a call that the audit would refuse without a record of it is a violation', async () => {
+it('a call that the audit would refuse is a violation unless its entry records the refusal', async () => {
   const at = await observing({ backends: [workspaceBackend()] });
   await at.session.start('explore');
   await at.session.step({ tool: 'write', args: { path: 'src/new.ts', content: 'x' } });
@@ -165,7 +165,7 @@ it('the report on observe-only sessions counts the refusals, and proposes settin
   expect(again).toMatchObject({ changes: [], drift: [] });
 });
 
-it('only a file that the operator accepted can switch enforcement off', () => {
+it('only a file that the operator trusts can switch enforcement off', () => {
   const parsed = parseProjectConfig('enforce: false');
   const { config, ignored } = narrowConfig(parsed.ok ? parsed.config : ({} as never), fixtureSpecs);
   expect(parsed).toMatchObject({ ok: true, config: { enforce: false } });

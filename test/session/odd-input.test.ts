@@ -184,7 +184,7 @@ describe('a faulty backend', () => {
   });
 });
 
-it('a backend in TypeScript may answer with interfaces, read-only lists and other fields in each case', async () => {
+it('a backend in TypeScript may return interfaces, read-only lists, and different fields for each tool', async () => {
   interface Match {
     readonly path: string;
     readonly lines: readonly number[];

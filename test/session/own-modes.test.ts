@@ -50,7 +50,7 @@ describe('the modes of a gate', () => {
     ]);
   });
 
-  it('are ranked for a call: first that they allow the tool, then that they admit the peripheral, then how much they allow', () => {
+  it('are ranked for a call by the effect of the tool, then by the peripheral, then by the number of effects', () => {
     const gate = operator.modeGate!;
     expect(bestModeOfCall(gate, 'live', 'act')).toBe('migrate');
     expect(bestModeOfCall(gate, 'live', undefined)).toBe('migrate');

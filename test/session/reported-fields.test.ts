@@ -291,7 +291,7 @@ it.each([
   ['game', 'out', 'inherit', 'Call move, which reports score, before the hop.'],
   ['chat', 'again', 'from-game', 'Call move, which reports score, in a visit to game.'],
 ])(
-  'a context field that nothing observed yet is refused in %s by %s (%s) with the tool that reports it',
+  'a hop from %s by %s is refused while a context field (%s) has no value, and the remedy names the tool that reports it',
   async (from, exit, source, remedy) => {
     const needs = (id: 'chat' | 'ship') => `${SPECS[`peripherals/${id}.yaml`]}context: { points: ${source} }\n`;
     const specs = specsOf({
@@ -348,7 +348,7 @@ it('every mistake in the reported fields of a tool is named', () => {
   expect(problems(TOOLS, game.replace('from: score', 'from: scroe')).join()).toContain('unknown observation "scroe"');
 });
 
-it('a hop back from a place that yields a review names the entry that showed the failed check', async () => {
+it('a hop back from a peripheral that yields a review names the entry that showed the failed check', async () => {
   const placeOf = (id: string, rest: string) => ({
     [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: Check.\ntools: [verify-migration]\nscope: talk\n${rest}`,
   });

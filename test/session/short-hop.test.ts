@@ -36,7 +36,7 @@ describe.each([['the built-in specs', 'default'] as const, ...EDN_SETS])(
       });
     });
 
-    it('takes null for a field that is left out, as strict JSON schemas demand', async () => {
+    it('accepts null in place of an omitted field, as strict JSON schemas demand', async () => {
       const session = await inside(specs, 'explore');
       const hop = wire('{"hop":"edit","reason":"found target file","exit":null,"fruit":null,"summary":null}');
       expect(await session.hop(hop)).toMatchObject({ ok: true, exit: 'found-target' });
@@ -83,7 +83,7 @@ describe('a hop without an exit', () => {
     });
   });
 
-  it('of the operator leaves by user-request if the exit and the target allow that', async () => {
+  it('leaves by user-request for the operator, if the exit and the target allow that', async () => {
     const session = await inside('test/fixtures/specs/001', 'explore');
     await session.step({ tool: 'read', args: ['src/a.ts'] });
     const hop = { to: 'test', reason: 'run them now', by: 'operator' } as const;

@@ -88,7 +88,7 @@ it('an approval is for the arguments that were shown, and for one call', async (
   expect(violations.map(({ rule }) => rule)).toContain('approval');
 });
 
-it('a tool may refuse a call that was approved, and the audit finds any other refusal of it', async () => {
+it('the audit allows a tool to refuse an approved call, and finds a refusal that was changed', async () => {
   const outcome = { status: 'refused', code: 'out-of-scope', message: 'no such till', remedy: 'name another' } as const;
   const { refund, store, session, verdict } = await deskWith(() => ({ outcome, effects: [] }), [true]);
   expect(await refund({ 'order-id': 'a', amount: 500 })).toBe('out-of-scope');
@@ -169,7 +169,7 @@ it('an approver that changes its request changes neither the call nor the record
   expect(await verdict()).toMatchObject({ ok: true, violations: [] });
 });
 
-describe('the signal of a call ends the wait for a person', () => {
+describe('the signal of a call ends the wait for an approval', () => {
   const abort = new AbortController();
   const { signal } = abort;
   const approve = (): Promise<never> => {
@@ -182,14 +182,14 @@ describe('the signal of a call ends the wait for a person', () => {
     denial: { code: 'approval-required', message: expect.stringContaining('the call was aborted') },
   };
 
-  it('that a tool needs, and the session continues', async () => {
+  it('of a tool call, and the session continues', async () => {
     const { session } = await stage({ specs, approver });
     await session.start('desk');
     expect(await session.step({ tool: 'refund', args: ['a', 1], signal })).toMatchObject(refusal);
     expect(await session.stop('done')).toMatchObject({ ok: true });
   });
 
-  it('that a change of the mode needs', async () => {
+  it('of a change of mode', async () => {
     const { session } = await stage({ approver });
     await session.setMode({ to: 'diagnose' });
     expect(await session.setMode({ to: 'execute', reason: 'x' }, { signal })).toMatchObject(refusal);

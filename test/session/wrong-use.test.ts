@@ -203,7 +203,7 @@ describe('an approver that fails', () => {
     });
   });
 
-  it('with an approval of more than a hundred years says what the maximum is', async () => {
+  it('with an approval of more than a hundred years gets an error that states the maximum', async () => {
     const { session } = await stage({
       approver: { via: 'approver', approve: async () => ({ by: 'me', minutes: 1e12 }) },
     });
@@ -211,7 +211,7 @@ describe('an approver that fails', () => {
     await expect(session.setMode({ to: 'execute', reason: 'now' })).rejects.toThrow(/with at most 52704000 minutes/);
   });
 
-  it('in a loop counts as a no', async () => {
+  it('as the ask function of a plain loop counts as a no', async () => {
     const { session } = await stage();
     await must(session.setMode({ to: 'diagnose' }));
     const ask = () => {
@@ -292,7 +292,7 @@ describe('a backend that does not answer', () => {
     return state;
   };
 
-  it('fails some seconds after its signal aborted, which is some seconds after its time limit', async () => {
+  it('gets an aborted signal some seconds after its time limit, and fails some seconds later', async () => {
     vi.useFakeTimers();
     const run = silent().run(call(new AbortController().signal));
     expect(await stateOf(run, 11_999)).toBe('waits');

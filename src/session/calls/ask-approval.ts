@@ -24,7 +24,10 @@ interface Parts {
   readonly now: () => number;
 }
 
-/** Asks a person for an approval: given, still pending under an id, declined by a person, or no answer and why. */
+/**
+ * Asks a person for an approval. Returns the approval, the id of the request that still waits, the person who declined,
+ * or the reason why there is no answer.
+ */
 export async function askForApproval(
   approver: Approver,
   needed: WantedApproval,
@@ -38,10 +41,10 @@ export async function askForApproval(
   | { readonly answer: string }
 > {
   const { subject, hash } = needed;
-  // A copy, so that the approver cannot change the recorded request.
   assertApprover(approver);
   let given: unknown;
   try {
+    // A copy, so that the approver cannot change the recorded request.
     given = await approver.approve(structuredClone({ ...subject, agent, hash }));
   } catch (error) {
     return { answer: `the approver failed: ${excerpt(errorText(error), 200)}` };

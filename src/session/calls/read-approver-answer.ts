@@ -10,7 +10,9 @@ const VIA: readonly unknown[] = ['approver', 'terminal', 'operator-token'];
 /** The longest validity of an approval: a hundred years. */
 const MAX_MINUTES = 100 * 366 * 24 * 60;
 
-/** Refuses an approver without a method or a source. @throws TypeError with the correct form */
+/**
+ * Refuses an approver without the method `approve` or with an unknown `via`. @throws TypeError with the correct form
+ */
 export function assertApprover(approver: Approver): void {
   assertArgument(hasMethods(approver, 'approve'), 'approver', 'an object { via, approve }', approver);
   if (!VIA.includes(approver.via))

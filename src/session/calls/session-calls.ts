@@ -63,7 +63,7 @@ export class SessionCalls {
   /** The backend of a tool that the gate allowed. The gate refuses tools without a backend. */
   backendOf(tool: string): ToolBackend {
     const backend = this.parts.backends.find(({ tools }) => tools.includes(tool));
-    if (!backend) throw new Error(`no backend serves "${tool}", and the gate allowed it`);
+    if (!backend) throw new Error(`no backend serves "${tool}", although the gate allowed it`);
     return backend;
   }
 
@@ -198,7 +198,10 @@ export class SessionCalls {
     };
   }
 
-  /** Makes the PAR of a visit that reflects, from the evidence and the agent's own words; null for any other visit. */
+  /**
+   * Makes the PAR of a visit to a reflecting peripheral, from the evidence and the agent's own words; null for any
+   * other visit.
+   */
   async review(stated: Fields | undefined): Promise<Extract<Body, { event: 'par' }> | null> {
     const { specs } = this.parts.compiled;
     const { visit } = this.writer.state.facts;

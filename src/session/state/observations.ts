@@ -72,7 +72,10 @@ export const changedPathsIn = (effects: readonly EffectRecord[] | 'unobserved'):
 const readPathsIn = (effects: readonly EffectRecord[] | 'unobserved'): readonly string[] =>
   effects === 'unobserved' ? [] : effects.filter(({ op }) => op === 'read').map(({ path }) => path);
 
-/** The trusted part of a command's report: test runs in a test scope, releases in a deploy scope; null for none. */
+/**
+ * The trusted part of a command's report: test runs in a test scope, deploys in a deploy scope; null if no part is
+ * trusted.
+ */
 type TrustedReport = 'test' | 'deploy' | null;
 
 export function trustedCommandKind(specs: SpecSet, peripheral: string | undefined, tool: string): TrustedReport {

@@ -68,7 +68,7 @@ export interface SessionFacts {
   readonly inbox: { readonly seq: number; readonly receipt: number };
   readonly usedNonces: readonly string[];
   readonly grants: readonly GrantView[];
-  /** The `seq` of the operator's last acts and notes, the newest last. Hooks tell the agent of them. */
+  /** The `seq` of the operator's last acts and notes, the newest last. Hooks report them to the agent. */
   readonly operatorActs: readonly number[];
   /** The delegations of the present visit and mode with which a sub-agent may begin, oldest first. */
   readonly delegations: readonly RecordedDelegation[];

@@ -119,7 +119,7 @@ export function viewOfNextCall({ specs }: Specs, { facts }: SessionState, view: 
   return { ...view, mode: modeAfterIdleTime(specs.modeGate, view.mode, view.now - facts.lastAt) };
 }
 
-/** The mode of a session after a time without an entry, in milliseconds. */
+/** The mode of a session after `idleMs` milliseconds without an entry. */
 export function modeAfterIdleTime(modeGate: ModeGateSpec | null, mode: Mode | null, idleMs: number): Mode | null {
   const limit = modeGate?.timeoutMinutes ?? Infinity;
   return modeGate && mode !== null && idleMs >= limit * 60_000 ? modeGate.reset : mode;

@@ -36,7 +36,7 @@ type LinkedEntry = Pick<Entry, 'id' | 'at' | 'claim' | 'author' | 'inReplyTo' | 
  * 2. root: the first entry is a goal and replies to nothing.
  * 3. no-orphans: every other entry replies to something or forks something.
  * 4. claim-ordering: a conclusion never replies to a conclusion.
- * 5. author-tracking: every entry has an author, and the participants are exactly these.
+ * 5. author-tracking: every entry has an author, and the participants are exactly the authors.
  * 6. monotonic-time: no entry is older than the one before it.
  * 7. entry-count: no entry occurs twice, and their number is as claimed.
  *

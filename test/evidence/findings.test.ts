@@ -16,7 +16,7 @@ const FILES: { readonly [why: string]: string } = {
     'Makefile GNUmakefile makefile rules.mk CMakeLists.txt find.cmake meson.build configure configure.ac Rakefile justfile .justfile Taskfile.yml Taskfile.yaml noxfile.py tox.ini tasks.py build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradlew gradlew.bat mvnw mvnw.cmd pom.xml build.xml BUILD BUILD.bazel WORKSPACE MODULE.bazel x.bzl SConstruct wscript flake.nix shell.nix default.nix Gruntfile.js gulpfile.mjs vite.config.ts jest.config.cjs x.config.js x.config.mjs x.config.cts x.config.mts .eslintrc.js .babelrc.cjs .xrc.mjs .xrc.ts conftest.py sitecustomize.py usercustomize.py x.pth x.gradle gradle.properties Taskfile.dist.yml dodo.py WORKSPACE.bazel .bazelrc karma.conf.js vitest.workspace.ts .babelrc .eslintrc.json nx.json lib/tasks/a.rake Fastfile Snakefile xmake.lua CMakePresets.json .rspec config/runtime.exs project/plugins.sbt pytest.ini',
   'a CI server runs this file':
     '.github/workflows/ci.yml .github/actions/a/action.yml action.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile azure-pipelines.yml .travis.yml bitbucket-pipelines.yml .buildkite/pipeline.yml .drone.yml .woodpecker/a.yml .woodpecker.yml appveyor.yml .ci/run .forgejo/workflows/a.yml .gitlab-ci-build.yml .cirrus.yml cloudbuild.yaml Dangerfile dangerfile.ts .goreleaser.yaml',
-  'this file tells how a container is built or started':
+  'this file says how a container is built or started':
     'Dockerfile Dockerfile.dev web.Dockerfile Containerfile compose.yml compose.yaml docker-compose.yml docker-compose.dev.yaml compose.override.yml Containerfile.dev docker-bake.hcl Vagrantfile Procfile Procfile.dev',
   'a deployment tool runs this file':
     'main.tf terragrunt.hcl Pulumi.yaml serverless.yml wrangler.toml ansible.cfg playbook.yml Capfile skaffold.yaml Chart.yaml',
@@ -52,13 +52,13 @@ describe('a file that runs later', () => {
     for (const name of names) expect(executableFileFinding(name, PLAIN)).toBeNull();
   });
 
-  it('includes every executable file', () =>
+  it('may be any executable file', () =>
     expect(executableFileFinding('bin/a', { ...PLAIN, executable: true })).toEqual({
       path: 'bin/a',
       why: 'it is executable',
     }));
 
-  it('includes every file that a deploy command names', () => {
+  it('may be any file that a deploy command names', () => {
     const deploy = { site: { run: ['node', './scripts/../tools/ship.js'] } } as never;
     expect(executableFileFinding('tools/ship.js', { executable: true, deploy })).toEqual({
       path: 'tools/ship.js',

@@ -217,7 +217,7 @@ describe('the seven invariants of a thread', () => {
     );
   });
 
-  it('have a mutation for each invariant', () => {
+  it('are each broken by one of the mutations', () => {
     expect(new Set(MUTATIONS.map(({ rule }) => rule)).size).toBe(7);
   });
 

@@ -245,7 +245,7 @@ describe('an import', () => {
     ['[{"event/type":"x","at":"2026', { path: '', message: expect.stringMatching(/^is not JSON: Unterminated/) }],
     ['{"event/type":"x"}\n{"event/type":"y"', { path: 'line 2', message: expect.stringMatching(/^is not JSON: Exp/) }],
     ['{:event/type "x"', { message: expect.stringContaining('never closed') }],
-  ])('says for a text that is cut which form it does not have: %s', (text, problem) => {
+  ])('reports the syntax error of a truncated text: %s', (text, problem) => {
     expect(readForms(text)).toMatchObject({ ok: false, problems: [problem] });
   });
 });

@@ -40,7 +40,7 @@ const RUNS: { readonly [why: string]: readonly string[] } = {
     buildspec.y*ml bitrise.yml codemagic.yaml wercker.yml Dangerfile dangerfile.* .goreleaser.y*ml .travis.yml
     bitbucket-pipelines.yml .buildkite/** .drone.yml .woodpecker/** .woodpecker.yml appveyor.yml .ci/**
   `),
-  'this file tells how a container is built or started': splitWords(`
+  'this file says how a container is built or started': splitWords(`
     {Docker,Container}file{.*,} *.{Docker,Container}file {docker-,}compose*.y*ml docker-bake.hcl Vagrantfile
     Procfile*
   `),

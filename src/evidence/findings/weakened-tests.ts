@@ -2,7 +2,7 @@ import { fieldsOf, type Json, parseJson } from '../../base/json.ts';
 import { plural, shorten } from '../../base/text.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 
-/** Patterns that match the tests of a language, and what skips or singles them out. */
+/** Patterns of a language: one matches its tests, the other matches the marks that skip tests or single them out. */
 interface TestPatterns {
   readonly tests: RegExp;
   readonly skipped: RegExp;
@@ -10,7 +10,7 @@ interface TestPatterns {
 
 interface LanguagePatterns extends TestPatterns {
   readonly files: RegExp;
-  /** Set if the language has tests in the files of the code. */
+  /** Set if source files of the language also contain tests. */
   readonly inCode?: true;
 }
 

@@ -40,7 +40,7 @@ function readJson(text: string): Json[] | null {
 
 const STARTS_AS_JSON = /^\s*(?:\[\s*)?\{\s*"[^"]*"\s*:/;
 
-/** The problem of a text that is not JSON; if its first line is, of the first other line that is not. */
+/** The problem of a text that is not JSON. If its first line is JSON, the problem of the first line that is not. */
 function jsonProblem(text: string): ImportFormProblem {
   const lines = text.split('\n');
   const isByLine = parseJson(lines[0]!) !== undefined;

@@ -10,7 +10,7 @@ interface DisciplineTool {
   readonly tag: string;
   /** The entry's subject: the pattern that it names, or the session. */
   readonly subject: 'pattern' | 'session';
-  /** The entry replies to the selection of its pattern, or as a step does to its visit. */
+  /** The parent of the entry: the selection of its pattern, or the same entry of the visit as for a step. */
   readonly repliesTo: 'visit' | 'selection';
   /** Effect of a successful call on the pattern. */
   readonly does: 'selects' | 'settles' | null;

@@ -30,7 +30,7 @@ describe('the hop graph', () => {
       expect(go('outside', `start.${id}`, { firstVisit: true, naturalClose: true })).toBe(null);
   });
 
-  it('can be entered after a stop for the session’s close or by the operator, not by the agent', () => {
+  it('lets the operator, or a session that will close, start a peripheral after a stop, but not the agent', () => {
     expect(go('outside', 'start.explore', { naturalClose: true })).toBe(null);
     expect(go('outside', 'start.explore', { by: 'operator' })).toBe('explore');
     expect(go('outside', 'start.reflect', { atSessionClose: true })).toBe('reflect');

@@ -40,7 +40,7 @@ flowchart LR
 `);
   });
 
-  it('marks the session’s place; null is outside; an unknown place marks nothing', () => {
+  it('marks the session’s peripheral, or outside for null; an unknown name marks nothing', () => {
     expect(renderGraph(specs, 'mermaid', { current: 'test' })).toContain('\n  class s_test current\n');
     expect(renderGraph(specs, 'mermaid', { current: null })).toContain('\n  class s_outside current\n');
     expect(renderGraph(specs, 'mermaid', { current: 'nowhere' })).toBe(renderGraph(specs, 'mermaid'));

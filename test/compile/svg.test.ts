@@ -94,7 +94,7 @@ describe('renderSvg', () => {
     );
   });
 
-  it('marks the session’s place; null is outside', async () => {
+  it('marks the session’s peripheral, or outside for null', async () => {
     expect(await renderSvg(specs)).not.toContain('"here"');
     const inTest = await renderSvg(specs, { current: 'test' });
     expect(inTest.match(/class="node \w+ here"/g)).toHaveLength(1);

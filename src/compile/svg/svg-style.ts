@@ -23,7 +23,7 @@ const COLOURS = {
   'here-box': ['#eafbee', '#12261a'],
 } as const;
 
-/** The rules with colours. Without CSS variables, because librsvg and other viewers do not know them. */
+/** The rules with colours. They use no CSS variables, because librsvg and other viewers do not know them. */
 const colours = (shade: 0 | 1): readonly (readonly [selectors: string, rule: string])[] => [
   ['text', `fill:${COLOURS.text[shade]}`],
   ['.page', `fill:${COLOURS.page[shade]};stroke:${COLOURS.line[shade]}`],

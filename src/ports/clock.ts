@@ -1,4 +1,4 @@
-/** Time as the session sees it. */
+/** The source of all times of a session. */
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;

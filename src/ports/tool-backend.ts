@@ -31,7 +31,7 @@ export interface CallEnvelope {
   readonly unsafeNoSandbox: boolean;
   /** The limits of shipping from the peripheral; if absent, only the scope limits shipping. */
   readonly shipping?: ShippingLimits;
-  /** When the visit ends at the latest, in epoch milliseconds; null or absent without a time limit. */
+  /** The end of the visit's time limit in epoch milliseconds; null or absent without a time limit. */
   readonly deadline?: number | null;
 }
 

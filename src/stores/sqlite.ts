@@ -67,7 +67,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
 
 function leaseMethods({ facts, tables, read, write }: SqliteParts) {
   const { leases, folds, notes } = tables;
-  /** Leases concern only processes since the last boot, so they need not survive a power cut. */
+  /** A lease concerns only processes of the present boot, so it need not survive a power cut. */
   const writeLease = <T>(sessionId: string, work: (now: number) => T): Promise<T> => write(sessionId, work, false);
   return {
     acquire: async (sessionId, holder, ttl) =>

@@ -74,7 +74,7 @@ export function describeAgencyDriver(name: string, make: (double: AgentDouble) =
       expect(offered?.() ?? []).toEqual([]);
     });
 
-    it('honours each envelope or names the switches that it cannot hold', async () => {
+    it('enforces each envelope or names the switches that it cannot enforce', async () => {
       const { driver, offered } = await make('answers');
       for (const tools of ALL) {
         const open = driver.unenforceable(tools);

@@ -189,7 +189,7 @@ export function describeAgentAdapter(
       expect(at(1).results).toEqual([expect.stringContaining('export const sum')]);
     });
 
-    it('refuses an unavailable tool with the way to it', async () => {
+    it('refuses an unavailable tool, and names the path to it', async () => {
       const { at, world, lacks, state } = await scene('explore', [
         { calls: [{ name: 'write', input: { path: 'src/new.js', content: 'x' } }] },
         END,

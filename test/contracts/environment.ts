@@ -107,7 +107,7 @@ export function describeEnvironment(
         expect(resumption).toMatchObject({ kind: 'lost', why: expect.stringContaining('cannot choose the same game') });
     });
 
-    it('says that a game is lost whose log has other answers', async () => {
+    it('says that a game is lost if its log has other answers', async () => {
       if (!named) return;
       const game = new WorldGame(world);
       await game.reset({ seed: 6 });

@@ -199,8 +199,8 @@ export function describeFinding({ store, wait, write, release, rejects }: StoreT
     it('never get replies from durable entries, and share no id with them', async () => {
       await write([opening('s-1')]);
       await store().appendEphemeral('s-1', [beat('b-1', 0)]);
-      await rejects(write([draft({ id: 'd', inReplyTo: 'b-1' })]), 'reply-not-found', /not here as a durable entry/);
-      await rejects(write([draft({ id: 'd', forkOf: 'b-1' })]), 'fork-not-found', /not here as a durable entry/);
+      await rejects(write([draft({ id: 'd', inReplyTo: 'b-1' })]), 'reply-not-found', /as a durable entry/);
+      await rejects(write([draft({ id: 'd', forkOf: 'b-1' })]), 'fork-not-found', /as a durable entry/);
       await rejects(write([draft({ id: 'b-1' })]), 'duplicate-id', /b-1/);
       await rejects(store().appendEphemeral('s-1', [beat('s-1-open', 0)]), 'duplicate-id', /s-1-open/);
       await rejects(store().appendEphemeral('s-1', [beat('b-1', 0)]), 'duplicate-id', /b-1/);

@@ -243,7 +243,7 @@ export function describeEvidenceStore(
         await expect(store.acquire('s-2', 'w-2', TTL)).resolves.toMatchObject({ holder: 'w-2' });
         const [note] = await store.notes();
         expect(note).toMatchObject({ at: '2026-01-31T09:00:00.000Z', code: 'session-busy', sessionId: 's-1' });
-        expect(note?.message).toMatch(/w-2 was turned away/);
+        expect(note?.message).toMatch(/w-2 was refused/);
       });
 
       it('is renewed by its holder and by each append', async () => {

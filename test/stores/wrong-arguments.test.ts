@@ -29,7 +29,7 @@ describe('a store with wrong arguments', () => {
   it.each([
     ...methodsOf(STORE_FORMS).map((name) => ({ of: 'store' as const, name })),
     ...methodsOf(MESSAGE_FORMS).map((name) => ({ of: 'messages' as const, name })),
-  ])('of $of.$name names them or takes them, and works afterwards', async ({ of, name }) => {
+  ])('for $of.$name names the wrong one or accepts the call, and works afterwards', async ({ of, name }) => {
     const store = memoryStore();
     const target = (of === 'store' ? store : store.messages!) as unknown as {
       readonly [method: string]: (...args: unknown[]) => Promise<unknown>;
@@ -53,7 +53,7 @@ describe('a store with wrong arguments', () => {
     await store.close();
   });
 
-  it('of entries names them', async () => {
+  it('for entries names the wrong one', async () => {
     const store = memoryStore();
     const first = async (...args: readonly unknown[]) =>
       (store.entries as (...args: readonly unknown[]) => AsyncIterable<unknown>)(...args)

@@ -80,7 +80,7 @@ export function judgeLease(
   const gone = store.isGone(held.holder);
   if (held.until > now && !gone) {
     const { until } = shortenLease(held, now);
-    const message = `session ${sessionId} is being written by ${held.holder} until ${isoTime(until)}; ${holder} was turned away. Wait, or end the other writer`;
+    const message = `session ${sessionId} is being written by ${held.holder} until ${isoTime(until)}; ${holder} was refused. Wait, or end the other writer`;
     const heldBy = { holder: held.holder, until };
     throw new StoreError('session-busy', `[stores/${store.name}] ${message}`, { heldBy });
   }
@@ -157,7 +157,7 @@ function assertReferences(
   store: string,
   exists: (id: string) => boolean,
   { id, inReplyTo, forkOf }: Pick<EntryDraft, 'id' | 'inReplyTo' | 'forkOf'>,
-  why = 'which is not here',
+  why = 'which the store does not have',
 ): void {
   if (inReplyTo !== undefined && !exists(inReplyTo))
     throw storeError(store, 'reply-not-found', `entry ${id} replies to ${inReplyTo}, ${why}`);
@@ -211,7 +211,7 @@ export function judgeAppend(
   const fresh: EntryDraft[] = [];
   for (const [index, draft] of drafts.entries()) {
     if (isRepeat(draft)) continue;
-    assertReferences(store.name, exists, draft, 'which is not here as a durable entry');
+    assertReferences(store.name, exists, draft, 'which the store does not have as a durable entry');
     storedById.set(draft.id, sealed[index]!);
     fresh.push(draft);
   }

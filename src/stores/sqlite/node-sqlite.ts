@@ -22,7 +22,10 @@ export const loadNodeSqlite = memoise((): Sqlite => {
 });
 
 const CORRUPT = 11;
-/** SQLite's code of an error; null for other errors. hopgate stores no number that JavaScript cannot represent. */
+/**
+ * SQLite's code of an error; null for other errors. A number that JavaScript cannot represent counts as damage, because
+ * hopgate stores none.
+ */
 export function sqliteResultCode(error: unknown): number | null {
   if (error instanceof RangeError && (error as NodeJS.ErrnoException).code === 'ERR_OUT_OF_RANGE') return CORRUPT;
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return null;
@@ -54,7 +57,7 @@ export function isDiskFull(file: string): boolean {
 export const isDiskFullError = (file: string, error: unknown): boolean =>
   (isDiskError(error) || (error as NodeJS.ErrnoException).code === 'ENOSPC') && isDiskFull(file);
 
-/** Why a file cannot be used, for a message. */
+/** The reason why a file cannot be used, for a message. */
 export const sqliteReason = (file: string, error: unknown): string =>
   isDiskFullError(file, error) ? 'no space is left on its disk; free some, then try again' : (error as Error).message;
 

@@ -131,7 +131,7 @@ export function sqliteMessages(
     addNode: (name) => write(() => void sql.addNode.run(name)),
     mailFor: async (node, after, limit) =>
       read(() => {
-        // The last positions are read first: what another process adds after this line is found at the next call.
+        // The last positions are read first. A message that another process adds later is found at the next call.
         const last = sql.lastPositions.get() as unknown as MailPosition;
         const found = sql.mailMessages.all({ suffix: `@${node}`, after: after.message, limit });
         const receipts = sql.mailReceipts.all({

@@ -197,7 +197,7 @@ function makePrivate(file: string): void {
   if (existing) return (existing.mode & 0o077) === 0 ? undefined : chmodSync(file, 0o600);
   makeFolders(dirname(file), 0o700);
   try {
-    // Not for an existing file: closing its descriptor would release this process's locks on the database.
+    // An existing file is never opened here: closing its descriptor would release this process's locks on the database.
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

@@ -25,7 +25,7 @@ function keyIn(file: string, create: boolean): Buffer | null {
     if (key !== null) rmSync(file);
     writeNewFile(file, randomBytes(KEY_BYTES));
   } catch {
-    return null; // The folder cannot be written.
+    return null; // Without a writable folder there is no key.
   }
   return keyIn(file, false);
 }

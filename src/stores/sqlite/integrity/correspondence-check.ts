@@ -142,7 +142,7 @@ export class CorrespondenceCheck {
         this.#report(
           sender.slice(SESSION.length),
           'receipts.nth',
-          `a receipt at or before ${nth} is not in its evidence, and it records only later ones`,
+          `the session's evidence lacks a receipt at or before ${nth}`,
         );
     for (const { nth, message } of this.#sql.strayReceipts.all())
       this.#report(null, `receipts.message of ${nth}`, `there is no message ${message}`);
@@ -181,15 +181,27 @@ export class CorrespondenceCheck {
     const isUnknown = (address: string) =>
       idOf(address) !== null && !address.includes('@') && !this.#erased.has(address);
     if (rank > 0 && isUnknown(recipient) && !this.#received.has(id))
-      this.#report(idOf(recipient), where, `it is "${state}", and its recipient has no entry of it`, true);
+      this.#report(
+        idOf(recipient),
+        where,
+        `it is "${state}", and the evidence of its recipient has no entry about it`,
+        true,
+      );
     if (rank > 0 && this.#delivered.has(id) && !isConfirmed)
-      this.#report(idOf(recipient), where, 'its recipient has an entry of it, and no receipt of the delivery', true);
+      this.#report(
+        idOf(recipient),
+        where,
+        'the evidence of its recipient has an entry about it, and no receipt says that it was delivered',
+        true,
+      );
     if (isUnknown(sender) && !this.#sent.has(id)) {
       const isOpen = this.#agents.has(sender);
       this.#report(
         isOpen ? idOf(sender) : null,
         `messages of ${id}`,
-        isOpen ? 'its sender has no step that sent it' : `its sender ${sender} is not a session of this store`,
+        isOpen
+          ? 'the evidence of its sender has no step that sent it'
+          : `its sender ${sender} is not a session of this store`,
         isOpen,
       );
     }

@@ -23,7 +23,7 @@ export function makeDispatchCheck(db: Database, report: Report) {
   const checkOutcome = (id: string, outcome: Fields, wrong: (text: string) => void): void => {
     const text = sql.body.get(`dispatch-${id}`)?.['body'];
     if (text === undefined) return wrong('the outcome has no dispatch');
-    if (text === 'null') return; // It was erased.
+    if (text === 'null') return; // The dispatch was erased.
     const dispatch = parseJson(String(text));
     if (!isObject(dispatch)) return wrong('the dispatch cannot be read');
     const { from, to, talk } = dispatch;

@@ -186,7 +186,7 @@ export class StoreCheck {
       if (code !== null && code !== row['digest'])
         this.#add(id, 'folds', "the kept state was not written with this account's key; it is not used");
       else if (this.#sql.folded.get(id, fold.head.seq, fold.head.hash) === undefined)
-        this.#add(id, 'folds', `the kept state is that after entry ${fold.head.seq}, which is gone or another`);
+        this.#add(id, 'folds', `the kept state belongs to entry ${fold.head.seq}, which is missing or was replaced`);
     }
   }
 

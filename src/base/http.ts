@@ -1,7 +1,10 @@
 import { fieldsOf, textOf } from './json.ts';
 import { errorText } from './text.ts';
 
-/** Why a request failed. The error of `fetch` says only "fetch failed"; its cause has the reason, or only a code. */
+/**
+ * The reason why a request failed. The error of `fetch` says only "fetch failed"; its cause has the reason, or only a
+ * code.
+ */
 export function requestProblem(error: unknown): string {
   const { message, code } = fieldsOf(fieldsOf(error)['cause'] ?? error);
   return textOf(message) ?? textOf(code) ?? errorText(error);

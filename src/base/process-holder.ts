@@ -5,7 +5,10 @@ import { valueOr } from './value-or.ts';
 /** Suffix that identifies a process: boot id, pid namespace, pid, start time. */
 const MARK = /@([0-9a-f-]+)\.(\d+)\.(\d+)\.(\d+)$/;
 
-/** Reads the boot id and the pid namespace; null if not on Linux, where no holder is ever considered gone. */
+/**
+ * Reads the boot id and the pid namespace; null on systems other than Linux, on which no holder is ever considered
+ * gone.
+ */
 const readHost = () =>
   valueOr(
     () => ({
@@ -51,7 +54,10 @@ export function isLeaseHolderGone(holder: string): boolean {
   return processStartTime(pid) !== start;
 }
 
-/** True if the holder's process runs in this boot and pid namespace. Outside of Linux the holder is only a pid. */
+/**
+ * True if the holder's process runs in this boot and pid namespace. On other systems than Linux, `holder` is only a
+ * pid.
+ */
 export function isLeaseHolderRunning(holder: string): boolean {
   const [, boot, namespace, pid = '', start] = MARK.exec(holder) ?? [];
   if (boot === undefined || !host) return isAlive(Number(holder));

@@ -6,7 +6,7 @@ const REMEDIES = {
   },
   'no-config': { library: 'Write a hopgate.yaml there.', operator: 'Write one with "hopgate init".' },
   'specs-changed': {
-    library: 'Have the operator trust them ("hopgate trust"), or pass a spec set as `specs`.',
+    library: 'Have the operator trust the specs ("hopgate trust"), or pass a spec set as `specs`.',
     operator: 'Read what changed, then run "hopgate trust".',
   },
   'state-dir-inside-root': forBothReaders('Set XDG_STATE_HOME to a folder outside of the root.'),

@@ -217,7 +217,7 @@ function remedyForTests({ view: { tests, tree } }: GateContext): string {
   if (tests.stale === undefined)
     return 'run the configured tests in full with bash-test after the last change, until they pass';
   return tree && 'problem' in tree
-    ? 'correct this, or ask the operator to: tests alone do not help while git cannot say what would be shipped'
+    ? 'correct this problem, or ask the operator to correct it; tests alone do not help while git cannot list the files that would be shipped'
     : 'run the configured tests in full again with bash-test: only tested files may be shipped';
 }
 

@@ -234,7 +234,7 @@ describe('unknown names', () => {
     expect(denial({ kind: 'step', tool: 'gerp', args: {} })?.remedy).toContain('Did you mean grep?');
     expect(denial({ kind: 'step', tool: 'zzzzzzzz', args: {} })?.remedy).not.toContain('Did you mean');
   });
-  it('include the names of members that every object inherits', () => {
+  it('include names such as constructor, which every object inherits', () => {
     expect(denial({ kind: 'hop', to: 'constructor', reason: 'on', by: 'agent' })?.code).toBe('hop-not-allowed');
     expect(denial({ kind: 'step', tool: 'constructor', args: {} })?.code).toBe('unknown-tool');
     expect(denial({ kind: 'stop', reason: 'x', by: 'agent', fruit: { constructor: 1 } as never })?.code).toBe(

@@ -49,7 +49,7 @@ function least(specs: SpecSet, at: string, mode: Mode, to: string, resets: boole
   return distance(at, mode);
 }
 
-describe('the way to a tool', () => {
+describe('the path to a tool', () => {
   it('has as few hops and changes of mode as an exhaustive search finds, and each is allowed', () => {
     const list = fc.option(fc.subarray(PERIPHERALS));
     const pairsOf = (of: readonly string[], maxLength: number) => {
@@ -133,7 +133,7 @@ describe('the way to a tool', () => {
     expect(refusalText(lists(['edit'], null), 'execute', 'write')).toMatch(/path: hop to edit/);
   });
 
-  it('names the reset by the operator if only the reset opens the way', () => {
+  it('names the reset by the operator if only the reset opens the path', () => {
     const onlyForward = {
       ...fixtureSpecs.modeGate!,
       transitions: [{ from: 'discuss', to: 'execute', approval: null, summary: false }],

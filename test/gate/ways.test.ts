@@ -210,7 +210,7 @@ describe('the available actions', () => {
   });
 });
 
-it('the way to a tool begins with the change of mode that its effect needs', () => {
+it('the path to a tool begins with the change of mode that its effect needs', () => {
   const inMode = (mode: 'discuss' | 'execute') =>
     decide(contextOf(viewOf({ mode, visit: visitTo('explore'), visits: { explore: 1 } })), {
       kind: 'step',

@@ -85,7 +85,7 @@ function earlierCommits({ commits, merges, more }: Fields): Json[] {
   return [...listed, ...listOf(merges), ...(more ? [`${String(more)} more`] : [])];
 }
 
-/** A grant that also covers a commit of the session itself, which was approved. */
+/** Adds a commit that the session made under an approval to the earlier commits that a grant covers. */
 export const addCommitToGrant = (grant: GrantView, sha: string): GrantView => ({
   ...grant,
   bound: { ...grant.bound, commits: [...listOf(grant.bound['commits']), sha] },

@@ -112,7 +112,7 @@ const REWRITES =
   'Agents only add commits; the operator rebases and merges. To take over changes, use git cherry-pick --no-commit, git revert --no-commit or git merge --squash with bash in a peripheral that edits, then commit.';
 const FETCHES = 'Agents cannot fetch. Ask the operator to run git fetch or git pull.';
 
-/** For each sub-command of git that agents cannot run: what to do instead. */
+/** By sub-command of git that agents cannot run: the remedy. */
 const INSTEAD: { readonly [name: string]: string } = {
   ...Object.fromEntries(['mv', 'rm', 'stash', 'clean', 'apply', 'blame', 'grep'].map((name) => [name, IN_EDIT])),
   ...Object.fromEntries(['rebase', 'merge', 'cherry-pick', 'revert', 'reset', 'am'].map((name) => [name, REWRITES])),

@@ -93,7 +93,7 @@ function extendWay(way: Way, step: Step, state: Pick<Way, 'peripheral' | 'mode' 
   };
 }
 
-/** Prepares the moves of a search: what all paths share is computed once. */
+/** Prepares the moves of a search: computes once all that the paths share. */
 function movesOfSearch(
   specs: SpecSet,
   view: SessionView,

@@ -6,7 +6,7 @@ export interface ModeChange {
   readonly to: Mode;
 }
 
-/** The modes of a gate: the initial one, then those that its transitions reach by distance, then the others. */
+/** The modes of a gate: the initial one, then those that its transitions reach, the nearest first, then the others. */
 export function listModesOfGate({ initial, transitions, effects }: ModeGateSpec): readonly Mode[] {
   const modes = Object.keys(effects).sort();
   const found = new Set([initial]);

@@ -247,8 +247,8 @@ export type PeripheralOrMode =
 
 /**
  * A requirement that must hold when a peripheral or mode is entered. `result` requires that the last result of the
- * peripheral is this value and that nothing was changed after it, `visited` that the session has visited it, `approval`
- * that this very move is approved.
+ * peripheral is this value and that nothing was changed after it. `visited` requires that the session has visited the
+ * peripheral. `approval` requires that this very move is approved.
  */
 export type PropertyCondition =
   | { readonly kind: 'approval' }

@@ -46,7 +46,7 @@ describe('EDN with sets and :peripheral/id under :peripherals', () => {
     ]);
   });
 
-  it('has no way to deploy without passed tests', async () => {
+  it('has no path to deploy without passed tests', async () => {
     const { edges } = await loadSpecs(`${FIXTURES}/001`);
     const into = edges.filter(({ to }) => to === 'deploy');
     expect(into.map(({ exit, conditions, implies }) => [exit, conditions, implies?.value ?? null])).toEqual([

@@ -101,7 +101,7 @@ enforce: false
     });
   });
 
-  it('reads one answer about the approval of all installs; a command may state its own', () => {
+  it('reads one approval setting for all installs, which a command may override', () => {
     const text = 'install: { approval: false, commands: [{ run: [npm, ci] }, { run: [uv, sync], approval: true }] }';
     const install = [
       { run: ['npm', 'ci'], approval: false },

@@ -159,7 +159,10 @@ function noPeripherals(sources: readonly SpecSource[]): SpecProblem {
 /** The observation that counts the calls of a tool, by the tool's id. */
 const COUNTED = { bell: 'bells', whistle: 'whistles' } as const;
 
-/** The default fruit: what the tools observe, the steps and the messages; undefined if they observe nothing. */
+/**
+ * The default fruit: the fields that the tools observe, the steps and the messages; undefined if the tools observe
+ * nothing.
+ */
 function observedFruit(ids: readonly string[], tools: SpecSet['tools']) {
   const fields = ids.flatMap((id) => Object.entries(getOwn(tools, id)?.observes ?? {}));
   if (fields.length === 0) return undefined;

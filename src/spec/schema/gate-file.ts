@@ -13,7 +13,9 @@ const ModeRule = z.strictObject({
 export const GateFile = z
   .strictObject({
     initial: SpecNameSchema.describe('The mode in which a session opens.'),
-    modes: z.record(SpecNameSchema, ModeRule).describe('Each mode by its name, with what it allows.'),
+    modes: z
+      .record(SpecNameSchema, ModeRule)
+      .describe('Each mode by its name, with the effects and the peripherals that it allows.'),
     transitions: z
       .array(
         z.strictObject({

@@ -96,7 +96,7 @@ export function resolveProperties(
           report(
             at('never', 'without'),
             'an empty list makes this property true in every spec set',
-            'name what has to hold, such as approval',
+            'name a requirement, such as approval',
           );
         const name = mode ? modeNamed(fields['mode'], ['never', 'mode']) : peripheral(fields['hop'], ['never', 'hop']);
         const without = ((fields['without'] ?? []) as readonly string[]).map((atom, number) =>

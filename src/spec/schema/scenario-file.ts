@@ -97,7 +97,11 @@ export const ScenarioFile = z
     title: z.string().min(1).describe('The purpose of the scenario, in one sentence.'),
     agent: z.string().min(1).optional().describe("The agent's id; scripted if left out."),
     fixture: SpecNameSchema.optional().describe('The fixture repository to run in when no root is given.'),
-    specs: z.string().min(1).optional().describe('The spec set to run under; that of the repository if left out.'),
+    specs: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('The spec set to run under; the spec set of the repository if left out.'),
     steps: z.array(Step).min(1).describe('The steps, in order; each has exactly one verb.'),
   })
   .describe('A scenario: a chain of steps as data.');

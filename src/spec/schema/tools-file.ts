@@ -37,7 +37,7 @@ export const ToolsFile = z
       .record(
         SpecNameSchema,
         z.strictObject({
-          purpose: z.string().min(1).describe('One sentence that an agent reads: what the tool does.'),
+          purpose: z.string().min(1).describe('One sentence for the agent about the work of the tool.'),
           effect: z
             .enum(TOOL_EFFECTS)
             .describe(

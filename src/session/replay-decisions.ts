@@ -94,8 +94,8 @@ export async function replayDecisions(
       const request = await withBlobs(recorded, body?.event === 'denial', stored.entry, pinned, getBlob);
       decisions += 1;
       const taken = decideAgain({ ...changed, started }, before, stored.entry, request, batch);
-      // A refusal by a tool (a link, a missing sandbox) or by the operator was not the gate's decision, so both sides
-      // are compared by the gate alone.
+      // A refusal by a tool (a link, a missing sandbox) or by the operator was not the gate's decision, so the
+      // comparison uses the gate's decisions of both sides.
       const then = decideAgain({ ...original, started }, before, stored.entry, request, batch);
       const decision = { ...entryReference(stored.entry, before), request: describeRequest(request), was };
       // If both specs refuse a call, nothing changes, even if the codes differ.

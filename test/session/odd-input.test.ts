@@ -258,7 +258,7 @@ it('the fruit has the files of a large search and the counts of a large report',
   });
 });
 
-it('a pattern may have the name of a member of every object', async () => {
+it('a pattern may be named constructor, like a member of every object', async () => {
   const { session, store } = await stage({ results: { 'pur-mark-pivot': null } });
   await lead(session, 'explore');
   await must(session.hop({ to: 'discipline', exit: 'hop-discipline', reason: 'on' }));

@@ -243,7 +243,7 @@ describe('an ended handle', () => {
     await expect(opened.evidence()).rejects.toThrow(/is detached/);
   });
 
-  it('of a closed session says so', async () => {
+  it('of a closed session says that the session is closed', async () => {
     const opened = await session();
     await must(opened.close());
     await expect(opened.step({ tool: 'read' })).rejects.toThrow(/is closed: open a new session/);

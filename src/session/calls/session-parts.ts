@@ -11,6 +11,6 @@ export interface SessionParts extends Omit<SessionWriterParts, 'pin' | 'observer
   readonly inspector?: Inspector;
   /** Returns the person who revoked a grant; null if nobody did. Called each time that a grant could be used. */
   readonly revokedBy?: (grant: string) => string | null;
-  /** Closes what was opened for this session: a store, backends. */
+  /** Closes the resources that were opened for this session: a store, backends. */
   readonly dispose?: () => Promise<void>;
 }

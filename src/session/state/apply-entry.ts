@@ -295,7 +295,7 @@ function packBackpack(draft: Draft, fields: Fields): void {
   draft.backpack = { ...draft.backpack, ...Object.fromEntries(packed) };
 }
 
-/** Counts a change, or a possible change, of the tree: it outdates earlier test results. Returns false for none. */
+/** Counts a change of the tree, or a possible one, which outdates earlier test results. Returns false for no change. */
 function countChanges(draft: Draft, effects: Parameters<typeof changedPathsIn>[0]): boolean {
   if (effects !== 'unobserved' && changedPathsIn(effects).length === 0) return false;
   draft.change += 1;
@@ -312,7 +312,7 @@ function applyTestedTree(draft: Draft, tree: TreeState): void {
   draft.tested = seen;
 }
 
-/** Takes over what a backend reported: session state goes to the backpack, and a check counts for the present code. */
+/** Takes over the report of a backend: session state goes to the backpack, and a check counts for the present code. */
 function applyReported({ tools }: SpecSet, draft: Draft, { observed = {}, state = {} }: StepBody | OutcomeBody): void {
   if (Object.keys(state).length > 0) draft.backpack = { ...draft.backpack, ...state };
   if (Object.keys(observed).length === 0) return;

@@ -77,7 +77,7 @@ export function sessionViewOf(compiled: Specs, state: SessionState, now: number,
   };
 }
 
-/** Adds what no entry records to a view: the tools that no backend serves, and revoked grants. */
+/** Adds to a view the facts that no entry records: the tools that no backend serves, and revoked grants. */
 export function addUnrecorded(
   view: SessionView,
   {

@@ -138,7 +138,9 @@ export interface ToolReport<Value = unknown> {
 
 /** Watches allowed calls that another program runs, such as an agent's own Edit: checks before, observes after. */
 export interface NativeCallWatcher {
-  /** Returns what `run` would refuse now; else the state that the call may change, as plain JSON for `after`. */
+  /**
+   * Returns the refusal that `run` would give now; else the state that the call may change, as plain JSON for `after`.
+   */
   before(call: ToolCall): Promise<{ readonly refused: ToolRefusal } | { readonly before: Json }>;
   /** Returns the changes since `before`. */
   after(call: ToolCall, before: Json): Promise<ObservedEffects>;
@@ -161,12 +163,12 @@ export interface ToolBackend {
   run(call: ToolCall): Promise<ToolReport>;
   /** Set if another program may run these tools under watch. */
   readonly native?: NativeCallWatcher;
-  /** Observes the working tree, and what a commit of the session's own changes would ship. */
+  /** Observes the working tree, and the content that a commit of the session's own changes would ship. */
   readonly tree?: (observation: TreeObservationRequest) => Promise<ObservedTree>;
   /** The sha256 of each file that an approval of a call binds: lock files of an install, files that the call names. */
   readonly boundFiles?: (call: ToolCall) => Promise<Fields>;
   /** Ends commands that a session left running; called before a visit's end is recorded. Idempotent. */
   endBackground?(sessionId: string): Promise<void>;
-  /** Frees what the backend holds. Idempotent. */
+  /** Frees the resources of the backend. Idempotent. */
   close?(): Promise<void>;
 }

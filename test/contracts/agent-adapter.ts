@@ -261,7 +261,7 @@ export function describeAgentAdapter(
       expect(world.read('src/other.js')).toContain('= 1');
     });
 
-    it('does not run what a person rejects, and tells the model', async (context) => {
+    it('does not run a call that a person rejects, and informs the model', async (context) => {
       const { asked, state, at, lacks } = await scene(
         'explore',
         [

@@ -78,7 +78,7 @@ export function describeEnvironment(
       expect(later.snapshot()).toEqual(saved);
     });
 
-    it('does not take another game for the saved one', async () => {
+    it('does not mistake another game for the saved one', async () => {
       const game = new WorldGame(world);
       await game.reset({ seed: 4 });
       const saved = game.snapshot()!;

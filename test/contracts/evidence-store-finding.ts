@@ -212,7 +212,7 @@ export function describeFinding({ store, wait, write, release, rejects }: StoreT
   describe('blobs', () => {
     const later = '2026-01-31T09:01:00.000Z';
 
-    it('know their references, and can be collected without one', async () => {
+    it('list their references, and can be collected if they have none', async () => {
       const [used, pin, lost] = await Promise.all(
         ['used', 'pin', 'lost'].map((text) => store().putBlob(Buffer.from(text))),
       );
@@ -231,7 +231,7 @@ export function describeFinding({ store, wait, write, release, rejects }: StoreT
       expect(await store().getBlob(pin!)).not.toBeNull();
     });
 
-    it('that were just stored again wait for the append that will refer to them', async () => {
+    it('that were just stored again are kept for the append that will refer to them', async () => {
       const hash = await store().putBlob(Buffer.from('x'));
       wait(60_000);
       await store().putBlob(Buffer.from('x'));

@@ -98,7 +98,7 @@ export function describeEvidenceStore(
         expect(JSON.parse(stored!.head)).toMatchObject({ id: 'full', seq: 1, bodyHash: stored?.entry.bodyHash });
       });
 
-      it('keeps the entries whatever the caller does to its objects afterwards', async () => {
+      it('keeps the entries unchanged if the caller changes its objects afterwards', async () => {
         const body = { event: 'session-open', agent: 'agent-1', pin: 'x' };
         const [answered] = await write([opening('s-1', { body })]);
         body.agent = 'mallory';

@@ -111,13 +111,13 @@ export function describeMessageStore(
       await expect.poll(() => store.acquire('a', 'w-2', 1).then(open, () => []), { timeout: 20_000 }).toEqual(['2']);
     });
 
-    it('knows the operator and every added person', async () => {
+    it('lists the operator and every added person', async () => {
       await messages.addPerson('joe');
       await messages.addPerson('joe');
       expect([...(await messages.people())].sort()).toEqual(['joe', 'operator']);
     });
 
-    it('replaces the waits of another machine, and keeps its own apart', async () => {
+    it('replaces the waits of another machine, and keeps those of this machine', async () => {
       const until = Date.now() + 60_000;
       const wait = (id: string, waiter: string, target: string) => ({ id, waiter, target, until });
       expect(await messages.wait(wait('m-1', 'a', 'b@n'))).toBeNull();

@@ -24,7 +24,7 @@ export function resolveStoreQuery(store: string, query: EvidenceQuery): Validate
 /** Parses the time before which a caller wants to remove data, to epoch milliseconds. */
 export function parseOlderThan(store: string, olderThan: string): number {
   try {
-    // A query without a time is valid, but would not say what is old.
+    // A query without a time is valid, but would not say which data is old.
     return validateQuery({ before: olderThan ?? '' }).before!;
   } catch (error) {
     throw storeError(store, 'invalid-query', 'olderThan: must be ISO 8601 in UTC: 2026-01-31T09:00:00.000Z', error);

@@ -12,7 +12,7 @@ export function readReplyChain(
     const found: FoundEntry | null = find(next);
     if (found === null) {
       if (chain.length === 0) throw entryNotFoundError(store, id);
-      break; // The parent was ephemeral and is gone.
+      break; // The parent was ephemeral and was removed.
     }
     chain.push(found);
     next = found.entry.inReplyTo;

@@ -116,7 +116,7 @@ export class CorrespondenceCheck {
 
   #compare(sessionId: string, seq: number, expected: SqliteRow): void {
     const row = this.#sql.message.get(String(expected['id']));
-    if (row === undefined) return this.#report(sessionId, `messages at ${seq}`, `message ${expected['id']} is gone`);
+    if (row === undefined) return this.#report(sessionId, `messages at ${seq}`, `message ${expected['id']} is missing`);
     for (const [column, value] of Object.entries(expected)) {
       if (row[column] === value) continue;
       const found = `it is ${JSON.stringify(row[column])}, not ${JSON.stringify(value)}`;
@@ -173,7 +173,7 @@ export class CorrespondenceCheck {
     const state = RECEIPT_STATES[rank];
     const where = `messages.state of ${id}`;
     if (state !== row['state'])
-      this.#report(null, where, `it is ${JSON.stringify(row['state'])}, and its last receipt ${state ?? 'is gone'}`);
+      this.#report(null, where, `it is ${JSON.stringify(row['state'])}, and its last receipt ${state ?? 'is missing'}`);
     const answers = state === 'answered' ? this.#sql.answers.all(id) : null;
     if (answers?.some(({ sender }) => isMessageRecipient(String(sender), recipient)) === false)
       this.#report(null, where, 'it is "answered", and its recipient sent no answer');

@@ -28,7 +28,7 @@ export function makeDispatchCheck(db: Database, report: Report) {
     if (!isObject(dispatch)) return wrong('the dispatch cannot be read');
     const { from, to, talk } = dispatch;
     const row = sql.message.get(String(outcome['sent'] ?? id));
-    if (row === undefined) return wrong(`message ${outcome['sent'] ?? id} is gone`);
+    if (row === undefined) return wrong(`message ${outcome['sent'] ?? id} is missing`);
     const isAction = talk === 'action';
     const sent = { sender: from, recipient: to, kind: 'bell', act: isAction ? 'request' : 'assert' };
     for (const [column, value] of Object.entries(sent))

@@ -135,7 +135,7 @@ export class StoreCheck {
     for (const { session_id: id } of this.#sql.lost.all())
       this.#add(String(id), 'sessions', 'the session has no entries');
     for (const { session_id: id, pin } of this.#sql.unpinned.all())
-      this.#add(String(id), 'blobs', `the pinned spec ${pin} is gone`);
+      this.#add(String(id), 'blobs', `the pinned spec ${pin} is missing`);
   }
 
   #ephemeral(): void {

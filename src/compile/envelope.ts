@@ -6,7 +6,7 @@ export type EnvelopeMeta = {
   readonly purpose: string;
   /** The effect of each tool that the peripheral grants. */
   readonly tools: { readonly [tool: string]: ToolEffect };
-  /** By tool: what each of its calls needs in addition, such as an approval. Absent if there is nothing. */
+  /** By tool: the additional needs of each of its calls, such as an approval. Absent if there are none. */
   readonly calls?: { readonly [tool: string]: readonly ToolGate[] };
   readonly scope: ScopeRule & { readonly name: string };
   readonly limits: { readonly steps: number | null; readonly minutes: number | null };

@@ -23,8 +23,8 @@ ${call}${printTypeScriptLiteral(asJson(config), 0, call.length, 2)});
 }
 
 const guardsOf = (names: readonly string[]): string => `
-// hopgate decides these from what happened in the session (see its \`guards\`); in a simulation, say \`met: true\` in
-// the event.
+// hopgate decides these guards by the recorded facts of the session (see its \`guards\`). In a simulation, put
+// \`met: true\` into the event.
 const met = ({ event }: { event: { type: string; met?: boolean } }, _: { all: readonly object[] }): boolean => event.met === true;
 const guards = {
 ${names.map((name) => `  ${printStringLiteral(name)}: met,\n`).join('')}};

@@ -8,9 +8,9 @@ import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import { workspaceBackend } from './tools/workspace/workspace-backend.ts';
 
 /**
- * The backends of hopgate's tools. The first command tests the sandbox, once. A tool that `specs` binds to an MCP
- * server is served only by that server, and by none if `config` does not name it, even if hopgate has a tool of the
- * same name.
+ * The backends of hopgate's tools. The first command tests the sandbox, once. If `specs` binds a tool to an MCP server,
+ * only that server serves it, even if hopgate has a tool of the same name. If `config` does not name the server,
+ * nothing serves the tool.
  */
 export function defaultBackends(
   store: EvidenceStore,

@@ -57,7 +57,7 @@ export const readLinkOrNull = (path: string): string | null => valueOr(() => rea
 /** True if the user of this process owns the file; true for every file of a system without user ids. */
 export const isOwnFile = ({ uid }: Pick<Stats, 'uid'>): boolean => uid === (process.getuid?.() ?? uid);
 
-/** Closes a folder to other users (0700). Returns what is wrong if it is not a folder of this user; else null. */
+/** Closes a folder to other users (0700). Returns the problem if the path is not a folder of this user; else null. */
 export function makeFolderPrivate(folder: string): string | null {
   const stat = lstatSync(folder);
   if (!stat.isDirectory()) return 'not a folder';

@@ -5,10 +5,10 @@ export type Glob = (names: readonly string[]) => boolean;
 const MAX_ALTERNATIVES = 64;
 
 /**
- * Compiles a glob: `*` and `?` stay within one name, `**` as a whole name spans folders, `[a-z]`, `[!a]` and `{a,b}`
- * mean the same as in a shell, and `name!(a|*b)` at the end of a name matches names that do not continue with `a` or
- * `*b`. Names that begin with a dot are like others; case matters. A name that equals the pattern's text always
- * matches: `[id].pem` is a file's name too.
+ * Compiles a glob. `*` and `?` stay within one name. `**` as a whole name spans folders. `[a-z]`, `[!a]` and `{a,b}`
+ * mean the same as in a shell. `name!(a|*b)` at the end of a name matches names that do not continue with `a` or `*b`.
+ * Names that begin with a dot are like others; case matters. A name that equals the pattern's text always matches:
+ * `[id].pem` is a file's name too.
  *
  * A match always takes time proportional to pattern × path. Libraries compile globs to regular expressions, which
  * backtrack, and both patterns and paths come from untrusted repositories.

@@ -1,4 +1,4 @@
-/** A JSON value: what specs, arguments, fruits and evidence bodies are made of. */
+/** A JSON value. Specs, arguments, fruits and bodies of evidence consist of JSON values. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
 export type Fields = { readonly [field: string]: Json };

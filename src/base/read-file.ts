@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { isPathWithin } from './paths.ts';
 
-/** Thrown for a file that must not be read, such as a device. `message` names its path, `remedy` what to do. */
+/** Thrown for a file that must not be read, such as a device. `message` names its path; `remedy` is the next step. */
 export class UnreadableFile extends Error {
   readonly path: string;
   readonly problem: string;
@@ -16,9 +16,9 @@ export class UnreadableFile extends Error {
 }
 
 /**
- * Reads a file of an untrusted repository, in which `hopgate.yaml -> /dev/zero` never ends, a FIFO waits endlessly for
- * a writer, and a file of 100 GB fills the memory. Only a regular file within the size limit is read; a file that grows
- * meanwhile is refused too.
+ * Reads a file of an untrusted repository. There, a link to `/dev/zero` would never end, a FIFO would wait endlessly
+ * for a writer, and a file of 100 GB would fill the memory. Only a regular file within the size limit is read; a file
+ * that grows meanwhile is refused too.
  * @param within if given, a link is followed to files in this folder only (absolute, real)
  * @throws UnreadableFile; the file system's own error if the file does not exist or permission is denied
  */

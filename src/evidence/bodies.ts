@@ -137,7 +137,10 @@ export interface HopBody {
   readonly approval: string | null;
   /** The facts that the gate decided by, as the hop graph's machine receives them. */
   readonly facts: Fields;
-  /** The tested tree and what ships, as the gate saw them; absent if the hop does not depend on the working tree. */
+  /**
+   * The tested tree and the part of it that ships, as the gate saw them; absent if the hop does not depend on the
+   * working tree.
+   */
   readonly tree?: Fields;
   /** Present if the agent hopped back because an expectation failed; the entry `shownBy` showed it. */
   readonly reframe?: { readonly expected: string; readonly actual: string; readonly shownBy: string | null };

@@ -219,7 +219,7 @@ describe('a damage report', () => {
     );
   });
 
-  it('is the last one at bytes that are not an entry, also if another error wraps their error', async () => {
+  it('ends at bytes that are not an entry, also if another error wraps their error', async () => {
     const torn = (wrap: (error: ChainError) => Error) =>
       reportAfter(async function* ([first]) {
         yield first!;

@@ -1,4 +1,4 @@
-/** Caches the promise of a value; removes it if it rejects, and the oldest value if there are more than `most`. */
+/** Caches a promise. A promise that rejects is removed, and the oldest one if there are more than `most`. */
 export function keepRecent<T>(kept: Map<string, Promise<T>>, key: string, value: Promise<T>, most: number): Promise<T> {
   kept.delete(key);
   kept.set(key, value);

@@ -1,6 +1,6 @@
 /**
  * The stages of the social pipeline in their order: the result of each in words, the input of the next one, and the
- * codes of its failures. The pipeline runs this list, and its diagram is drawn from it.
+ * codes of its failures. The pipeline runs this list; its diagram is drawn from the list.
  */
 export const SOCIAL_STAGES = [
   { id: 'presence', yields: 'a connected sender', failures: ['invalid-connection', 'unknown-sender', 'not-ready'] },

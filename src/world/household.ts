@@ -103,7 +103,7 @@ export class Household {
 
   /**
    * Sha256 (hex) of the house and its present facts. The number of steps is not part of it, so a refused command does
-   * not change it.
+   * not change the hash.
    */
   identity(): string {
     return createHash('sha256')

@@ -4,7 +4,7 @@ import { CHANGE_BY_TASK_TYPE } from './house-tasks.ts';
 import { Household } from './household.ts';
 import { HouseFacts } from './world-facts.ts';
 
-/** Finds the things that the goal of a house may need: single things if it names them, otherwise all of its classes. */
+/** Finds the things that the goal of a house may need: those that it names, otherwise all of its classes. */
 export function relevantObjectsIn(house: House) {
   const facts = new HouseFacts(house.statics);
   const { type, object, receptacle, lamp } = house.task;

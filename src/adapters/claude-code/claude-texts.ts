@@ -60,6 +60,6 @@ export function explainClaudeTools(isSubAgent: boolean, ourName: ClaudeToolName)
 export const explainBackgroundCommand = (ourName: ClaudeToolName): string =>
   `hopgate: this command runs in the background, in its own sandbox and network. It keeps no change of the tree, and it is stopped when this visit ends, at the next hop at the latest. To read its output, call ${ourName(BACKGROUND_TOOL_ID)} with {"job":"…"}, without job for the list; its output file cannot be read here.`;
 
-/** The text for the model if its command does not run in the background, although it requested that. */
+/** The text for the model if its command does not run in the background, although the model requested that. */
 export const RAN_IN_FOREGROUND_NOTE =
   'hopgate: this command runs in the foreground, although run_in_background was requested: tests, git and deploy commands are recorded with their results. Its remaining processes are killed when it ends.';

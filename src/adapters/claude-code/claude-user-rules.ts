@@ -7,7 +7,7 @@ import type { ArgumentRole, ToolSpec } from '../../spec/types.ts';
 
 const MANAGED = ['/etc/claude-code', '/Library/Application Support/ClaudeCode'];
 
-/** The tools of Claude Code that take an argument with this role, by their names in rules. */
+/** By role: the tools of Claude Code that take such an argument, under the names that rules use. */
 const TOOLS_OF_ROLE: { readonly [role in ArgumentRole]?: readonly string[] } = {
   'path:read': ['Read'],
   'path:write': ['Edit', 'Write'],

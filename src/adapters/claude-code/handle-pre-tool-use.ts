@@ -200,8 +200,8 @@ async function decideNative(hook: HookEventContext<ClaudeToolEvent>, { tool, arg
 
 /**
  * Replaces a shell command by one that runs it in the sandbox. The agent's own text follows after an `exit`, so no
- * shell runs it. Claude Code nevertheless applies the user's rules and permission mode to it, and shows it in the
- * permission question.
+ * shell runs it. Claude Code nevertheless applies the user's rules and permission mode to this text, and shows it in
+ * the permission question.
  */
 async function decideShell(hook: HookEventContext<ClaudeToolEvent>, call: Call): Promise<Decided> {
   const { host, record, event } = hook;

@@ -30,7 +30,7 @@ export type HookReply =
  */
 export const ALLOW_REPLY_PREFIX =
   '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecisionReason":"hopgate ';
-/** Sentinel that ends every non-empty reply and marks it as complete. JSON strings would escape its quotes. */
+/** Sentinel that ends every complete reply. JSON strings in a reply cannot contain it, because they escape quotes. */
 export const HOOK_REPLY_SUFFIX = ',"continue":true}';
 
 export const NO_REPLY: HookReply = { kind: 'nothing' };

@@ -53,9 +53,9 @@ export interface PeripheralThread<T extends CodexThreadLike> {
 }
 
 /**
- * Runs the turns of one Codex thread, each with the sandbox that the session's peripheral grants at its start. After a
- * hop, the same thread is resumed with other options. The sandbox does not change within a turn; the calls of hopgate's
- * tools follow each hop immediately.
+ * Runs the turns of one Codex thread, each with the sandbox that the session's peripheral grants when the turn begins.
+ * After a hop, the same thread is resumed with other options. The sandbox does not change within a turn; the calls of
+ * hopgate's tools follow each hop immediately.
  * @param codex a `Codex` of `@openai/codex-sdk`, whose sandbox is then `read-only` or `workspace-write`; or a function
  *   that makes one from overrides (`(configOverrides) => new Codex({ configOverrides })`), so that only the scope's
  *   folders can be written, and no masked file can be read

@@ -83,7 +83,7 @@ export interface AgentSession {
   readonly id: string;
   /** The tools available now: the tools of the peripheral that the mode allows, and the controls. */
   tools(): Promise<readonly AgentTool[]>;
-  /** Every tool of the spec set, and the controls: for frameworks that fix an agent's tools when they make it. */
+  /** Every tool of the spec set, and the controls: for frameworks that fix the tools of an agent when it is made. */
   allTools(): Promise<readonly AgentTool[]>;
   /** Carries out a call. Never throws because of the agent's input. */
   call(call: AgentCall): Promise<AgentAnswer>;

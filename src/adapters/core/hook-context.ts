@@ -30,7 +30,7 @@ export interface ConversationRecord {
   readonly notes: Fields;
 }
 
-/** The services that a hook handler may use. The daemon provides them, or a hook process that answers without it. */
+/** The services that a hook handler may use. The daemon provides them, or the hook process if no daemon runs. */
 export interface HookContext {
   /** The name under which client programs start hopgate's MCP server; no other server has it. */
   readonly server: string;

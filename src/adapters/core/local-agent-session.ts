@@ -131,7 +131,7 @@ async function carryOut(
   if (result.outcome === 'ok') return { status: 'ok', text: renderResult(data) + advice, data, denial: null };
   const { code, message } = result.error ?? { code: 'failed', message: 'the tool could not do its work' };
   const rendered = data === null ? '' : renderResult(data);
-  // An MCP server's failure repeats its message at the beginning of its texts.
+  // The result of a failed MCP call already begins with the message.
   const text = `failed: ${code}: ${rendered.startsWith(message) ? rendered : [message, rendered].filter((each) => each !== '').join('\n')}${advice}`;
   return { status: 'failed', text, data: { code, message, result: data }, denial: null };
 }

@@ -17,7 +17,7 @@
 ;;   C-c h a   answer the last message
 ;;   C-c h b   ring an agent
 ;;   C-c h h   ask the sender of the last message to hop
-;;   C-c h o   move the sender of the last message out, as the operator
+;;   C-c h o   move the sender of the last message to a peripheral, as the operator
 ;;   C-c h y   show a request and approve it, with the operator's token
 ;;   C-c h n   refuse a request
 ;;   C-c h i   show the messages
@@ -38,7 +38,7 @@
   :type 'string)
 
 (defcustom hopgate-token-file nil
-  "The file of the operator's token; nil: the one in the state folder.
+  "The file of the operator's token; nil means the one in the state folder.
 Approvals are refused if the file cannot be read."
   :type '(choice (const nil) file))
 
@@ -47,7 +47,7 @@ Approvals are refused if the file cannot be read."
 (defvar hopgate--process nil)
 (defvar hopgate--root nil)
 (defvar hopgate--rest "")
-(defvar hopgate--problem "" "The output of the inbox that is no message.")
+(defvar hopgate--problem "" "The output of the inbox that is not a message.")
 (defvar hopgate--seen (make-hash-table :test 'equal))
 
 (defun hopgate--arguments (command &rest arguments)

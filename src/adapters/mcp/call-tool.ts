@@ -193,7 +193,7 @@ const canAsk = (capabilities: ClientCapabilities | undefined): boolean => {
   return kinds !== undefined && (kinds.form !== undefined || kinds.url === undefined);
 };
 
-/** Notifies the client every `every` ms that its call runs, if it asked for that. Returns a function that stops it. */
+/** Notifies the client every `every` ms that its call runs, if the client requested that. Returns a stop function. */
 function reportProgress({ mcpReq }: ServerContext, what: string, every: number): () => void {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined || every <= 0 || mcpReq.signal.aborted) return () => {};

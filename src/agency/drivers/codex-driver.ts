@@ -13,7 +13,7 @@ const SETTINGS = splitWords(`
   approval_policy="never"
 `);
 
-/** Codex without tools, in its read-only sandbox, for peripherals without switches: it reads files by its shell. */
+/** Codex without its tools, in its read-only sandbox. It supports only peripherals whose switches are all off. */
 export function codexDriver({ program, cwd, model, env }: AgentProgramOptions): AgentDriver {
   return {
     name: 'codex',

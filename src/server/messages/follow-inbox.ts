@@ -21,8 +21,8 @@ interface FollowedInbox {
 
 /**
  * The messages to an address as events, in the order of each inbox: those after `positions`, then new ones as they
- * arrive. An empty batch is a keep-alive. `positions` has the last `seq` that the reader has of each repository; it is
- * updated.
+ * arrive. An empty batch is a keep-alive. `positions` has the last `seq` that the reader has of each repository; this
+ * function updates it.
  */
 export async function* followInbox(
   followed: FollowedInbox,

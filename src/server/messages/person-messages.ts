@@ -39,7 +39,7 @@ export async function readMessageWithReceipts(messages: MessageStore, message: M
 
 /**
  * Checks a person's message, and finds the repository that has its recipient. For a recipient on another machine, it is
- * the first repository that accepts the message.
+ * the first repository from which the message may be sent.
  * @throws ApiError `invalid-request`
  */
 export async function checkPersonDraft(

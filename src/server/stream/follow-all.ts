@@ -25,7 +25,7 @@ export function parseStreamCursor(text: string): StreamPositionByRepository | nu
 
 /**
  * The entries of all sessions as events, in the order of their arrival in each repository, in batches. Without `after`
- * it begins with the next entry. A repository that `after` does not name is new, so all its entries are sent.
+ * they begin with the next entry. A repository that `after` does not name is new, so all its entries are sent.
  */
 export async function* followAllSessions({
   allEvidence,

@@ -32,7 +32,7 @@ interface FollowOptions {
 /**
  * A session's entries as events, in batches: those after a position, then new ones as they arrive. An empty batch is a
  * keep-alive. Each batch is read from the store only when the reader is ready for it, so that a slow reader needs the
- * memory of one batch.
+ * memory of only one batch.
  */
 export async function* followSession(options: FollowOptions): AsyncGenerator<readonly EventWithCursor[]> {
   const { store, feed, sessionId, signal, form } = options;

@@ -41,7 +41,8 @@ export interface HopgateToolCall {
 export interface ActionStep extends HopgateToolCall {
   /**
    * With `native`, the client may run the step, between `admit` and `conclude`. With `contained`, only hopgate's run
-   * command may run it, as a `step`. With `hopgate`, it calls hopgate's own MCP tool, which decides and runs it.
+   * command may run it, as a `step`. With `hopgate`, the client calls hopgate's own MCP server, which decides
+   * and runs the step.
    */
   readonly how: 'native' | 'contained' | 'hopgate';
   /** Arguments for which hopgate's tool has no parameter, such as display options and timeouts. */

@@ -25,8 +25,8 @@ export interface RecordedSession extends AgentSession {
 
 export interface RecordOptions {
   /**
-   * Returns the ids of the entries recorded since the last call, for example from `onEntry` of `openSession`. It ties
-   * each call to its entries, so only use it for an agent that makes one call at a time.
+   * Returns the ids of the entries recorded since the last call, for example from `onEntry` of `openSession`. The ids
+   * tie each call to its entries, so set this only for an agent that makes one call at a time.
    */
   readonly evidence?: () => readonly string[];
 }

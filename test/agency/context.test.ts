@@ -111,7 +111,7 @@ describe('the context of a run', () => {
     expect((await run({ session: 's-none' }, { token: served.operator })).json.error.code).toBe('unknown-session');
   });
 
-  it('cannot lead an agent of a session to an agency peripheral with tools, which would bypass the session’s gate', async () => {
+  it('does not entitle the agent of a session to an agency peripheral with tools, which would bypass the session’s gate', async () => {
     const { served, token, agent, id } = await world();
     for (const peripheral of ['worker', 'elsewhere']) {
       const body = { 'agent-id': 'x', peripheral, inputs: {} };
@@ -123,7 +123,7 @@ describe('the context of a run', () => {
     expect((await served.ask('POST /agency/run', { token, body: own })).status).toBe(200);
   });
 
-  it('cannot lead an agent of a session to tools that the peripheral has only on the node of the agent', async () => {
+  it('does not entitle the agent of a session to tools that the peripheral has only on the other node', async () => {
     const agent = await countingAgent();
     const there = await served(
       `x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }\n`,

@@ -186,7 +186,7 @@ describe.skipIf(!CLAUDE_BIN)('a session of the Claude Agent SDK', () => {
     expect(() => world.read('src/new.js')).toThrow();
   });
 
-  it('uses the same options for one query after the other', async () => {
+  it('uses the same options for several queries in a row', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const agent = agentSession(session);

@@ -35,7 +35,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect((await world.hopgate('verify', run.session, '--root', world.root)).code).toBe(0);
   });
 
-  it('runs calls that would be refused in an observe-only session, but shows no masked file', async () => {
+  it('runs refused calls anyway in an observe-only session, but shows no masked file', async () => {
     world.write('.env', 'TOKEN=secret-of-the-env\n');
     const script = [
       call('Write', { file_path: world.path('new.txt'), content: 'x' }),
@@ -87,7 +87,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect((await world.hopgate('verify', run.session, '--root', world.root)).code).toBe(0);
   });
 
-  it('runs Bash in the sandbox: changes outside the scope are dropped, without network and settings', async () => {
+  it('runs Bash in the sandbox without network and settings, and drops changes outside the scope', async () => {
     const closed = `(exec 3<>/dev/tcp/127.0.0.1/$PORT) 2>/dev/null && echo network-open || echo network-closed`;
     const command = [
       'echo two > src/b.js; echo x > package.json; mkdir -p .claude .codex',
@@ -362,7 +362,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(await world.evidence(run.session)).toContain('approval');
   });
 
-  it('passes on the client’s exit code, and offers to continue no unknown conversation', async () => {
+  it('passes on the client’s exit code, and does not offer to continue an unknown conversation', async () => {
     const run = await world.run([done], { args: ['--resume', '01234567-89ab-4def-8123-456789abcdef'] });
     expect(run.code).toBe(1);
     expect(run.stderr).toContain('No conversation found');

@@ -133,7 +133,7 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(verified).toMatchObject({ code: 0 });
   });
 
-  test('runs calls that would be refused in an observe-only session, but shows no masked file', async () => {
+  test('runs refused calls anyway in an observe-only session, but shows no masked file', async () => {
     const { ended, resultText, read, world, repo } = await play(
       {
         main: [
@@ -348,7 +348,7 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
       `#!/bin/sh\ncat > /dev/null\nprintf '{"hookSpecificOutput":{"permissionDec'\n`,
     ],
     ['a hook program that refuses without a word', '#!/bin/sh\nexit 2\n'],
-  ])('disables Codex’s own tools by %s', async (_, program) => {
+  ])('runs none of Codex’s own tools with %s', async (_, program) => {
     const { resultText, read } = await play(
       { main: [shell('echo x > made.txt'), patch('*** Add File: src/made.js', '+x'), over] },
       { whileRunning: program },

@@ -42,7 +42,7 @@ async function rowsIn(env: { readonly [name: string]: string }, name: string): P
 }
 
 describe.skipIf(!CHROMIUM)('the live view', () => {
-  it.skipIf(!CLAUDE_BIN)('shows the calls of a Claude Code, its own tools included', async () => {
+  it.skipIf(!CLAUDE_BIN)('shows the calls of Claude Code, also of its own tools', async () => {
     const world = new ClaudeWorld();
     try {
       await world.run([
@@ -59,7 +59,7 @@ describe.skipIf(!CHROMIUM)('the live view', () => {
     }
   });
 
-  it.skipIf(!CODEX_BIN)('shows the calls of a Codex, its own tools included', async () => {
+  it.skipIf(!CODEX_BIN)('shows the calls of Codex, also of its own tools', async () => {
     const cmd = 'ls src';
     const world = await codexWorld({
       modelName: 'gpt-5.5',

@@ -210,7 +210,7 @@ describe.skipIf(CHROMIUM === undefined)(
       },
     );
 
-    it.runIf(isDeep)('shows several sessions as a wall, and opens one of them', async () => {
+    it.runIf(isDeep)('shows several sessions as cards, and opens one of them', async () => {
       const { page, answer } = await show('many.html');
       expect(await page.locator('.card').count()).toBe(3);
       await page.getByRole('button', { name: /bob/ }).click();

@@ -227,7 +227,7 @@ describe('the agency for A2A clients', () => {
   });
 
   it.runIf(isDeep)(
-    'keeps tasks over a restart, each for its own client, and fails one whose agent worked',
+    'keeps tasks over a restart, each for its own client, and fails a task whose agent was working',
     async () => {
       const agent = await countingAgent(60_000);
       const agents = `x: { location: local, driver: scripted, replies: [a] }\nslow: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`;

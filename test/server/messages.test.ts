@@ -67,7 +67,7 @@ describe('messages over HTTP', () => {
     expect((await live).map(({ cursor }) => cursor)).toEqual(['4', '5', '6']);
   });
 
-  it('reach a person, who pages, follows, acknowledges and answers', async () => {
+  it('reach a person, who reads them in pages and live, acknowledges them and answers them', async () => {
     const served = await serveWorld();
     const { root } = served;
     await served.session();
@@ -146,7 +146,7 @@ describe('messages over HTTP', () => {
     expect((await waiting).json).toMatchObject({ ok: true, job, answer: { text: 'still', ref: job } });
   });
 
-  it('refuse an address that nobody has, and one that several repositories have', async () => {
+  it('are refused for an address that nobody has, and for one that several repositories have', async () => {
     const served = await serveWorld();
     await served.session();
     const nobody = await served.ask('POST /v1/bell', { body: { to: 'agent:carl', text: 'a' } });

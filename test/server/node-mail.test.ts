@@ -208,7 +208,7 @@ describe('the mail of a node', () => {
     expect((await served.ask('GET /v1/inbox')).json.messages).toEqual([]);
   });
 
-  it('needs the token of a node with a plain name', async () => {
+  it('needs the token of a node with an allowed name', async () => {
     const { served, url, tokenOf } = await reachable();
     const port = Number(new URL(url).port);
     const { token } = await served.session();

@@ -78,7 +78,7 @@ describe('Claude Code’s message to the person', () => {
     expect(await begin()).toContain('differs from the file that you trusted');
   });
 
-  it('is empty if hopgate.yaml is trusted unchanged, or missing', async () => {
+  it('is empty if hopgate.yaml is trusted and unchanged', async () => {
     world.write('hopgate.yaml', 'scopes: { edit: [docs/] }\n');
     await trustCurrentConfig(world.root, world.env);
     expect(await begin()).toBeNull();

@@ -408,7 +408,7 @@ describe('the hook at the end of a Codex turn', () => {
   });
 });
 
-describe('an error of hopgate', () => {
+describe('a hook of Codex that cannot decide', () => {
   test.each([
     ['nothing', null],
     ['a text', 'PreToolUse'],

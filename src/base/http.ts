@@ -1,3 +1,5 @@
+import type { Server } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { fieldsOf, textOf } from './json.ts';
 import { errorText } from './text.ts';
 
@@ -50,4 +52,26 @@ export async function readResponseText(maxBytes: number, { body }: Response, too
     parts.push(part);
   }
   return Buffer.concat(parts).toString();
+}
+
+/** How long the client of a refused upgrade has to close the connection, in milliseconds. */
+const CLOSE_MS = 500;
+
+/**
+ * Guards a connection that Node's HTTP server has handed over with `upgrade`: an error cannot end this process, and the
+ * connection closes soon after this side has ended it, even if the client never does.
+ */
+export function guardUpgrade(socket: Duplex): Duplex {
+  socket.once('finish', () => setTimeout(() => socket.destroy(), CLOSE_MS).unref());
+  return socket.on('error', () => socket.destroy());
+}
+
+/** Makes a server of @hono/node-server refuse other upgrades than to WebSocket, which it would never answer. */
+export function refuseOtherUpgrades(server: Server): void {
+  const [toWebSocket] = server.listeners('upgrade');
+  server.removeAllListeners('upgrade').on('upgrade', (request, socket: Duplex, head) => {
+    guardUpgrade(socket);
+    if (request.headers.upgrade?.toLowerCase() === 'websocket') toWebSocket!(request, socket, head);
+    else socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\nUpgrade may only be websocket.\n');
+  });
 }

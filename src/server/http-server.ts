@@ -9,6 +9,7 @@ import { WebSocketServer } from 'ws';
 import manifest from '../../package.json' with { type: 'json' };
 import { writeNodeAddress } from '../agency/nearest-node.ts';
 import { lstatIfAny } from '../base/files.ts';
+import { refuseOtherUpgrades } from '../base/http.ts';
 import type { Env } from '../base/user-folders.ts';
 import type { HttpEndpoint } from '../daemon/serve-daemon.ts';
 import type { SessionHost } from '../daemon/session-host.ts';
@@ -142,6 +143,7 @@ function serverOf(app: Hono, sockets: WebSocketServer): Server {
     },
     websocket: { server: sockets },
   }) as Server;
+  refuseOtherUpgrades(server);
   server.maxConnections = MAX_CONNECTIONS;
   return server;
 }

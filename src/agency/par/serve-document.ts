@@ -6,6 +6,7 @@ import { createEncoder, type Encoder, length, toUint8Array, writeVarUint } from 
 import { type WebSocket, WebSocketServer } from 'ws';
 import { readSyncMessage, writeSyncStep1, writeUpdate } from 'y-protocols/sync';
 import type { Doc } from 'yjs';
+import { guardUpgrade } from '../../base/http.ts';
 import { type Database, loadNodeSqlite, switchToWriteAheadLog } from '../../stores/sqlite/node-sqlite.ts';
 import { withSqliteErrors } from '../../stores/sqlite/sqlite-error.ts';
 import {
@@ -77,6 +78,7 @@ export async function serveReviewDocument(options: DocumentServerOptions): Promi
   });
   const server = createServer((_, response) => response.writeHead(426).end('This address speaks WebSocket only.\n'));
   server.on('upgrade', (request, socket, head) => {
+    guardUpgrade(socket);
     const status = refusal(request, name, admits) ?? (sockets.clients.size >= MAX_CONNECTIONS ? 503 : null);
     if (status !== null) return void socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\n\r\n`);
     sockets.handleUpgrade(request, socket, head, (made) => synchronise(made, doc));

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { WebSocketServer } from 'ws';
+import { refuseOtherUpgrades } from '../../base/http.ts';
 import type { HouseChoice } from '../household-environment.ts';
 import { createWorldApp } from './world-app.ts';
 
@@ -43,6 +44,7 @@ export async function serveWorld({ choice, port, host = '127.0.0.1', idle }: Wor
     },
     websocket: { server: sockets },
   }) as Server;
+  refuseOtherUpgrades(server);
   server.maxConnections = MAX_CONNECTIONS;
   const ended = new Promise<void>((resolve) => server.once('close', resolve));
   const close = async (): Promise<void> => {

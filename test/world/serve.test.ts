@@ -116,3 +116,10 @@ it('the server of games answers OpenEnv messages, with one game for each connect
   expect((await call('GET', '/state'))[1].step).toBe(0);
   await new Promise((resolve) => socket.once('close', resolve));
 });
+
+it('the server of games ends a connection whose message it cannot answer, and continues', async () => {
+  const socket = new WebSocket(`${server.address.replace('http', 'ws')}/ws`);
+  socket.on('open', () => socket.send(`{"type":${'['.repeat(30_000)}${']'.repeat(30_000)}}`));
+  expect(await new Promise((resolve) => socket.once('close', resolve))).toBe(1011);
+  expect((await call('GET', '/state'))[0]).toBe(200);
+});

@@ -159,11 +159,13 @@ function mountOpenEnv(
           timer?.refresh();
           const text = typeof data === 'string' ? data : '';
           if (text.length > MAX_BYTES) return socket.close();
-          last = last.then(async () => {
-            const answer = await game.answerText(text);
-            if (answer === null) socket.close();
-            else socket.send(JSON.stringify(answer));
-          });
+          last = last
+            .then(async () => {
+              const answer = await game.answerText(text);
+              if (answer === null) socket.close();
+              else socket.send(JSON.stringify(answer));
+            })
+            .catch(() => socket.close(1011, 'the world failed'));
         },
         onClose: end,
         onError: end,

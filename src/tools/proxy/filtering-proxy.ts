@@ -133,14 +133,21 @@ export function makeFilteringProxy(
     const judged = await judge('http', target, request.url ?? '');
     if ('refusal' in judged) return response.writeHead(403, { 'content-type': 'text/plain' }).end(judged.refusal);
     const outgoing = requestTo(judged, target!, url!, request);
-    outgoing.on('error', (error) => {
-      unanswered.set(printHostAndPort(target!), error.message);
+    const fail = ({ message }: Pick<Error, 'message'>) => {
+      unanswered.set(printHostAndPort(target!), message);
       if (response.headersSent) response.destroy();
-      else response.writeHead(502, { 'content-type': 'text/plain' }).end(`${error.message}\n`);
-    });
+      else response.writeHead(502, { 'content-type': 'text/plain' }).end(`${message}\n`);
+    };
+    const refuseStatus = ({ statusCode }: IncomingMessage) => {
+      fail({ message: `its answer has the status ${statusCode}` });
+      outgoing.destroy();
+    };
+    outgoing.on('error', fail);
+    outgoing.on('upgrade', refuseStatus);
     outgoing.on('response', (incoming) => {
-      response.writeHead(incoming.statusCode ?? 502, endToEndHeaders(incoming.headers));
-      incoming.on('error', () => response.destroy()).pipe(response);
+      incoming.on('error', () => response.destroy());
+      if ((incoming.statusCode ?? 0) < 200) return refuseStatus(incoming);
+      incoming.pipe(response.writeHead(incoming.statusCode!, endToEndHeaders(incoming.headers)));
     });
     response.once('close', () => outgoing.destroy());
     request.on('error', () => outgoing.destroy()).pipe(outgoing);

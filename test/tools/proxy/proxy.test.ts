@@ -267,3 +267,13 @@ test('the list of refused hosts is limited', async () => {
   for (let at = 0; at < 130; at++) (await tunnel(port, `h${at}.example:443`)).socket.destroy();
   expect(proxy.tried()).toHaveLength(100);
 });
+
+test.each(['000 x', '101 x\r\nUpgrade: x\r\nConnection: upgrade'])(
+  'an answer with the status line %j is reported as a bad gateway',
+  async (status) => {
+    const target = await listening(createServer((socket) => socket.end(`HTTP/1.1 ${status}\r\n\r\n`)));
+    const { port } = await proxied([`127.0.0.1:${target}`]);
+    const answer = await talk(port, `GET http://127.0.0.1:${target}/ HTTP/1.1\r\nConnection: close\r\nHost: x\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1.1 502[^]*its answer has the status (0|101)/);
+  },
+);

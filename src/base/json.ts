@@ -45,12 +45,21 @@ export function setOwnField<T>(fields: { [field: string]: T }, field: string, va
 /** Returns a text that is not empty; null for anything else. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-/** Parses JSON; returns `otherwise` (default: undefined) if the text is not JSON. */
+/** Maximum nesting of JSON of another process: functions that walk a deeper value would overflow the stack. */
+const MAX_JSON_NESTING = 200;
+
+const isDeeperThan = (levels: number, value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((part) => isDeeperThan(levels - 1, part)));
+
+/** Parses JSON; returns `otherwise` (default: undefined) if the text is not JSON, or is nested too deeply. */
 export function parseJson(text: string): Json | undefined;
 export function parseJson<T>(text: string, otherwise: T): Json | T;
 export function parseJson(text: string, otherwise?: unknown): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return isDeeperThan(MAX_JSON_NESTING, value) ? otherwise : value;
   } catch {
     return otherwise;
   }

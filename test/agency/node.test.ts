@@ -371,6 +371,7 @@ describe('an agent on another node', () => {
       const frame = { type: 'run', request: run('x') };
       for (const passage of [undefined, 'k', { key: 1, via: [] }, { key: 'k', budgetMs: null, via: [] }])
         socket.send(JSON.stringify({ ...frame, passage }));
+      socket.send(`{"type":"run","request":{"inputs":${'{"x":'.repeat(100_000)}1${'}'.repeat(100_002)}`);
       socket.on('message', (data) => resolve(JSON.parse(String(data))));
     });
     void dialIn({

@@ -67,6 +67,7 @@ const DO: { readonly [name: string]: (id: unknown, text: string) => void } = {
   'flood-junk': () => void setInterval(() => process.stdout.write(`${'not mcp '.repeat(100_000)}\n`), 1),
   junk: (id, text) => {
     process.stdout.write('a line that is not JSON\n{"jsonrpc":"2.0","id":99999,"result":{}}\n[]\nnull\n\n');
+    process.stdout.write(`{"jsonrpc":"2.0","id":${'['.repeat(100_000)}${']'.repeat(100_000)}}\n`);
     say(id, text);
   },
   malformed: (id) => send({ id, result: { content: 'not a list' } }),

@@ -1,3 +1,4 @@
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { createConnection, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -5,6 +6,7 @@ import fc from 'fast-check';
 import type { WSContext } from 'hono/ws';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
+import { userStateFolder } from '../../src/base/user-folders.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { ROUTES } from '../../src/server/routes.ts';
@@ -294,6 +296,27 @@ async function stopped(served: Served, path: string): Promise<Socket> {
 }
 
 describe('the event stream of all sessions', () => {
+  it('continues, as the server does, while the evidence cannot be read', async () => {
+    const served = await serveWorld();
+    await served.session();
+    const home = userStateFolder(served.env);
+    let count = 0;
+    const reading = readEvents(served, '/v1/events', {
+      enough: (got) => got.length > 0,
+      begun: () => {
+        if (count++ > 0) return;
+        renameSync(home, `${home}-away`);
+        writeFileSync(home, 'not a folder');
+        setTimeout(async () => {
+          rmSync(home);
+          renameSync(`${home}-away`, home);
+          await served.session();
+        }, 300);
+      },
+    });
+    expect((await reading)[0]?.event.type).toMatch(/^dev\.hopgate\.evidence/);
+  });
+
   it('continues after a cursor over several repositories, with each entry exactly once', async () => {
     const served = await serveWorld();
     const first = await served.session();

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { escapeInvisible } from '../../base/text.ts';
+import { valueOr } from '../../base/value-or.ts';
 import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import type { PendingItem } from '../../operator/pending-items.ts';
 import { type Io, printRemark } from '../io.ts';
@@ -40,7 +41,7 @@ const POLL_MS = 500;
 export function notifyOfNewRequests(io: Io, items: () => readonly PendingItem[], command: string): () => void {
   const notified = new Set(items().map(({ pending }) => pending.request.hash));
   const timer = setInterval(() => {
-    for (const item of items()) {
+    for (const item of valueOr(items, [])) {
       const { hash } = item.pending.request;
       if (item.answer === null && !notified.has(hash)) notifyOperator(io, item, command);
       notified.add(hash);

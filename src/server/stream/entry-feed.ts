@@ -1,3 +1,4 @@
+import { valueOr } from '../../base/value-or.ts';
 import type { EvidenceOfAllRepositories } from '../all-evidence.ts';
 
 /** Interval for polling the stores for new entries while somebody waits, in milliseconds. */
@@ -48,9 +49,10 @@ export class NewEntryNotifier {
   #look(): void {
     if (this.#waiters.size === 0) return this.stop();
     const sessions = new Set<string>();
-    for (const { key, arrivals } of this.#allEvidence.repositories()) {
+    // A store that cannot be read has no news here; whoever waits for it gets the error from its own next read.
+    for (const { key, arrivals } of valueOr(() => this.#allEvidence.repositories(), [])) {
       const last = this.#last.get(key) ?? 0;
-      const arrived = arrivals.after(last, MAX_ENTRIES);
+      const arrived = valueOr(() => arrivals.after(last, MAX_ENTRIES), []);
       this.#last.set(key, arrived.at(-1)?.nth ?? last);
       for (const { sessionId } of arrived) sessions.add(sessionId);
     }

@@ -122,7 +122,7 @@ export function makeStateKeyFunction({ specs }: AuditedPin, isRough = false): (s
       capped('visit.steps', visit?.steps ?? 0),
       capped('visit.denials', visit?.denials ?? 0),
       capped('tests.count', tests.count),
-      // Only the visited peripherals: a large set may count the visits of hundreds.
+      // The key omits peripherals without visits, because a rule of a large set may count the visits of hundreds.
       Object.keys(visits)
         .filter((id) => countedVisits.has(id))
         .sort()

@@ -20,7 +20,7 @@ const MAX_TARGETS = 20;
 /** Number of starts to try outside of any peripheral, in a large spec set or after a visit. */
 const OUTSIDE_SAMPLE = 20;
 
-/** The cases to try in a peripheral: all, some cases of rules that hold everywhere, or only the edges out of it. */
+/** The cases to try in a peripheral: all of them, a sample for the rules that hold everywhere, or only its edges. */
 export type Thoroughness = 'whole' | 'sample' | 'edges';
 
 /**

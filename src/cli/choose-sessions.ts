@@ -34,7 +34,7 @@ function sessionsOfFormerRoot(root: string, env: Io['env']): string | null {
 
 /**
  * Opens the evidence of a repository for `use`, as {@link withEvidence} does.
- * @throws `none` if no session has been opened yet; default: CliError `unknown-session`
+ * @param none the error to throw if no session has been opened yet; default: CliError `unknown-session`
  */
 export async function withExistingSessions<T>(
   io: Pick<Io, 'env'>,

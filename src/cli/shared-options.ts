@@ -72,7 +72,7 @@ export function parseHostAndPortOption(text: string): { readonly host: string; r
 export const telemetryOption = (): Option =>
   new Option(
     '--telemetry [contents]',
-    'send spans to the OpenTelemetry provider of this process; with the word contents, arguments and results, too',
+    'send spans to the OpenTelemetry provider of this process; "contents" adds arguments and results',
   ).choices(['contents']);
 
 /** The value of `--telemetry`, as the option `telemetry` of `openSession`. */

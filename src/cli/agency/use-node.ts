@@ -65,7 +65,7 @@ function withServerRemedy(reply: RunReply): RunReply {
   if (reply.ok || reply.error.code !== 'wait-ended') return reply;
   const error = {
     code: 'timed-out' as const,
-    message: 'the agent did not answer in time, and was ended with this command',
+    message: 'the agent did not answer in time, so this command ended it',
     remedy: 'Start "hopgate serve": a run there continues when its caller stops waiting.',
   };
   return { ...reply, error };

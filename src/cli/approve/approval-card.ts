@@ -11,7 +11,7 @@ export type ApprovalCard = z.output<typeof ApprovalCardSchema>;
 /** The line in a printed diff before the files that no peripheral may write. */
 export const OUT_OF_SCOPE_LINE = '── outside of the scope: no peripheral of this session may write these ──';
 
-/** The summary of a request as the live view shows it; null if the repository's evidence lacks its session. */
+/** The summary of a request as the live view shows it; null if the repository has no evidence of the session. */
 export function readApprovalCard(
   io: Pick<Io, 'env'>,
   request: ApprovalRequest,

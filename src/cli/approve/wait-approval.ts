@@ -12,7 +12,7 @@ export const waitApprovalOption = (): Option =>
     'if nobody can be asked here, wait this long for "hopgate approve" in another terminal',
   ).argParser(wholeNumberParser(86_400));
 
-/** Files a repository's requests for the operator. While it waits, it prints on stderr how to answer. */
+/** Makes an approver that stores requests for the operator. Before a wait, it prints on stderr how to answer. */
 export function createWaitingApprover(io: Io, root: string, waitSeconds = 0): Approver {
   return pendingApprover({
     stateDir: ensureStateDir(root, io.env),

@@ -8,7 +8,7 @@ interface MissingHook {
   readonly text: string;
 }
 
-/** The events that no hook reported in a repository's conversations. Creates no folder for it. */
+/** The events that no hook reported in a repository's conversations. Creates no state folder. */
 export const listMissingHooksOfRoot = (root: string, env: Io['env']): readonly MissingHook[] =>
   ConversationFiles.existing(root, env)?.all().flatMap(missingHooksOfSession) ?? [];
 

@@ -6,7 +6,7 @@ import { type ClientEnd, didUserQuitAtOnce, mainConversationIdOf, showClientEnd 
 import type { Io } from '../io.ts';
 import { missingHooksOfSession } from './list-missing-hooks.ts';
 
-/** Prints the end of the session on stderr. The exit code is the client's, but 1 instead of 0 if hooks were missing. */
+/** Reports the client's run on stderr. The exit code is the client's, but 1 instead of 0 if hooks were missing. */
 export function showClaudeEnd(io: Io, end: ClientEnd): void {
   const missingHooks = didUserQuitAtOnce(end, join(claudeFolder(io.env), 'projects')) ? [] : missingHooksOf(end);
   io.exitCode = (end.code === 0 && missingHooks.length > 0 ? 1 : end.code) as Io['exitCode'];

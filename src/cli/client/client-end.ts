@@ -61,7 +61,7 @@ function wroteSince(folder: string, since: string): boolean {
 }
 
 /**
- * Prints the end of the session on stderr.
+ * Reports on stderr, at the end of the client program, what it did in the session and how to continue.
  * @param missingHooks warnings about events that the hooks should have reported
  * @param next the command that continues the client's conversation: its name and its arguments
  * @param more further lines

@@ -56,8 +56,8 @@ export const makeCodexArguments = ({
   ]);
 
 /**
- * Asks Codex for the hashes of hopgate's hooks, and returns the setting by which Codex trusts them. It depends on no
- * session: the caller can ask while it opens the session, because Codex takes several hundred milliseconds to answer.
+ * Asks Codex for the hashes of hopgate's hooks, and returns the setting by which Codex trusts them. The answer takes
+ * several hundred milliseconds and depends on no session, so the caller can open the session meanwhile.
  * @throws CliError `codex-failed`, `codex-too-old`, `hooks-off`
  */
 export async function askCodexHookTrust({ codex, root, env, hooks }: HookedCodex): Promise<CodexOverride> {

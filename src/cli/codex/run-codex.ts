@@ -29,7 +29,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const hooks = codexHooks(hookCommand('codex', io.env));
   const trust = askCodexHookTrust({ codex, root, env: io.env, hooks });
   trust.catch(() => {}); // A failure is thrown below, where `trust` is awaited.
-  // Loaded while Codex answers.
+  // This module is loaded while Codex answers.
   const { remoteAgentSession } = await import('../../daemon/remote-agent-session.ts');
   const { sessionId, specs, config } = await openCodexSession(io, root, command);
   // Starts the daemon, which holds the session for the hooks and the tools, before they need it.
@@ -53,7 +53,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
     after = await remote.status();
   }
   await remote.close();
-  // If this fails, the end of this process releases the session.
+  // If the release fails, the end of this process releases the session.
   await withHost(io, (host) => host.sessions.release(root, sessionId)).catch(() => {});
   const sandboxes = { sandbox: options.sandboxMode, allowedSandbox: optionsFor(after).sandboxMode };
   const run = summariseClientRun(io, root, sessionId, begun);

@@ -12,7 +12,7 @@ interface CodexEnd extends ClientEnd {
   readonly allowedSandbox: string;
 }
 
-/** Prints the end of the session on stderr. The exit code is 1 if Codex failed, or if hooks were missing. */
+/** Reports Codex's run on stderr. The exit code is 1 if Codex failed, or if hooks were missing. */
 export function showCodexEnd(io: Io, end: CodexEnd): void {
   const { isScript, after, sandbox, allowedSandbox } = end;
   // Codex begins to call hooks and to record with the first turn.

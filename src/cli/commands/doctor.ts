@@ -19,7 +19,7 @@ interface Options extends RootOption {
 export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
-      'Checks Node, git, bubblewrap, ripgrep, the state folder, the evidence, hopgate.yaml, the specs, and the programs that hopgate.yaml names. For each missing part it says what works without it and how to get it. Exit code 1 only if no session can start; with --probe also if an attempt to leave the sandbox succeeds, or if there is no sandbox; with --tests also if a test command does not do the same in the sandbox as outside.',
+      'Checks Node, git, bubblewrap, ripgrep, the state folder, the evidence, hopgate.yaml, the specs, and the programs that hopgate.yaml names. For each missing part it says what works without it and how to get it. Exit code 1 only if no session can start; with --probe also if an attempt to leave the sandbox succeeds, or if there is no sandbox; with --tests also if a test command has another result in the sandbox than outside.',
     )
     .addOption(rootOption())
     .option('--probe', 'also try to escape from each sandbox layout in every known way')

@@ -38,7 +38,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
         .default('current'),
     )
     .option('--asks', 'houses with a goal that only a person knows in full; prints what that person must say')
-    .option('--game <file...>', 'play these instead: game.tw-pddl or a PDDL problem')
+    .option('--game <file...>', 'play these files instead: game.tw-pddl or a PDDL problem')
     .option('--host <address>', 'listen on this address; others than 127.0.0.1 let other machines play', '127.0.0.1')
     .addOption(
       new Option('--export <dir>', 'write the first house as game.tw-pddl and traj_data.json, and end').conflicts([
@@ -53,7 +53,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .addOption(
       new Option(
         '--story',
-        'let a scripted agent get stuck in a house, ask a person, come back and win; and end',
+        'play a story and end: a scripted agent gets stuck in a house, asks a person, comes back and wins',
       ).conflicts(['port', 'host', 'task', 'wording', 'asks', 'game', 'export', 'walkthrough']),
     )
     .option('--root <dir>', 'with --story: the repository of the session; by default a temporary folder')

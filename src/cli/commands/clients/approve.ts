@@ -43,7 +43,10 @@ export function configureCommand(command: CliCommand, io: Io): void {
     .option('--root <dir>', 'the repository (default for the list: the one that contains the current folder)')
     .option('--all-roots', 'list the requests of all repositories')
     .option('--watch', 'wait for requests and ask for each one, until Ctrl-C')
-    .option('--exec <command>', 'with --watch: run this for each request; it gets HOPGATE_REQUEST_… variables')
+    .option(
+      '--exec <command>',
+      'with --watch: run this command for each request; its HOPGATE_REQUEST_… variables contain the request',
+    )
     .option('--yes', 'approve the request')
     .option('--no', 'refuse the request; the agent may ask again')
     .option('--replace', 'with --yes or --no: replace an earlier answer that the agent has not used')

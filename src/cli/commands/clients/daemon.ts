@@ -19,7 +19,7 @@ export function configureCommand(command: CliCommand, io: Io): void {
   command
     .command('start')
     .summary('run the daemon in the foreground')
-    .description('Runs the daemon in the foreground, and replaces the programs that clients run for their hooks.')
+    .description('Runs the daemon in the foreground. Writes the programs that clients run for their hooks again.')
     .option('--idle-minutes <n>', 'end after this many minutes without a request', wholeNumberParser(525_600, 1), 15)
     .addOption(telemetryOption())
     .action((options: { readonly idleMinutes: number; readonly telemetry?: boolean | 'contents' }) =>

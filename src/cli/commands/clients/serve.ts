@@ -41,7 +41,10 @@ export function configureCommand(command: CliCommand, io: Io): void {
     )
     .option('--port <n>', 'the port of 127.0.0.1; 0 takes a free one', wholeNumberParser(65_535), DEFAULT_HTTP_PORT)
     .addOption(new Option('--socket <file>', 'listen on a unix socket instead').conflicts('port'))
-    .option('--exec <command>', 'run this for each new request; it finds the request in HOPGATE_REQUEST_… variables')
+    .option(
+      '--exec <command>',
+      'run this command for each new request; its HOPGATE_REQUEST_… variables contain the request',
+    )
     .addOption(telemetryOption())
     .addOption(agencyOption())
     .option(

@@ -22,7 +22,7 @@ interface Options extends RootOption {
 export function configureCommand(command: CliCommand, io: Io): void {
   command
     .description(
-      'Proposes the current specs of the repository without everything that no session used: tools, paths, commands, hosts, exits, entries and modes. Reads both the recorded requests and the observed effects. Prints the files (with --diff: the difference), and a list of what was granted and never used.',
+      'Proposes the current specs of the repository without the tools, paths, commands, hosts, exits, entries and modes that no session used. Reads both the recorded requests and the observed effects. Prints the files (with --diff: the difference), and a list of what was granted and never used.',
     )
     .argument('[session...]', 'the ids of the sessions, or their first characters (default: all sessions)')
     .addOption(rootOption())

@@ -72,7 +72,7 @@ async function par(io: Io, ids: readonly string[], options: Options): Promise<vo
 
 const UNITS: { readonly [unit: string]: number } = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** A date, or an age before now, in epoch milliseconds. */
+/** Converts a date (`2026-01-31`), or an age before now (`7d`), to epoch milliseconds. */
 function timeOf(when: string, now: number): number {
   const [, count, unit = ''] = /^(\d+)([mhdw])$/.exec(when) ?? [];
   const at = count === undefined ? Date.parse(when) : now - Number(count) * UNITS[unit]!;

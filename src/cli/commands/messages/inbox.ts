@@ -70,7 +70,7 @@ function noticeEndOfStarter({ stdin }: Io): () => boolean {
   const end = () => {
     inputEnded = true;
   };
-  // A program in the background that reads from its terminal is stopped.
+  // A terminal is not read, because the system stops a program in the background that reads from its terminal.
   if (stdin instanceof Socket && !(stdin instanceof ReadStream)) stdin.once('close', end).on('error', end).resume();
   return () => inputEnded && process.ppid !== starter;
 }

@@ -333,7 +333,7 @@ describe('an altered log with a recomputed chain', () => {
     );
   });
 
-  it('is clean if only the chain was recomputed', async () => {
+  it('is clean if the chain was recomputed and nothing was altered', async () => {
     expect(
       await verifyConstraints(
         PINNED,

@@ -208,7 +208,7 @@ describe('the Stately inspector', () => {
     expect(JSON.stringify(sent)).not.toContain(SECRET);
   });
 
-  it('is understood by the package’s own receiver, also if the receiver connects late', async () => {
+  it('receives messages that the receiver of its package understands, even if the receiver connects late', async () => {
     const { send, socket } = await bridge();
     await live(statelyInspector(send));
     const names = await new Promise<readonly string[]>((resolve) => {

@@ -58,7 +58,7 @@ describe('a line typed into the shell', () => {
     expect(out).toMatch(new RegExp(`failed not-found: .*${path}`));
   });
 
-  it('that ends reflect shows the review as text', async () => {
+  it('that ends the visit to reflect shows the review as text', async () => {
     const { out } = await typed('mode diagnose', 'start explore', 'grep x', 'write a b', 'hop reflect', 'stop');
     expect(out).toContain('ok fruit par: review\n  what could improve: 1 × denied: tool-not-allowed (write)\n');
   });

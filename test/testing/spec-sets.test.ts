@@ -26,7 +26,7 @@ it.runIf(isDeep)('long walks cover 60 peripherals and 900 edges', async () => {
   expect(moves).toBeLessThan(900 * 1.6 + 1500);
 });
 
-describe('the generated tests take an exit whose rule needs', () => {
+describe('the generated tests take an exit', () => {
   const OBSERVED = 'labels: list, note: string, rate: number, info: object, drop: integer';
   const TILL = `tools:
   till:
@@ -58,12 +58,12 @@ describe('the generated tests take an exit whose rule needs', () => {
     ['a member of the state of a tool', 'backpack.cart.total > 300'],
     ['a value in the state of a tool', 'backpack.level == 7'],
     ['several stated fields at once', 'fruit.risk == "low" && fruit.sum > 40 && fruit.sure == false'],
-  ])('%s, reported by a call whose arguments meet rules', async (_, rule) => {
+  ])('whose rule needs %s, reported by a call whose arguments meet rules', async (_, rule) => {
     const { coverage } = await generateTests(setWith(`{ to: b, when: ${JSON.stringify(rule)} }`), { crashes: false });
     expect(coverage().rows.flatMap(({ unreachable }) => unreachable)).toEqual([]);
   });
 
-  it('nothing, if the target demands an observed text that no rule reads', async () => {
+  it('without a rule, if its target demands an observed text that no rule reads', async () => {
     const specs = setWith('b', 'context: { note: from-a }\n');
     const { coverage } = await generateTests(specs, { crashes: false });
     expect(coverage().rows.flatMap(({ unreachable }) => unreachable)).toEqual([]);
@@ -107,7 +107,7 @@ it.runIf(isDeep)('the generated tests pass for tools and peripherals that no mod
 });
 
 it.runIf(isDeep)(
-  'a generated test has the name of its reframes: failed test, back to edit, and test again',
+  'the name of a generated test shows its reframe: failed test, back to edit, and test again',
   async () => {
     const { tests } = await generateTests('default');
     const names = tests.filter(({ group }) => group === 'round trips').map(({ name }) => name);

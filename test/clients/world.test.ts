@@ -152,7 +152,7 @@ const RESULT = {
   counts: { 'alfworld-step': expect.any(Number), bell: 1, whistle: 1, 'hop-out': 2 },
   fruit: { won: true, score: 1 },
 };
-const REPLAYED = 'The world had lost your game. It was started again, and your 1 commands had the same answers.';
+const REPLAYED = 'The world had lost your game. The game was started again, and your 1 commands had the same answers.';
 
 describe.skipIf(!CLAUDE_BIN)('Claude Code in a house', () => {
   it('asks by real messages, hops out, comes back to a world that was restarted, and wins', async () => {

@@ -137,17 +137,17 @@ function explainMismatch(
   if (now.sha !== head)
     return `The branch has moved since this was approved, from ${head ?? 'nothing'} to ${now.sha ?? 'nothing'}. ${APPROVE_AGAIN_REMEDY}`;
   if (now.merges.join() !== (ships.merges ?? []).join())
-    return `The commit would merge ${printFirstPaths(now.merges) || 'nothing'} now, and was approved to merge ${printFirstPaths(ships.merges ?? []) || 'nothing'}. ${APPROVE_AGAIN_REMEDY}`;
+    return `The commit would merge ${printFirstPaths(now.merges) || 'nothing'} now, but was approved to merge ${printFirstPaths(ships.merges ?? []) || 'nothing'}. ${APPROVE_AGAIN_REMEDY}`;
   if (now.ref !== ships.onto && !isListed(now.ref, ships.branches ?? []))
-    return `HEAD names ${refName(now.ref)} now, and the commit was approved for ${refName(ships.onto)}. ${APPROVE_AGAIN_REMEDY}`;
+    return `HEAD names ${refName(now.ref)} now, but the commit was approved for ${refName(ships.onto)}. ${APPROVE_AGAIN_REMEDY}`;
   if (now.tree === ships.id) return null;
   const staged = new Map(now.mine.map((file) => [file.path, file]));
   const missing = ships.files.filter((path) => !staged.has(path));
   if (missing.length > 0)
-    return `Approved and not staged: ${printFirstPaths(missing)}. Stage all that was approved first: {sub: "add", args: ["-A"]}. A file that it leaves out is marked assume-unchanged or skip-worktree: ask the operator to unmark it with git update-index.`;
+    return `Approved but not staged: ${printFirstPaths(missing)}. Stage all that was approved first: {sub: "add", args: ["-A"]}. A file that it leaves out is marked assume-unchanged or skip-worktree: ask the operator to unmark it with git update-index.`;
   const others = [...staged.keys()].filter((path) => !ships.files.includes(path));
   if (others.length > 0)
-    return `Staged and not approved: ${printFirstPaths(others)}. Unstage it: {sub: "restore", args: ["--staged", …]}.`;
+    return `Staged but not approved: ${printFirstPaths(others)}. Unstage it: {sub: "restore", args: ["--staged", …]}.`;
   const differ = [...staged.values()].filter(
     ({ path, now }) => changed && !(changed[path] ?? '-').endsWith(now?.blob ?? '-'),
   );

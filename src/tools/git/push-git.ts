@@ -165,7 +165,7 @@ function explainMismatch(
     if (ships.files.length === 0) return null;
     if (branch !== current)
       return `The push sends ${branch}, but the approved commit goes to ${current ?? 'a detached HEAD'}, which is checked out. Ask the operator to check out ${branch}, or to list the other branch as git.branch in hopgate.yaml; then hop away and back for a new approval.`;
-    return `${printFirstPaths(ships.files)} was approved and is not committed. Commit it first: {sub: "commit"}.`;
+    return `${printFirstPaths(ships.files)} was approved but is not committed. Commit it first: {sub: "commit"}.`;
   }
   const isApproved =
     tip.parents.join(' ') === [head ?? '', ...(ships.merges ?? [])].join(' ') &&

@@ -41,10 +41,10 @@ const HOP_BY_HOP = new Set(
 
 /**
  * A filtering HTTP proxy: CONNECT and plain HTTP, to the listed hosts only. It does not listen on a port; the
- * connections come from the command's own network namespace, so nobody else can use it. The gate's rule decides; the
- * proxy resolves each name once and connects to the checked addresses only. If the operator's environment names a
- * proxy, the connection goes through that proxy by name; the addresses that this machine finds for the name are checked
- * nonetheless.
+ * connections come from the command's own network namespace, so nobody else can use it. The gate's rule judges each
+ * host. The proxy resolves each name once and connects to the checked addresses only. If the operator's environment
+ * names a proxy, the connection goes through that proxy by name; the addresses that this machine finds for the name are
+ * checked nonetheless.
  * @param list `hosts` of the command's configuration
  * @param env the operator's environment, for its `https_proxy`, `http_proxy` and `no_proxy`
  * @param onInsistence called when a command has tried the same refused destination `PROXY_LIMITS.refusals` times

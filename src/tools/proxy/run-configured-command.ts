@@ -117,12 +117,14 @@ function missingSettings(
   const isOffline = hosts.length === 0 && !network && (networkTries > 0 || REFUSED.test(output));
   const unanswered = [...(proxy?.unanswered() ?? [])].map(([target, why]) => `${cleanHost(target)}: ${why}`);
   const remedies = [
-    ...(unanswered.length > 0 ? [`Did not answer: ${printFirstPaths(unanswered)}.`] : []),
+    ...(unanswered.length > 0 ? [`These hosts did not answer: ${printFirstPaths(unanswered)}.`] : []),
     ...(hosts.length > 0 && REFUSED.test(output) && OWN_SERVICE.test(output) && unanswered.length === 0
       ? [`A service of this machine is reached if ${key}.hosts in hopgate.yaml lists it, as 127.0.0.1:PORT.`]
       : []),
     ...(unset.length > 0
-      ? [`Not set where hopgate was started, so the command did not get it: ${printFirstPaths(unset)}.`]
+      ? [
+          `The command did not get these variables, because they are not set where hopgate was started: ${printFirstPaths(unset)}.`,
+        ]
       : []),
     ...(ssh === undefined && SSH_REFUSED.test(output)
       ? [`Ask the operator for ${key}.ssh in hopgate.yaml: { key: ~/.ssh/…, known-hosts: ~/.ssh/known_hosts }.`]

@@ -86,7 +86,7 @@ export function judgeChanges(
     if (bytes + upper.size > MAX_BYTES)
       return 'the written files would exceed 1 GiB in total (sparse files count at full size); write less in one call';
     if (lower && lower.ctimeMs > startedAt + CLOCK_SLACK_MS)
-      return 'someone else changed it while the command ran; run it again';
+      return 'someone else changed it while the command ran; run the command again';
     return null;
   };
   const linkProblem = ({ path, target, lower }: Extract<OverlayChange, { kind: 'link' }>): string | null => {
@@ -95,7 +95,7 @@ export function judgeChanges(
       return 'it is a link with the name of a hidden file or of instructions for agents; give it another name';
     if (lower && !lower.isFile() && !lower.isSymbolicLink()) return 'it is a link that replaces a special file';
     if (lower && lower.ctimeMs > startedAt + CLOCK_SLACK_MS)
-      return 'someone else changed it while the command ran; run it again';
+      return 'someone else changed it while the command ran; run the command again';
     const to = linkTarget(path, target);
     if (to === null)
       return 'it is a link that is not relative, or leads out of the root; link to a path within the scope';

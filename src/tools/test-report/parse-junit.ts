@@ -27,8 +27,8 @@ const parser = new XMLParser({
 
 /**
  * Parses an untrusted JUnit XML report. If a report lists a test and its subtests side by side (`T` and `T/one`, as for
- * Go), only the subtests count, unless none of them explains the failure. A document type is refused: reports have
- * none, attacks do.
+ * Go), only the subtests count, unless none of them explains the failure. A document type is refused, because only
+ * attacks have one.
  */
 export function parseJunit(xml: string): TestRunReport | ReportProblem {
   if (/<!(DOCTYPE|ENTITY)/i.test(xml)) return { problem: 'the report declares a document type' };

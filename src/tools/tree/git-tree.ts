@@ -96,8 +96,8 @@ printf '\\0'
 /**
  * Prints the id of the tree that a commit of some changes on top of `$head` would have, the branch of HEAD, the tip of
  * the remote's branch, the number of the other commits that a push would send, and three lists: these commits, the
- * staged entries, the configuration. An empty field ends each list. Listed are the commits that the remote's branch
- * lacks, or for a new branch, that all branches of the remote lack.
+ * staged entries, the configuration. An empty field ends each list. The listed commits are those that the remote's
+ * branch lacks, or for a new branch, that all branches of the remote lack.
  */
 const SHIPS = `set -e
 w=$(mktemp -d)

@@ -19,7 +19,7 @@ export function compileGlobArgument(
   anywhere: boolean,
 ): { matches: (path: string) => boolean } | ToolStop {
   const value = call.args[argument];
-  const remedy = 'Give a pattern such as "src/**/*.ts", relative to the folder searched.';
+  const remedy = 'Give a pattern such as "src/**/*.ts", relative to the searched folder.';
   if (typeof value !== 'string' || value === '' || /[\u0000-\u001f\u007f-\u009f]/.test(value))
     return invalidArgumentStop(argument, `"${argument}" must be a pattern.`, remedy);
   const segments = pathSegmentsBelow(call.envelope.root, value);

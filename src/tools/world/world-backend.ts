@@ -107,7 +107,7 @@ async function play(call: ToolCall, settings: Fields, world: WorldEnvironment, h
       throw new Refusal('world-lost', `Your game cannot continue: ${resumption.why}. ${START_ANOTHER}`);
     if (resumption.kind === 'replayed')
       notices.push(
-        `The world had lost your game. It was started again, and your ${resumption.steps} commands had the same answers.`,
+        `The world had lost your game. The game was started again, and your ${resumption.steps} commands had the same answers.`,
       );
   } else {
     const first = await game.reset(choiceOf(task, settings, home));

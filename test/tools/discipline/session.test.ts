@@ -29,7 +29,7 @@ async function atWork() {
 }
 
 describe('the pattern tools in a session', () => {
-  it('record selection, outcome, pivot and checkpoint in one tree that verifies', async () => {
+  it('record a selection, an outcome, a pivot and a checkpoint in evidence that passes verify', async () => {
     const { session, toDiscipline, select, verdict } = await atWork();
     await must(toDiscipline());
     const search = await must(session.step({ tool: 'psr-search', args: { query: 'edit a file safely' } }));

@@ -108,7 +108,7 @@ describe('the number of sandboxed commands', () => {
   };
   const BAD = '[filter "x"]\n\tclean = ./evil\n';
 
-  test.runIf(isDeep)('is one for a status, and four for a commit, after the configuration was read', async () => {
+  test.runIf(isDeep)('is one for a status and four for a commit, once the configuration has been read', async () => {
     const { root } = repository();
     const run = counted(root);
     expect(await run({ sub: 'status' })).toMatchObject({ commands: 2, lists: 1 });
@@ -196,7 +196,7 @@ describe('bash-git', () => {
     ).toEqual(['-n', ':(top) *odd\n"name"', 'README.md', 'link', 'src/a.txt']);
   });
 
-  test('stages no masked or protected file, and refuses one by name', async () => {
+  test('stages no masked or protected file, and refuses one that the call names', async () => {
     const { root } = repository();
     for (const path of ['.env', 'deep/.env', '.npmrc', 'hopgate.yaml', '.claude/settings.json', 'src/ok.txt'])
       put(root, path, 'x\n');

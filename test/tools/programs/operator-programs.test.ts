@@ -98,7 +98,7 @@ describe('a test command', () => {
     },
   );
 
-  test.runIf(isDeep)('finds a program alone if it is among other files of the operator', async () => {
+  test.runIf(isDeep)('shows a program alone if its folder contains other files of the operator', async () => {
     const home = homeWith(
       {
         '.local/bin/uv': says('uv 0.9'),

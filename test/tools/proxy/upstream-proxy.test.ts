@@ -36,7 +36,7 @@ const secureServer = () =>
     tls.createServer({ cert: CERTIFICATE, key: KEY }, (socket) => socket.on('error', () => {}).end('secure\n')),
   );
 
-test('a listed name that only the upstream proxy knows is reached through that proxy, with its login', async () => {
+test('a listed host that only the upstream proxy can resolve is reached through that proxy, with the proxy’s login', async () => {
   const company = await companyProxy(await secureServer());
   const env = { HTTPS_PROXY: `http://me:p%40ss@127.0.0.1:${company.port}` };
   const { port, proxy } = await proxied(['docs.example.com'], env);

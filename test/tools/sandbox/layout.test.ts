@@ -87,7 +87,7 @@ describe('a sandbox layout', () => {
 });
 
 describe('a command in the sandbox', () => {
-  test('sees only the system and what was mounted', async () => {
+  test('sees only the system and the mounted paths', async () => {
     const root = scratch({ a: 'x' });
     const { stdout } = await run(bare({ root, toolchains: [] }), 'ls -A / | tr "\\n" " "; ls -A /home /tmp');
     expect(stdout).toMatch(/^bin dev etc home lib (lib32 )?(lib64 )?(libx32 )?proc sbin (sys )?tmp usr /);
@@ -158,7 +158,7 @@ describe('a command in the sandbox', () => {
     expect(stdout).toBe('200000\n');
   });
 
-  test('has only its own environment', async () => {
+  test('gets only the variables that were passed to it', async () => {
     const layout = bare({ root: scratch(), env: { A: '1' } });
     const { stdout } = await run(layout, 'env | cut -d= -f1 | sort | tr "\\n" " "', { env: { B: '2' } });
     expect(stdout).toBe('A B HOME LANG LOGNAME OLDPWD PATH PWD SHELL SHLVL TERM TMPDIR USER _ '.replace('OLDPWD ', ''));

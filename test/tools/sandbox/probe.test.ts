@@ -115,7 +115,7 @@ test('a replacement of bubblewrap that does not isolate is recognised by its err
   expect(availability).toMatchObject({ ok: false, reason: expect.stringMatching(/^the sandbox /) });
 });
 
-test('bubblewrap is asked for its version outside of the group that Ctrl-C ends', async () => {
+test('bubblewrap prints its version in a process group that Ctrl-C does not end', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hopgate-probe-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const bwrap = join(folder, 'bwrap');

@@ -11,7 +11,7 @@ import { ok, scratch } from './support.ts';
 const hidden = (files: { readonly [path: string]: string }, masks: readonly string[] = DEFAULT_MASKS) =>
   scanTree(scratch(files), masks).maskedFiles;
 
-test('a command sees a PEM file of certificates, and a key is empty for it', async () => {
+test('a command sees the content of a PEM file with certificates, but a PEM file with a key is empty', async () => {
   const root = scratch({ 'tls/ca.pem': `# My CA\n${CERTIFICATE}${CERTIFICATE}`, 'tls/key.pem': KEY });
   const { result } = await ok(
     root,

@@ -78,7 +78,7 @@ test.runIf(isDeep)('a command that keeps requesting a refused host is ended', as
 
 test.runIf(isDeep)('a host that does not answer is named with the reason', async () => {
   const { result } = await deploy('curl -sSp http://127.0.0.1:1/', { hosts: ['127.0.0.1:1'] });
-  expect(result.remedy).toMatch(/^Did not answer: 127\.0\.0\.1:1: .*ECONNREFUSED/);
+  expect(result.remedy).toMatch(/^These hosts did not answer: 127\.0\.0\.1:1: .*ECONNREFUSED/);
 });
 
 test.runIf(isDeep)('a tunnel through the proxy carries any protocol', async () => {

@@ -278,7 +278,7 @@ describe('a command of bash-readonly', () => {
 });
 
 describe('the limits of bash-readonly', () => {
-  test('end a command with all its processes after its time', async () => {
+  test('end a command with all its processes at its time limit', async () => {
     const mark = `7${Date.now()}`.slice(0, 12);
     const { result } = await ok(
       scratch(),

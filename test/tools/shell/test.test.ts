@@ -255,25 +255,28 @@ describe('the verdict of a test run', () => {
     );
   });
 
-  test.runIf(isDeep)('includes a message about fewer tests than before, in the session and after it', async () => {
-    vi.stubEnv('XDG_STATE_HOME', scratch());
-    const root = scratch();
-    const count = async (sessionId: string, tests: number, exit = 0) => {
-      writeFileSync(join(root, 'tap'), `1..${tests}\n${'ok\n'.repeat(tests)}`);
-      const call = toolCall(root, 'bash-test', {}, changes(script(`cat tap; exit $(cat exit)`, 'tap')));
-      writeFileSync(join(root, 'exit'), `${exit}`);
-      const { outcome } = await shellBackend(await sandbox()).run({ ...call, sessionId });
-      return (outcome as unknown as { result: { fewerTests?: object } }).result.fewerTests ?? null;
-    };
-    expect(await count('s1', 5)).toBeNull();
-    expect(await count('s1', 6)).toBeNull();
-    expect(await count('s2', 1, 1)).toBeNull();
-    expect(await count('s2', 4)).toEqual({ before: 6, now: 4 });
-    expect(await count('s2', 4)).toEqual({ before: 6, now: 4 });
-    expect(await count('s2', 7)).toBeNull();
-    expect(await count('s2', 6)).toEqual({ before: 7, now: 6 });
-    expect(await count('s3', 6)).toBeNull();
-  });
+  test.runIf(isDeep)(
+    'comes with a message about fewer tests than before, in the same session and in a later one',
+    async () => {
+      vi.stubEnv('XDG_STATE_HOME', scratch());
+      const root = scratch();
+      const count = async (sessionId: string, tests: number, exit = 0) => {
+        writeFileSync(join(root, 'tap'), `1..${tests}\n${'ok\n'.repeat(tests)}`);
+        const call = toolCall(root, 'bash-test', {}, changes(script(`cat tap; exit $(cat exit)`, 'tap')));
+        writeFileSync(join(root, 'exit'), `${exit}`);
+        const { outcome } = await shellBackend(await sandbox()).run({ ...call, sessionId });
+        return (outcome as unknown as { result: { fewerTests?: object } }).result.fewerTests ?? null;
+      };
+      expect(await count('s1', 5)).toBeNull();
+      expect(await count('s1', 6)).toBeNull();
+      expect(await count('s2', 1, 1)).toBeNull();
+      expect(await count('s2', 4)).toEqual({ before: 6, now: 4 });
+      expect(await count('s2', 4)).toEqual({ before: 6, now: 4 });
+      expect(await count('s2', 7)).toBeNull();
+      expect(await count('s2', 6)).toEqual({ before: 7, now: 6 });
+      expect(await count('s3', 6)).toBeNull();
+    },
+  );
 
   test.runIf(isDeep)('is an error at the time limit', async () => {
     const { result } = await ok(

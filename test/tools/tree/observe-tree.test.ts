@@ -87,7 +87,7 @@ describe('the tree of a repository', () => {
     expect((await treeOf(root, { own: ['src/new/a.txt'] })).ships?.files).toEqual(['src/new/a.txt']);
   });
 
-  it('contains the session’s files in the content to commit, and lists the others', async () => {
+  it('names the session’s files as the content to commit, and the others as left out', async () => {
     const { root } = repository();
     const base = git(root, 'rev-parse', 'HEAD');
     put(root, 'README.md', 'unpushed\n');

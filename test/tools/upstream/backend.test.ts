@@ -310,7 +310,7 @@ describe('a failed upstream server', () => {
 });
 
 describe('no upstream process is left behind', () => {
-  it('after close: the server and its processes', async () => {
+  it('after close, not even a process that the server started', async () => {
     const [pid, child] = [await pidOf(), Number(saidBy(await call('child')))];
     expect([isAlive(pid), isAlive(child)]).toEqual([true, true]);
     await backend.close?.();
@@ -336,13 +336,13 @@ describe('no upstream process is left behind', () => {
     expect(saidBy(await call('echo', 'y'))).toBe('y');
   });
 
-  it.runIf(isDeep)('after a crash of the server: its processes', async () => {
+  it.runIf(isDeep)('after a crash of the server, not even a process that it started', async () => {
     const child = Number(saidBy(await call('child')));
     await call('crash');
     await gone(child);
   });
 
-  it.runIf(isDeep)('by a program that does not close it: the program can exit, and the server exits too', async () => {
+  it.runIf(isDeep)('after the exit of a program that did not close the backend', async () => {
     const pid = Number(execFileSync(process.execPath, [LEAVES, 'forget', root, FIXTURE], { encoding: 'utf8' }));
     await gone(pid);
   });

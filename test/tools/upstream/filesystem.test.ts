@@ -166,8 +166,8 @@ describe('a tool of the real filesystem server', () => {
     ['files-write', { path: 'README.md', content: 'x' }, 'outside the scope'],
     ['files-write', { path: 'src-evil/a.ts', content: 'x' }, 'a name that only begins like the scope'],
     ['files-write', { path: 'src/../../beside/new.txt', content: 'x' }, 'a climb out of the root'],
-    ['files-write', { path: 'src/.git/config', content: 'x' }, 'what belongs to git'],
-    ['files-write', { path: 'src/.claude/settings.json', content: 'x' }, 'what steers an agent'],
+    ['files-write', { path: 'src/.git/config', content: 'x' }, 'a file of git'],
+    ['files-write', { path: 'src/.claude/settings.json', content: 'x' }, 'settings of an agent'],
     ['files-write', { path: 'src/.env', content: 'x' }, 'a masked name'],
     ['files-move', { source: 'src/main.ts', destination: 'main.ts' }, 'a destination outside the scope'],
     ['files-move', { source: '.env', destination: 'src/env.txt' }, 'a masked source'],
@@ -224,7 +224,7 @@ describe('a tool of the real filesystem server', () => {
     rmSync(join(root, 'src/inside'));
   });
 
-  it('lists a folder without masked files, and any folder if the spec says that it shows only names', async () => {
+  it('lists a folder without masked files, and any folder if the spec says that the tool shows only names', async () => {
     expect(text(await step('files-list', { path: 'src' }))).toContain('main.ts');
     expect(text(await step('files-tree', { path: '.' }))).toContain('README.md');
   });

@@ -55,8 +55,8 @@ describe('readable text', () => {
       'é',
     ],
     ['its byte order mark', Buffer.from('\ufeffwide é', 'utf16le'), 'text/plain', 'wide é'],
-    ['nothing', Buffer.from('é'), 'text/plain', 'é'],
-    ['what nobody knows', Buffer.from('é'), 'text/plain; charset=x-none', 'é'],
+    ['UTF-8 by default', Buffer.from('é'), 'text/plain', 'é'],
+    ['UTF-8 if its charset is unknown', Buffer.from('é'), 'text/plain; charset=x-none', 'é'],
     ['a content type against its meta', Buffer.from('<meta charset=latin1><p>é'), 'text/html; charset=utf-8', 'é'],
   ])('is decoded by %s', async (_, bytes, type, text) => {
     expect((await read(bytes, type)).text).toBe(text);

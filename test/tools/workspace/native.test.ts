@@ -53,8 +53,8 @@ describe('the check before another program writes', () => {
     ['a path outside the scope', 'docs/guide.md'],
     ['a path that only begins like the scope', 'src-evil/a.ts'],
     ['a masked file', 'src/secrets/key'],
-    ['what belongs to git', 'src/.git/config'],
-    ['what steers agents', 'src/.claude/settings.json'],
+    ['a file of git', 'src/.git/config'],
+    ['settings of an agent', 'src/.claude/settings.json'],
   ])('refuses %s', async (_, name) => {
     expect(await refusedFor('write', { path: name, content: 'x' })).toMatchObject({ code: 'out-of-scope' });
   });
@@ -114,7 +114,7 @@ describe('the check before another program reads', () => {
     expect(await refusedFor('read', { path: 'src/a.ts/b' })).toBeNull();
   });
 
-  it('refuses masked files under any name, links out of the root, and FIFOs, which would block it', async () => {
+  it('refuses masked files under any name, links out of the root, and FIFOs, which would block the program', async () => {
     world().make({ 'root/secrets/key': 'OUTSIDE' });
     world().link('root/src/key', '../secrets/key');
     world().link('root/src/out', '../../beside/secret.txt');
@@ -191,7 +191,7 @@ describe('the check after another program', () => {
     expect(folder).toBe('unobserved');
   });
 
-  it('reports unobserved effects for a ticket that it did not write', async () => {
+  it('reports unobserved effects if the record of the check before is forged', async () => {
     const call = world().call('write', { path: 'src/a.ts' });
     for (const forged of [null, 'x', [], { path: 1 }, { sha256: null }])
       expect(await watch.after(call, forged as never)).toBe('unobserved');

@@ -125,7 +125,7 @@ describe('a game', () => {
     const next = await play(commands[1]!);
     expect(next).toMatchObject({ step: 2 });
     // The household ended with the process, so the log was played again.
-    expect(next['text']).toContain('[hopgate] The world had lost your game. It was started again');
+    expect(next['text']).toContain('[hopgate] The world had lost your game. The game was started again');
     for (const command of commands.slice(2)) await play(command);
     expect(await session.hop({ to: 'chat', exit: 'won', reason: 'won' })).toMatchObject({
       fruit: { won: true },

@@ -81,6 +81,6 @@ export function reportGitChanges(
       `${files ? 'Changes of files were kept, but not' : 'Not kept:'} ${printFirstPaths(lost)}. ${nextStep(lost)}`,
     );
   if (!staged) return { outcome, effects };
-  const note = `What was staged is not kept after the command${files ? '; changed files are. A commit stages them again' : ''}.`;
+  const note = `What was staged is not kept after the command${files ? '; changed files are kept. A commit stages them again' : ''}.`;
   return { outcome: { status: 'ok', result: { ...fieldsOf(result), git: note } }, effects };
 }

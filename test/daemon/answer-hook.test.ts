@@ -63,7 +63,7 @@ describe('the answer to a hook', () => {
     expect(answer.stderr).toMatch(/longer than/);
   });
 
-  it('counts as delivered only if it was not too late', async () => {
+  it('counts as delivered only if it came before the deadline', async () => {
     const given: string[] = [];
     const answer = (name: string) => ({
       exit: 0,

@@ -68,7 +68,7 @@ async function evidenceOf(world: World & { readonly sessionId: string }) {
 }
 
 describe('a daemon that is killed with kill -9', () => {
-  it('between the two events of an edit loses nothing: the next hook concludes it', async () => {
+  it('between the two events of an edit loses nothing: the next hook concludes the edit', async () => {
     const world = await editing();
     await startDaemon(world);
     const input = { file_path: join(world.root, 'src/b.ts'), content: 'b\n' };

@@ -66,7 +66,7 @@ describe('the daemon', () => {
     expect(JSON.parse((await ask(world, '/status')).toString())).toMatchObject({ pid: process.pid });
   });
 
-  it('replaces a killed one, whose socket still exists', async () => {
+  it('replaces a killed daemon whose socket still exists', async () => {
     const world = makeWorld();
     const first = await daemonOf(world);
     await first.stop();

@@ -211,7 +211,7 @@ describe('a ticket', () => {
 });
 
 describe('a native call over the host', () => {
-  it('is admitted in one process and concluded in another, and verifies', async () => {
+  it('is admitted in one process and concluded in another, and its evidence passes verify', async () => {
     const { host, conversation, nobody, root } = makeWorld();
     const first = host();
     const record = await first.hookContext(nobody).conversation(conversation());

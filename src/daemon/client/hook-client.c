@@ -42,7 +42,7 @@ struct buffer {
   size_t length, room;
 };
 
-/* What a process prints and how it ends. */
+/* The output and exit status of a process. */
 struct frame {
   int status;
   size_t out, err;
@@ -69,7 +69,7 @@ static void reserve(struct buffer *b, size_t more) {
   size_t room = b->room ? b->room : 8192;
   while (room < b->length + more) room *= 2;
   b->bytes = realloc(b->bytes, room);
-  if (!b->bytes) fail("there is no memory for it");
+  if (!b->bytes) fail("there is not enough memory");
   b->room = room;
 }
 
@@ -92,7 +92,7 @@ static void add_encoded(struct buffer *b, const char *text) {
   }
 }
 
-/* Waits until a descriptor is ready; 0: the deadline has passed. */
+/* Waits until a descriptor is ready. Returns 0 at the deadline or after an error. */
 static int ready(int fd, short events) {
   for (;;) {
     int64_t left = deadline == INT64_MAX ? -1 : deadline - now_ms();
@@ -117,7 +117,7 @@ static void read_all_input(void) {
   }
 }
 
-/* Starts the daemon for the next ones, in a session of its own; whether one is to run is decided by itself. */
+/* Starts a daemon for later requests, in a session of its own. If another daemon runs, one of the two exits. */
 static void start_daemon(char **argv) {
   const char *wish = getenv("HOPGATE_DAEMON");
   if (wish && !strcmp(wish, "off")) return;
@@ -153,30 +153,30 @@ static int connect_to(const char *path) {
   struct ucred peer;
   socklen_t size = sizeof peer;
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != geteuid())
-    fail("its socket belongs to another user");
+    fail("the daemon's socket belongs to another user");
 #elif defined(__APPLE__) || defined(__FreeBSD__)
   uid_t uid;
   gid_t gid;
-  if (getpeereid(fd, &uid, &gid) != 0 || uid != geteuid()) fail("its socket belongs to another user");
+  if (getpeereid(fd, &uid, &gid) != 0 || uid != geteuid()) fail("the daemon's socket belongs to another user");
 #endif
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
   return fd;
 }
 
-/* 0: the daemon is gone. */
+/* Returns 0 if the daemon has closed the connection. */
 static int send_all(int fd, const struct buffer *b) {
   for (size_t at = 0; at < b->length;) {
     ssize_t n = write(fd, b->bytes + at, b->length - at);
     if (n > 0) at += (size_t)n;
     else if (n < 0 && errno == EINTR) continue;
     else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      if (!ready(fd, POLLOUT)) fail("the daemon did not accept it in time");
+      if (!ready(fd, POLLOUT)) fail("the daemon did not accept the request in time");
     } else return 0;
   }
   return 1;
 }
 
-/* Reads once, and ends what was read with a zero; 0: there is no more. */
+/* Reads once, and puts a zero after the bytes. Returns 0 at the end of the answer. */
 static int receive(int fd, struct buffer *b) {
   reserve(b, 65536);
   ssize_t n = read(fd, b->bytes + b->length, b->room - b->length - 1);
@@ -202,7 +202,7 @@ static int wanted(const char *variable) {
   return 0;
 }
 
-/* 0: there is no usable token. */
+/* Adds the header with the daemon's token. Returns 0 if there is no usable token. */
 static int add_token(struct buffer *b, const char *file) {
   char token[128];
   struct stat s;
@@ -232,10 +232,10 @@ static int put_out(int fd, const char *bytes, size_t length) {
   return 1;
 }
 
-/* The answer in the daemon's own form, which has to fill `length` bytes; 0: it is not whole, or none. */
+/* Parses the daemon's answer frame, which must have `length` bytes. Returns 0 if it is incomplete or invalid. */
 static int read_frame(const char *bytes, size_t length, struct frame *f) {
   int used = 0;
-  /* No white space in the pattern after the numbers: it would swallow that of the output itself. */
+  /* White space at the end of the pattern would also skip white space at the beginning of the output. */
   if (sscanf(bytes, "hopgate %d %zu %zu%n", &f->status, &f->out, &f->err, &used) != 3 || used <= 0 || bytes[used] != '\n')
     return 0;
   f->body = bytes + used + 1;
@@ -243,7 +243,7 @@ static int read_frame(const char *bytes, size_t length, struct frame *f) {
          length == (size_t)used + 1 + f->out + f->err;
 }
 
-/* Passes on the parts of a command's output that have arrived, and drops them from the answer. */
+/* Prints the parts of a command's output that have arrived, and removes them from the answer. */
 static void pass_parts(struct buffer *b) {
   const char *body = strncmp(b->bytes, "HTTP/1.1 200", 12) ? NULL : strstr(b->bytes, "\r\n\r\n");
   if (!body) return;
@@ -257,7 +257,7 @@ static void pass_parts(struct buffer *b) {
   }
 }
 
-/* Passes an answer on; its status. */
+/* Prints an answer and returns its status. */
 static int give(const struct frame *f) {
   if (hook && f->status == 0 && f->err > 0) fail("the answer is invalid");
   if (hook && f->status == REFUSED && f->err == 0) fail("no reason was given");
@@ -267,7 +267,7 @@ static int give(const struct frame *f) {
   return f->status;
 }
 
-/* The daemon cannot answer: Node does it, with what was read put back. */
+/* Replaces this process by Node, which answers without the daemon. `replay`: Node reads the input again. */
 static void answer_alone(char **argv, int replay) {
   if (access(argv[3], R_OK) != 0) fail("hopgate is no longer installed at its former path; install it again");
   if (replay) {
@@ -294,12 +294,12 @@ static void answer_alone(char **argv, int replay) {
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)left);
     setenv("HOPGATE_DEADLINE_MS", text, 1);
-    /* Outlives the exec, and ends a Node that hangs; the launcher refuses then. */
+    /* The alarm outlives execv and ends a Node that hangs; the launcher then refuses. */
     alarm((unsigned)(left / 1000) + 1);
   }
   unsetenv("NODE_OPTIONS");
   if (!line) start_daemon(argv);
-  /* The program ends before V8 has to collect garbage, and before its helper threads are of use. */
+  /* A short process needs no garbage collection, and its helper threads would be of no use. */
   char *alone[] = {argv[5], "--min-semi-space-size=8", "--v8-pool-size=1", argv[3], "alone", argv[6], argv[7], NULL};
   execv(argv[5], alone);
   fail("neither the daemon nor Node can be started; run \"hopgate daemon status\"");
@@ -318,7 +318,7 @@ int main(int argc, char **argv) {
   add_text(&request, argv[6]);
   add_text(&request, "/");
   add_encoded(&request, argv[7]);
-  /* HTTP/1.0 has no chunks, so the parts of a run arrive as they are. */
+  /* HTTP/1.0 has no chunks, so the parts of a command's output arrive unchanged. */
   add_text(&request, hook || line ? " HTTP/1.1" : " HTTP/1.0");
   add_text(&request, "\r\nHost: hopgate\r\nConnection: close\r\n");
   const char *wish = getenv("HOPGATE_DAEMON");
@@ -353,7 +353,6 @@ int main(int argc, char **argv) {
       if (!ready(fd, POLLIN)) fail("the daemon did not answer in time; try again");
     } while (receive(fd, &answer));
   if (!hook && answer.length) pass_parts(&answer);
-  /* 503: it is finishing. */
   const char *body = answer.length ? strstr(answer.bytes, "\r\n\r\n") : NULL;
   struct frame f;
   int complete = 0;
@@ -363,6 +362,7 @@ int main(int argc, char **argv) {
   }
   if (!complete) {
     if (hook || line) answer_alone(argv, 1);
+    /* The daemon is finishing. */
     if (body && !strncmp(answer.bytes, "HTTP/1.1 503", 12)) answer_alone(argv, 0);
     fail("the daemon stopped during the command, and its result is unknown");
   }

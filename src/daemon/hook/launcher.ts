@@ -22,8 +22,9 @@ interface Launcher {
 }
 
 /**
- * The command line for a client program's settings. Even if the program that it starts is missing, killed or crashes,
- * it exits with 0 and the complete answer, or with 2 and a reason on standard error, before the client's own timeout.
+ * The command line for a client program's settings. Even if the program that it starts is missing, is killed or
+ * crashes, the command line exits with 0 and the complete answer, or with 2 and a reason on standard error, before the
+ * client's own timeout.
  * @param client `claude-code`, `codex`
  */
 export function hookCommand(client: string, env: Env): string {

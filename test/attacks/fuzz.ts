@@ -239,7 +239,7 @@ const gitWords: Fuzz = {
 };
 
 const revisions: Fuzz = {
-  name: 'what names a commit holds nothing else',
+  name: 'a word that counts as the name of a commit names nothing else',
   share: 1,
   property: () =>
     fc.property(fc.oneof(word, fc.stringMatching(/^[\w./~^@{}:-]{0,12}$/)), (text) => {

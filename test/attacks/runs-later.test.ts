@@ -97,7 +97,7 @@ describe('the finding of a file that will run outside the sandbox is in the resu
   });
 });
 
-it('the next write removes what a killed engine left, but not what a running one is writing', async () => {
+it('the next write removes temporary files of a killed process, but not those of a running one', async () => {
   const root = repository({});
   const dead = '.hopgate-4194303-0123456789abcdef.tmp';
   const living = `.hopgate-${process.pid}-0123456789abcdef.tmp`;

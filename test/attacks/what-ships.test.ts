@@ -155,7 +155,7 @@ async function backToTest(session: Session, content?: string): Promise<void> {
 }
 
 it.runIf(isDeep)(
-  'the push of another branch than the checked-out one says where the approved commit went',
+  'the refusal to push a branch that is not checked out names the branch of the approved commit',
   async () => {
     const here = world();
     git(here.root, 'checkout', '-q', '-b', 'topic');
@@ -309,7 +309,7 @@ describe('the address of a push', () => {
   });
 });
 
-describe('a staged version, by the operator, of a file that the session changed', () => {
+describe('a version, staged by the operator, of a file that the session changed', () => {
   const stageOther = ({ root, put }: World) => {
     const now = readFileSync(join(root, 'src/a.txt'), 'utf8');
     put('src/a.txt', 'half of the operator’s\n');
@@ -405,7 +405,7 @@ describe('another program’s change', () => {
     expect(await refused(session.step({ tool: 'bash-deploy', args: { name: 'staging' } }))).toContain(
       'changed since the last run: src/a.txt',
     );
-    expect(await refused(bashGit(session, 'push'))).toContain('src/a.txt was approved and is not committed');
+    expect(await refused(bashGit(session, 'push'))).toContain('src/a.txt was approved but is not committed');
     await backToTest(session);
     await test(session);
     await must(toDeploy(session));
@@ -519,7 +519,7 @@ describe('a commit in deploy', () => {
     await test(session);
     await must(toDeploy(session));
     await must(bashGit(session, 'add', 'src/a.txt'));
-    expect(await refused(bashGit(session, 'commit'))).toContain('Approved and not staged: src/new.txt');
+    expect(await refused(bashGit(session, 'commit'))).toContain('Approved but not staged: src/new.txt');
     await must(bashGit(session, 'restore', '--staged', '.'));
     expect(await must(bashGit(session, 'commit'))).toMatchObject({
       result: { committed: true, paths: ['src/a.txt', 'src/new.txt'] },
@@ -540,7 +540,7 @@ describe('a commit in deploy', () => {
 });
 
 describe('the evidence of a shipment', () => {
-  it.runIf(isDeep)('verifies, and an altered one does not', async () => {
+  it.runIf(isDeep)('passes verify, and altered evidence does not', async () => {
     const here = world();
     const session = await edited(here);
     await test(session);
@@ -684,7 +684,7 @@ describe('a sub-agent’s changes', () => {
     expect(await verified(parent)).toEqual([]);
   });
 
-  it.runIf(isDeep)('are also shown and bound where there is no repository', async () => {
+  it.runIf(isDeep)('are shown and bound by the approval also if there is no repository', async () => {
     const here = world();
     rmSync(join(here.root, '.git'), { recursive: true });
     const store = memoryStore({ clock: { now: () => Date.now() } });

@@ -260,7 +260,7 @@ const edits: readonly Case[] = [
   ),
   work.attack(
     'R3',
-    'what lies outside the scope',
+    'files outside the scope',
     {
       command:
         'echo x >> README.md; echo x > new.txt; rm package.json; mv test.sh src/t.sh; echo x > src-evil/a.txt; exit 0',
@@ -345,7 +345,7 @@ const edits: readonly Case[] = [
   ),
   work.benign(
     'R3',
-    'what its own permissions hide, beside other work',
+    'unreadable files, beside other changes',
     { command: 'echo p > src/m0; mkdir -p src/ur; echo x > src/ur/f; chmod 000 src/m0 src/ur; echo y > src/open.txt' },
     {
       files: { 'src/open.txt': 'y\n' },

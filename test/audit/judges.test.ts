@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { readsCelVariable } from '../../src/audit/rules/audited-cel.ts';
 import { isHostAllowed, urlRefusalReason } from '../../src/audit/rules/audited-hosts.ts';
 import { isWithinPaths, resolvePathInRoot } from '../../src/audit/rules/audited-path.ts';
 import { commandRefusalReason, matchTestCommand } from '../../src/audit/rules/commands/audited-command.ts';
@@ -153,3 +154,12 @@ it('a connected host is allowed by a rule with a port or in brackets', () => {
   expect(isHostAllowed('::1', ['[::1]:8080'])).toBe(true);
   expect(isHostAllowed('::2', ['[::1]:8080'])).toBe(false);
 });
+
+it.each([
+  ['tests.count > 3', true],
+  ['has(tests.passed)', true],
+  ['fruit.latests == 1', false],
+  ['fruit.tests == "tests"', false],
+])('verify knows if a rule reads the last test run: %s', (rule, reads) =>
+  expect(readsCelVariable(rule, 'tests')).toBe(reads),
+);

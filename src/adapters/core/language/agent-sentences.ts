@@ -26,13 +26,13 @@ const QUOTED: readonly RegExp[] = [
 /** Placeholder for a removed quote. It is not a word, so no pattern matches across it. */
 const GAP = ' \u0000 ';
 /** Maximum lengths of a text and of a sentence, in characters. Longer ones are ignored. */
-const MAX_TEXT = 1_000_000;
+const MAX_TEXT = 100_000;
 const MAX_SENTENCE = 600;
 
 /** Returns the sentences of a text that are the agent's own words, in order. */
 export function findAgentSentences(text: string): readonly AgentSentence[] {
   if (text.length > MAX_TEXT) return [];
-  let own = text.replaceAll('\0', ' ').replaceAll('\r\n', '\n');
+  let own = text.replaceAll('\0', ' ').replaceAll(/\r\n?|[\u2028\u2029]/g, '\n');
   for (const pattern of QUOTED) own = own.replace(pattern, GAP);
   return own
     .split('\n')

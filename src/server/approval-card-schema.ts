@@ -29,7 +29,7 @@ export const ApprovalCardSchema = z.object({
         lines: z.array(z.string()),
       }),
     )
-    .describe('The diff, by file; those inside of the scope first.'),
+    .describe('The diff by file; files inside of the scope come first.'),
   staysBehind: z.array(z.string()).describe('Changed files that were tested and are not shipped.'),
 });
 
@@ -86,7 +86,7 @@ async function lastTests(store: EvidenceStore, sessionId: string) {
   return null;
 }
 
-/** Splits a git diff by file, files in some peripheral's write scope (`inside`) first. */
+/** Splits a git diff by file. Files in some peripheral's write scope (`inside`) come first. */
 function byFile(lines: readonly string[], { specs, config }: SessionPin): z.output<typeof ApprovalCardSchema>['files'] {
   const writes = Object.keys(specs.peripherals).map((id) => effectiveScope(specs, config, id).write);
   const files: { path: string; inside: boolean; lines: string[] }[] = [];

@@ -15,7 +15,7 @@ export interface ListedGrant {
   readonly over: string | null;
 }
 
-/** A session whose grants cannot be listed, because its evidence was altered. They can be revoked. */
+/** A session whose grants cannot be listed, because its evidence was altered. The grants can be revoked. */
 export interface UnreadableGrants {
   readonly stateDir: string;
   readonly session: string;

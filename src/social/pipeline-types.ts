@@ -14,7 +14,7 @@ export interface SenderConnection {
 }
 
 export interface IncomingMessage {
-  /** The id of the message; the same id never sends twice. */
+  /** The id of the message; a request with the same id never sends it again. */
   readonly id: string;
   /** `session:<id>`, `agent:<id>` or `person:<name>`; null opens a session. */
   readonly to: string | null;

@@ -35,7 +35,7 @@ interface ReadyCommand {
   readonly action: HouseAction;
   readonly bindings: VariableBindings;
 }
-/** The commands that can be played now. They are found when they are first needed, before a fact changes. */
+/** The commands that can be played now, computed at the first call. Each change of the facts makes a new function. */
 type ReadyCommands = () => ReadonlyMap<string, ReadyCommand>;
 
 /**

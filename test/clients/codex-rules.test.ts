@@ -55,7 +55,7 @@ describe.skipIf(!CODEX_BIN)('a Codex user’s own rules for commands', () => {
       { [file]: RULES },
     );
     expect(texts[0], ended.stderr).not.toMatch(/rules/);
-    expect(texts[1]).toContain("The user's own rules for commands refuse this: use the bin");
+    expect(texts[1]).toContain("The user's own rules for commands refuse this command: use the bin");
     expect(texts[2]).toContain('use the bin');
     expect(texts[3]).toMatch(/nobody can be asked here: copies are large/);
     expect(texts[4]).toMatch(/nobody can be asked here: .*one command of plain words/);

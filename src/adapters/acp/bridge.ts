@@ -256,7 +256,7 @@ class Bridge {
     return {
       cwd,
       mcpServers: [{ type: 'http', name: server, ...mcp }],
-      // claude-agent-acp then starts Claude Code without its own tools, and allows calls of hopgate's tools in every
+      // With this field, claude-agent-acp starts Claude Code without its own tools, and allows hopgate's tools in every
       // permission mode. Other agents ignore the field.
       _meta: { claudeCode: { options: { tools: [], allowedTools: [`mcp__${server}`], strictMcpConfig: true } } },
     };

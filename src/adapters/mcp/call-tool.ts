@@ -139,7 +139,7 @@ async function applyUserRules(
   const ruling = await options.userRules?.(call);
   if (!ruling || !(await options.session.status()).available.tools.includes(call.name)) return null;
   const { decision, why, command } = ruling;
-  if (decision === 'forbidden') return { refused: `The user's own rules for commands refuse this: ${why}` };
+  if (decision === 'forbidden') return { refused: `The user's own rules for commands refuse this command: ${why}` };
   if (options.elicit === false || !canAsk(clientOfRequest(server, ctx).capabilities))
     return {
       refused: `The user's own rules require a person's answer to this command, and nobody can be asked here: ${why}`,

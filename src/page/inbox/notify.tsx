@@ -22,7 +22,7 @@ export function NotifyButton() {
 
 /**
  * Shows the number of waiting items in the title of the page. A new request or message also causes a notification, if
- * the person allowed that and does not see the page. Returns a function that ends this.
+ * the person allowed that and does not see the page. Returns a function that ends both.
  */
 export function notifyOfWaitingItems(source: PageData, title: string): () => void {
   let known: ReadonlySet<string> = new Set();

@@ -57,7 +57,7 @@ export const NodeMailSchema = z.strictObject({
     .describe('Messages that were not delivered, with the reason.'),
   waits: optional(
     z.array(z.strictObject({ id: OwnId, waiter: OwnId, target: OwnName, leftMs: RemainingMs })).max(MAX_WAITS_PER_MAIL),
-  ).describe('The open waits of this node for somebody at the receiving node. Left out: unchanged.'),
+  ).describe('The open waits of this node for somebody at the receiving node. Absent if they have not changed.'),
   behind: optional(
     z
       .array(z.strictObject({ token: z.string().regex(/^wait-[0-9a-f]{32}$/), target: OwnId, leftMs: RemainingMs }))

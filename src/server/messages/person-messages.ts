@@ -11,7 +11,7 @@ export const messageStoreOf = ({ store, key }: RepositoryEvidence): MessageStore
 export const apiErrorOfMessage = ({ argument, message, remedy }: MessageProblem): ApiError =>
   new ApiError('invalid-request', message, remedy, `body.${argument}`);
 
-/** A message and its inboxes. @throws ApiError `unknown-message` */
+/** Finds a message in the inboxes of all repositories. @throws ApiError `unknown-message` */
 export async function findMessage(
   allEvidence: EvidenceOfAllRepositories,
   id: string,

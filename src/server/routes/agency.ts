@@ -73,7 +73,7 @@ const run = defineRoute('POST /agency/run', {
 
 const cancel = defineRoute('POST /agency/cancel', {
   id: 'agencyCancel',
-  summary: 'Cancels a run of this node, and the agent that it passed the run to.',
+  summary: 'Cancels a run on this node, or on the node to which this node passed it.',
   for: ['operator', 'agent', 'node'],
   body: z.strictObject({ key: Key }),
   answer: z.object({ cancelled: z.boolean().describe('False if no run with this key is active on this node.') }),

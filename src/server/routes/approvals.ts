@@ -121,7 +121,12 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
     reason: z.string().max(2_000).optional().describe('With a no: words for the agent.'),
     grant: optional(
       z.strictObject({
-        times: z.int().min(1).max(1000).optional().describe('The number of requests that it covers, with this one.'),
+        times: z
+          .int()
+          .min(1)
+          .max(1000)
+          .optional()
+          .describe('The number of requests that the grant covers, including this one.'),
         minutes: z.number().min(1).max(MAX_GRANT_MINUTES).optional().describe('Default: 60.'),
         files: optional(z.union([z.literal(true), z.array(z.string().min(1).max(1000)).min(1).max(1000)])).describe(
           'The grant ends when a file outside of these paths changes; true: outside of the files that are changed now.',

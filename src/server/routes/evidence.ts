@@ -187,7 +187,8 @@ const threads = defineRoute('GET /v1/threads', {
 
 const blob = defineRoute('GET /v1/sessions/{session}/blobs/{hash}', {
   id: 'blob',
-  summary: 'The bytes of a large value, which an entry of this session names as `{ blob, bytes }`, or of its pin.',
+  summary:
+    'The bytes of a large value that an entry of this session names as `{ blob, bytes }`, or of the pin of the session.',
   for: ROLES_THAT_READ_SESSION,
   answer: { type: 'application/octet-stream', description: 'The bytes; their sha256 is the hash.' },
   run: async ({ path: { session, hash }, services: { allEvidence } }) => {

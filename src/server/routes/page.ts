@@ -39,7 +39,7 @@ const script = defineRoute('GET /page.js', {
 
 const style = defineRoute('GET /page.css', {
   id: 'pageStyle',
-  summary: 'The style around the live view.',
+  summary: 'The style sheet of the page around the live view.',
   for: 'public',
   answer: { type: 'text/css', description: 'One rule.' },
   run: async () => new Response('body{margin:0}', { headers: { 'Content-Type': 'text/css; charset=utf-8' } }),

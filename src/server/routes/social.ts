@@ -17,7 +17,12 @@ import type { ServerServices } from '../services.ts';
 import { withHostedSession } from './use-session.ts';
 
 const Body = {
-  id: z.string().min(1).max(200).optional().describe('The id of the message; the same id never sends twice.'),
+  id: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('The id of the message; a request with the same id never sends it again.'),
   payload: JsonSchema.describe('A text, or a typed payload such as { "type": "handoff" }.'),
 };
 const To = NameSchema.optional().describe(

@@ -46,7 +46,7 @@ export function parsePatch(text: string): ParsedPatch {
     if (!header)
       return patchProblem(
         at,
-        'here a file has to begin: "*** Add File: …", "*** Update File: …" or "*** Delete File: …"',
+        'a file has to begin here: "*** Add File: …", "*** Update File: …" or "*** Delete File: …"',
       );
     const wrong = pathProblem(path);
     if (wrong !== null) return patchProblem(at, wrong);

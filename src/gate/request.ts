@@ -52,7 +52,7 @@ export interface CloseRequest {
   readonly reason: string;
   readonly by: Principal;
 }
-/** A run of an agent of the agency: its idempotency key, and whether its peripheral has tools that are on. */
+/** A run of an agent of the agency: the idempotency key, and whether tools are on in the agency peripheral. */
 interface AgencyStart {
   readonly run: string;
   readonly acts: boolean;

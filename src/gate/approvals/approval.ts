@@ -13,7 +13,7 @@ export type ApprovalAction =
   | { readonly kind: 'hop'; readonly from: string; readonly exit: string; readonly to: string }
   | { readonly kind: Exclude<(typeof APPROVAL_KINDS)[number], 'hop'>; readonly from: string; readonly to: string };
 
-/** The request to be approved. An approval names it by its hash. */
+/** The request to be approved. An approval names the request by its hash. */
 export interface ApprovalSubject {
   readonly sessionId: string;
   readonly action: ApprovalAction;

@@ -16,7 +16,7 @@ interface GitRules {
   readonly message: string | null;
 }
 
-/** Sub-commands of git that make or prepare a commit, a branch or a push; only for scopes that ship. */
+/** Sub-commands of git that make or prepare a commit, a branch or a push. Only a scope that ships allows them. */
 const SHIPS: readonly string[] = ['add', 'restore', 'switch', 'checkout', 'commit', 'push'];
 
 /** True for a sub-command that makes commits or branches, or pushes them. */
@@ -154,7 +154,7 @@ export function isSameCommitMessage(a: string, b: string): boolean {
   return plain(a) === plain(b);
 }
 
-/** The problem of a push: it may only send a configured branch to the configured remote. null if it does. */
+/** The problem of a push, which may only send a configured branch to the configured remote; null if there is none. */
 function pushProblem(words: readonly string[], git: GitConfig | null): ArgumentRefusal | null {
   if (git === null) return refuseArgumentByScope('args', 'no remote is configured to push to', SET_GIT);
   const allowed = branchPatterns(git).join(', ');
@@ -186,7 +186,11 @@ function branchProblem(parsed: ParsedGit, git: GitConfig | null): ArgumentRefusa
   const words = readBranchOperands(parsed);
   const [name] = words;
   if (paths.length > 0)
-    return refuseArgument('args', `git ${sub} takes no paths.`, 'Restore files with git in a peripheral that edits.');
+    return refuseArgument(
+      'args',
+      `git ${sub} takes no paths.`,
+      'To restore files, run git restore with bash in a peripheral that edits.',
+    );
   if (sub === 'branch' && name === undefined) return null;
   if (name === undefined || words.length > 2)
     return refuseArgument(

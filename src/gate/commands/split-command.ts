@@ -81,8 +81,8 @@ function judgeWord(word: Word): string | null {
 }
 
 /**
- * The unquoted text of a word, which bash expands; the parser takes some of it for plain letters (`a{},}`). Bash
- * removes line continuations first, so it expands `a=\` before a line with `~`.
+ * The unquoted text of a word, which bash expands. The parser mistakes some of this text for plain letters (`a{},}`).
+ * Bash removes line continuations first, so it expands `a=\` before a line with `~`.
  */
 const unquotedText = ({ parts, text }: Word): string =>
   (parts ?? [{ type: 'Literal', text } as const])

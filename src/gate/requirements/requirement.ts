@@ -47,7 +47,7 @@ export type RequirementFacts = {
   readonly patterns: { readonly [pattern: string]: 'selected' | 'held' | 'failed' };
 };
 
-/** A function of a requirement for each kind. */
+/** For each kind of requirement, a function that takes it. */
 type ByKind<Rest extends readonly unknown[], Result> = {
   readonly [Kind in Requirement['kind']]: (
     requirement: Extract<Requirement, { readonly kind: Kind }>,

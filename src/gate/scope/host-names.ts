@@ -1,7 +1,6 @@
 import { domainToASCII } from 'node:url';
 
-// `node:net` is loaded at the first host, because loading takes two milliseconds, which a hook that names no host need
-// not spend.
+// `node:net` is loaded at the first host: loading takes two milliseconds, and most hooks name no host.
 const isIP = (host: string): number => process.getBuiltinModule('node:net').isIP(host);
 
 /** A host in canonical form (see {@link canonicalHost}) and a port. */

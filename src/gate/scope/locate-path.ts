@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { MAX_PATH_BYTES, URL_START_PATTERN } from '../../spec/policy/limits.ts';
 
-/** A root-relative path, or the fault of the text (`form` if it is not a path) with a clause for the agent. */
+/** A root-relative path, or the kind of fault in the text (`form` if it is not a path) and a clause for the agent. */
 type PathLocation =
   | { readonly ok: true; readonly path: string }
   | { readonly ok: false; readonly fault: 'outside' | 'control-character' | 'form'; readonly why: string };

@@ -102,7 +102,10 @@ function lastNameTest(globs: readonly string[]): (name: string) => boolean {
     names.has(name) || endings.has(name.slice(name.lastIndexOf('.') + 1)) || others.some((test) => test([name]));
 }
 
-/** The names by which masks judge a file's name: lower case, {@link foldName}, and, of a backup, its original's. */
+/**
+ * The spellings of a file's name that masks test: in lower case, folded by {@link foldName}, and, for a backup, the
+ * name of its original.
+ */
 function spellingsOf(name: string): readonly string[] {
   if (PLAIN.test(name) && !IS_BACKUP.test(name)) return [name.toLowerCase()];
   const folded = foldName(name);
@@ -124,7 +127,7 @@ function originalsOf(name: string): readonly string[] {
 /** A quick test: false for most names of files that are not backups. */
 const IS_BACKUP = /[~#]$|^\.[#~]|\.[a-z-]{3,8}$/;
 
-/** True if no tool of an agent may write a root-relative path, whatever its scope says. */
+/** True if no tool of an agent may write a root-relative path, in any scope. */
 export function isWriteProtected(relPath: string): boolean {
   const written = relPath.split('/');
   if (written.at(-1) === GIT_HEAD_FILE) return true;

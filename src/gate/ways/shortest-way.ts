@@ -208,7 +208,10 @@ function search(
   return null;
 }
 
-/** The fewest hops from each peripheral to a target, whatever they need; a peripheral without a path is left out. */
+/**
+ * The fewest hops from each peripheral to a target, without regard to their needs; a peripheral without a path is left
+ * out.
+ */
 function fewestHopsTo({ edges }: SpecSet, targets: ReadonlySet<string>): ReadonlyMap<string, number> {
   const hops = new Map([...targets].map((id) => [id, 0]));
   const edgesTo = getOrInsert(edgesToPeripherals, edges, () => Map.groupBy(edges, ({ to }) => to));
@@ -243,8 +246,8 @@ function legStepsOf(end: Way): readonly LegStep[] {
 }
 
 /**
- * Names each need on the leg on which it can be met: the last leg whose peripheral can make the need true, or else its
- * own leg.
+ * Names each need on the leg on which it can be met: the last leg whose peripheral can make the need true, or else the
+ * leg that has the need.
  */
 function nameNeedsWhereMet(specs: SpecSet, view: SessionView, end: Way, held: bigint): readonly WayLeg[] {
   const index = wayFactsOf(specs);

@@ -14,7 +14,9 @@ export interface FactScope {
   readonly args?: { readonly [name: string]: Fields };
 }
 
-/** The fixed facts: name, then members with their CEL type. `fruit`, `visits` and `backpack` depend on the spec set. */
+/**
+ * The fixed facts: by name, the members with their CEL type. `fruit`, `visits` and `backpack` depend on the spec set.
+ */
 export const CEL_FACT_TYPES: { readonly [fact: string]: { readonly [member: string]: string } } = {
   session: { agent: 'string', steps: 'int', visits: 'int', denials: 'int', mode: 'string', peripheral: 'string' },
   visit: { steps: 'int', denials: 'int', peripheral: 'string' },

@@ -3,7 +3,7 @@ export type TestReportFormat = 'tap' | 'none' | { readonly junit: string };
 
 /**
  * An MCP server that tools may be bound to: a program that hopgate starts, or an address. `${NAME}` in a value names a
- * variable of hopgate's own environment; it is substituted only when the server is started.
+ * variable of hopgate's own environment, which is substituted only when the server is started.
  */
 export type UpstreamServer = {
   /** The operator's statement that commands run by the server cannot reach this machine. */

@@ -28,7 +28,7 @@ export interface ToolParameter {
   readonly schema: Fields;
   readonly required: boolean;
   readonly description: string;
-  /** The upstream's name of the argument, if it differs; only of a tool with {@link ToolSpec.upstream}. */
+  /** The upstream's name of the argument, if it differs; only for a tool with {@link ToolSpec.upstream}. */
   readonly as?: string;
 }
 
@@ -60,9 +60,12 @@ export interface ToolSpec {
   readonly upstream?: UpstreamTool;
   /** Requirements of each call, which must all hold; absent if there are none. */
   readonly gates?: readonly ToolGate[];
-  /** The fields that its backend reports with an outcome, by name; they may become fruit. Absent if there are none. */
+  /**
+   * The fields that the tool's backend reports with an outcome, by name; they may become fruit. Absent if there are
+   * none.
+   */
   readonly observes?: { readonly [field: string]: FruitType };
-  /** The fields of session state that its backend keeps in the backpack. Absent if there are none. */
+  /** The fields of session state that the tool's backend keeps in the backpack. Absent if there are none. */
   readonly state?: { readonly [field: string]: FruitType };
 }
 
@@ -71,8 +74,9 @@ export interface ToolSpec {
  *
  * - `read`: `root` (all of it but the masks), `session-log` (only files that this session's entries name), `none`.
  * - `write`: root-relative folders or files, compared segment by segment; empty means no writes.
- * - `command`: `none`, `read-only` (contained, tree read-only), `contained` (contained, writes only in `write`), `test`
- *   (only the configured test commands), `deploy` (only git and the configured deploy commands).
+ * - `command`: `none`, `read-only` (in a sandbox with a read-only tree), `contained` (in a sandbox, whose writes are
+ *   kept only in `write`), `test` (only the configured test commands), `deploy` (only git and the configured deploy
+ *   commands).
  * - `url`: `none`, or `allow-list` (only the configured hosts).
  * - `resource`: patterns of the names of other things (`db:staging/*`), and exclusions; absent means none.
  * - `agency`: the agency peripherals that the peripheral's `delegates` names; absent means none.
@@ -110,7 +114,7 @@ export interface Exit {
   readonly opens: readonly { readonly to: string; readonly when: string | null }[];
   /** The observed fruit field and value that the exit depends on; null if the agent states the exit. */
   readonly implies: { readonly field: string; readonly value: string } | null;
-  /** False in an EDN set whose exits name no destinations; its edges were derived from the entries. */
+  /** False in an EDN set whose exits name no destinations; the edges of the set were derived from the entries. */
   readonly bound: boolean;
 }
 
@@ -152,7 +156,7 @@ export type FruitField =
   | {
       readonly kind: 'observed';
       readonly type: FruitType;
-      /** The source of the value: an {@link FruitObservation}, or a field that a tool observes. */
+      /** The source of the value: a {@link FruitObservation}, or a field that a tool observes. */
       readonly from: string;
     }
   | { readonly kind: 'stated'; readonly type: FruitType; readonly optional: boolean };
@@ -164,7 +168,10 @@ export type GateRule =
   | {
       readonly kind: 'pattern';
       readonly pattern: string;
-      /** `selected` if a PSR selected it in this session; `held` if its last PUR records that it worked. */
+      /**
+       * `selected`: a PSR selected the pattern in this session. `held`: the last PUR of the pattern records that it
+       * worked.
+       */
       readonly is: 'selected' | 'held';
     };
 
@@ -188,7 +195,10 @@ export interface PeripheralSpec {
   readonly exits: readonly Exit[];
   readonly context: { readonly [field: string]: ContextFieldRule };
   readonly fruit: { readonly [field: string]: FruitField };
-  /** By tool: requirements of its calls here, in addition to its own gates. Absent if there are none. */
+  /**
+   * By tool: requirements of its calls in this peripheral, in addition to the gates of the tool. Absent if there are
+   * none.
+   */
   readonly calls?: { readonly [tool: string]: readonly ToolGate[] };
   readonly gates: { readonly [peripheral: string]: readonly GateRule[] };
   /** The peripherals in which sub-agents may start, in addition to this one; absent if all work here. */

@@ -19,6 +19,6 @@ export interface DefinedSpecNames {
   readonly conditions: ReadonlySet<string>;
   /** The values of each peripheral's observed fruit fields that have a list of values. */
   readonly fruitValues: { readonly [peripheral: string]: readonly string[] };
-  /** Fruit fields by peripheral; null if its file cannot be read. */
+  /** Fruit fields by peripheral; null if the file of the peripheral cannot be read. */
   readonly fruitFields: { readonly [peripheral: string]: readonly string[] | null };
 }

@@ -4,9 +4,9 @@ type CommandRule = ScopeRule['command'];
 
 /** The scopes in which one of hopgate's command tools runs, and the scopes in which it is useful. */
 export interface CommandTool {
-  /** The kind of its command: a line for a shell, one of the configured commands, or a git command. */
+  /** The kind of command that the tool runs: a line for a shell, one of the configured commands, or a git command. */
   readonly runs: 'a shell' | 'tests' | 'installs' | 'deployments' | 'git';
-  /** The argument from which its backend reads the command. */
+  /** The argument from which the tool's backend reads the command. */
   readonly argument: 'command' | 'sub' | 'name';
   /** True if the tool runs only on a throwaway overlay of the tree, for which the kernel needs overlayfs. */
   readonly needsOverlay: boolean;

@@ -1,7 +1,10 @@
 /** Longest path of a call, in UTF-8 bytes (Linux PATH_MAX). */
 export const MAX_PATH_BYTES = 4096;
 
-/** The beginning of an address, `https://` or `file:`. No path may begin so, because many libraries would open it. */
+/**
+ * The beginning of an address, `https://` or `file:`. No path may begin so, because many libraries would open it as a
+ * URL.
+ */
 export const URL_START_PATTERN = /^(?:[a-z][a-z\d+.-]*:\/\/|file:)/i;
 
 /** Longest list of files that a fruit carries. */

@@ -32,7 +32,10 @@ const FruitField = z.union([
   }),
 ]);
 
-const ContextSource = z.string().min(1).describe('inherit, from-<peripheral>, fetch-from-musn, or resumable.');
+const ContextSource = z
+  .string()
+  .min(1)
+  .describe('The source of the field: inherit, from-<peripheral>, fetch-from-musn, or resumable.');
 
 const GateRule = z.union([
   z.strictObject({ approval: z.literal('operator').describe('The operator must approve the hop.') }),
@@ -118,7 +121,10 @@ export const PeripheralFile = z
     ).describe('The limits of a visit. At a limit, only a stop and allowed hops remain possible.'),
     agents: z.array(z.string().min(1)).min(1).optional().describe('Agent ids that may enter; any if left out.'),
     config: z.record(z.string(), z.json()).optional().describe('Settings for tool backends; the gate ignores them.'),
-    output: z.record(z.string(), z.json()).optional().describe('Where the fruit goes; the gate ignores it.'),
+    output: z
+      .record(z.string(), z.json())
+      .optional()
+      .describe('The destination of the fruit; the gate ignores this key.'),
   })
   .describe('A peripheral: its tools, their scope, its entry and its exits.');
 export type PeripheralFile = z.output<typeof PeripheralFile>;

@@ -50,7 +50,7 @@ export const ServerSchema = z.strictObject({
     'The program that is started, as a list of words; it speaks MCP over its standard streams.',
   ),
   env: optional(z.record(EnvNameSchema, TextLineSchema)).describe(
-    "Environment variables in addition to HOME, PATH and the like; ${NAME} is replaced by a variable of hopgate's own.",
+    "Environment variables in addition to HOME, PATH and the like; ${NAME} is replaced by a variable of hopgate's own environment.",
   ),
   cwd: optional(z.string().regex(/^[^\0]+$/, 'is not the path of a folder: it is empty or contains NUL')).describe(
     'The folder in which it runs: relative to the root, absolute, or from ~/; default: the root.',
@@ -87,7 +87,9 @@ export const TestCommandSchema = z.strictObject({
   run: CommandWordsSchema.describe('The command as a list of words; {args} marks where arguments may be added.'),
   report: optional(
     z.union([z.enum(['tap', 'none']), z.strictObject({ junit: RelativePathSchema.describe("The report's path.") })]),
-  ).describe('tap, { junit: path }, or none (exit status only: the count is unknown).'),
+  ).describe(
+    'The report: tap, { junit: path }, or none (only the exit status counts, and the number of tests is unknown).',
+  ),
   env: EnvTableSchema,
   minutes: TimeoutMinutesSchema.describe('Time limit in minutes; the limit of bash-test (ten minutes) if left out.'),
   memory: optional(z.union([z.number().positive().max(4096), z.literal('unlimited')])).describe(
@@ -127,7 +129,9 @@ export const GitSchema = z.strictObject({
 /** The authored form of `hopgate.yaml`, at a repository's root: how it is tested and shipped. Every key is optional. */
 export const ProjectFile = z
   .strictObject({
-    specs: RelativePathSchema.optional().describe('default, or a folder of spec files relative to the root.'),
+    specs: RelativePathSchema.optional().describe(
+      'The spec set: default, or a folder of spec files relative to the root.',
+    ),
     enforce: optional(z.boolean()).describe(
       'false: calls that would be refused run, and the refusal is recorded; masks, protected names and the sandbox still apply. true if left out.',
     ),

@@ -48,7 +48,7 @@ export const TextLineSchema = z.string().regex(/^[^\0\r\n]*$/, 'is not one line 
 export const EnvTableSchema = optional(
   z.union([z.array(EnvNameSchema), z.record(EnvNameSchema, TextLineSchema)]),
 ).describe(
-  "Additional environment variables: names to pass from hopgate's own environment, or values; ${NAME} in a value is replaced by a variable of hopgate's own.",
+  "Additional environment variables: names to pass from hopgate's own environment, or values; ${NAME} in a value is replaced by a variable of that environment.",
 );
 export const HostListSchema = optional(z.array(HostSchema)).describe(
   "The only hosts that the command reaches, through hopgate's proxy: ports 80 and 443, or the stated one. A host that is not public also needs its address in this list.",

@@ -45,7 +45,7 @@ export const PropertiesFile = z
   .describe('Properties that hold for every session under this spec set.');
 export type PropertiesFile = z.output<typeof PropertiesFile>;
 
-/** The valid properties of a properties.yaml, and all its authored ones, unchecked. */
+/** The valid properties of a properties.yaml, and all authored properties, unchecked. */
 type Draft = { readonly properties?: readonly unknown[] | undefined; readonly authored: readonly unknown[] };
 
 const isEmpty = (value: unknown): boolean =>

@@ -12,14 +12,22 @@ export const ScopesFile = z
         z.strictObject({
           read: z
             .enum(['root', 'session-log', 'none'])
-            .describe("root: all but the masks; session-log: only files that this session's entries name."),
+            .describe(
+              "The files that may be read: root (all but the masked ones), session-log (only files that this session's entries name), or none.",
+            ),
           write: WritePathsSchema.describe(
             'Folders, files and globs that may be written, relative to the root, and exclusions (!dist/).',
           ),
           command: z
             .enum(['none', 'read-only', 'contained', 'test', 'deploy'])
-            .describe('test and deploy: only the configured commands; contained: writes only within write.'),
-          url: z.enum(['none', 'allow-list']).describe("allow-list: only hosts that the repository's config names."),
+            .describe(
+              'The commands that may run. test and deploy: only the configured ones; read-only: any, in a sandbox with a read-only tree; contained: any, in a sandbox, whose writes are kept only within write.',
+            ),
+          url: z
+            .enum(['none', 'allow-list'])
+            .describe(
+              "The hosts that may be requested: none, or allow-list (only hosts that the repository's config names).",
+            ),
           resource: ResourcePatternsSchema.optional(),
         }),
       )

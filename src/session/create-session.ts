@@ -14,7 +14,10 @@ type Parts = Omit<SessionParts, 'compiled' | 'config'>;
 export interface NewSession
   extends SessionPin,
     Pick<SessionOpenBody, 'agent' | 'root' | 'unsafeNoSandbox' | 'version' | 'parent'> {
-  /** The delegation of the parent that started this session: the id of its entry, and the session id that it named. */
+  /**
+   * The delegation of the parent that started this session: the id of its entry, and the session id that the entry
+   * names.
+   */
   readonly delegation?: { readonly entry: string; readonly session: string };
 }
 

@@ -17,7 +17,10 @@ export interface SessionStatus {
   readonly visits: { readonly [peripheral: string]: number };
   readonly backpack: Fields;
   readonly fruits: { readonly [peripheral: string]: Fields };
-  /** The present visit: its steps, the end of its time limit (epoch milliseconds), its observed fruit; else null. */
+  /**
+   * The present visit: its steps, the end of its time limit (epoch milliseconds), its observed fruit; null outside of
+   * any.
+   */
   readonly here: { readonly steps: number; readonly deadline: number | null; readonly observed: Fields } | null;
   /** True if the session only records refusals and runs the refused calls. */
   readonly observeOnly: boolean;

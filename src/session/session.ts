@@ -244,8 +244,8 @@ export class Session {
 
   /**
    * Records the outcome of an admitted call, and observes its effects in the working tree. An outcome that comes too
-   * late (after the visit, or after its intent was interrupted) is not recorded: the evidence already says that it is
-   * unknown.
+   * late (after the visit, or after its intent was interrupted) is not recorded: the evidence already says that the
+   * outcome is unknown.
    */
   conclude(ticket: NativeTicket, outcome: NativeCallOutcome): Promise<ConcludeCallResult> {
     return this.#calls.runUnderLease(() => concludeNativeCall(this.#calls, ticket, outcome));

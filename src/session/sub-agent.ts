@@ -22,7 +22,7 @@ interface SubAgent {
 
 /**
  * Returns the pin and the peripheral of a new sub-agent's session, and the newest delegation to the peripheral that the
- * sub-agent's type names. Without a delegation, it works in its parent's peripheral.
+ * sub-agent's type names. Without a delegation, the sub-agent works in its parent's peripheral.
  * @param isTaken true for the id of a sub-agent's session that has begun
  */
 export function describeNewSubAgent(parent: Session, type: string, isTaken: (session: string) => boolean): SubAgent {

@@ -17,7 +17,7 @@ export function toDelegateRequest(options: DelegateOptions): DelegateRequest {
   return { kind: 'delegate', to: toText(to), reason: toText(reason), by: toPrincipal(by), ...run };
 }
 
-/** Records that a sub-agent starts in another peripheral, and gives it the id of its session. */
+/** Records that a sub-agent starts in another peripheral, and makes the id of the sub-agent's session. */
 export async function recordDelegation(
   calls: SessionCalls,
   options: DelegateOptions,

@@ -142,8 +142,8 @@ function reportProblem(
 }
 
 /**
- * True for a large value, and for a value with the form of a blob reference, because `verify` would search for its
- * blob.
+ * True for a large value, and for a value with the form of a blob reference, because `verify` would search for a blob
+ * of that id.
  */
 const isStoredAsBlob = (value: Json): boolean =>
   looksLikeReference(value) ||

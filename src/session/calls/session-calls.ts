@@ -67,7 +67,10 @@ export class SessionCalls {
     return backend;
   }
 
-  /** The files that an approval of a call binds, as its backend reads them now; empty for a call without approval. */
+  /**
+   * The files that an approval of a call binds, as the tool's backend reads them now; empty for a call without
+   * approval.
+   */
   async boundFiles({ tool: id, args }: StepRequest): Promise<Pick<StepRequest, 'files'>> {
     const tool = this.tool(id);
     const { peripheral } = this.writer.state.facts.visit ?? {};
@@ -130,7 +133,7 @@ export class SessionCalls {
     if (modeGate && !effectsOfMode(modeGate, mode).includes('observe')) await this.endBackground();
   }
 
-  /** Keeps the lease while a command runs in the background, so that no other writer ends its visit. */
+  /** Keeps the lease while a command runs in the background, so that no other writer ends the visit. */
   holdLeaseDuring(ended: Promise<void>): void {
     this.#backgroundCommands += 1;
     const over = () => {

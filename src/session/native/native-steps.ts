@@ -23,7 +23,10 @@ import { isSessionClosed } from '../state/session-state.ts';
 export interface NativeCall {
   readonly tool: string;
   readonly args?: unknown;
-  /** The refusal by an enclosing session, such as the parent's session of a sub-agent; absent if it allows the call. */
+  /**
+   * The refusal by an enclosing session, such as the session of a sub-agent's parent; absent if that session allows the
+   * call.
+   */
   readonly above?: Denial;
 }
 
@@ -47,7 +50,7 @@ export type NativeCallOutcome = Exclude<ToolOutcome, { readonly status: 'refused
 export type ConcludeCallResult =
   | {
       readonly ok: true;
-      /** False if the outcome came too late, because the evidence already says that it is unknown. */
+      /** False if the outcome came too late, because the evidence already says that the outcome is unknown. */
       readonly recorded: boolean;
       readonly evidence: readonly Entry[];
       /** Facts about the changed files that a person must know before they ship. */

@@ -138,7 +138,9 @@ export function mergeFileLists(files: readonly string[], more: readonly string[]
   return added.length === 0 ? files : [...files, ...added.slice(0, max - files.length)];
 }
 
-/** The paths in a list of files or matches. If the list is stored as a blob, its reference has them. */
+/**
+ * The paths in a list of files or matches. If the list is stored as a blob, the reference to the blob has the paths.
+ */
 export function pathsInToolResult(list: Json | undefined): readonly string[] {
   const items = Array.isArray(list) ? list : listOf(fieldsOf(list)['paths']);
   return items.flatMap((item) => textOf(item) ?? textOf(fieldsOf(item)['path']) ?? []);

@@ -12,7 +12,7 @@ const NO_VERDICT = 'error';
 
 /**
  * Adds the tested tree to the report of a test run. A pass does not count if somebody else changed files during the
- * run. Without a sandbox the run may change files itself, so the tree after it counts.
+ * run. Without a sandbox the run may change files itself, so the tree after the run counts.
  */
 export async function addTestedTree(
   before: ObservedTree,

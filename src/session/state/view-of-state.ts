@@ -42,7 +42,7 @@ function visitView({ specs }: Specs, state: SessionState): VisitView | null {
     denials: visit.denials,
     deadline: visit.deadline,
     message: visit.message,
-    // Computed when it is read, because most steps are decided without it.
+    // The observed fruit is computed when it is read, because most steps are decided without it.
     observedFruit: memoise(() => observedFruitOf(spec, visit.observations, runs)),
   };
 }

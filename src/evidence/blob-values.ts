@@ -2,7 +2,9 @@ import { gatesOfCall } from '../spec/call-gates.ts';
 import { ARGUMENT_ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import type { Fields, Json, PeripheralSpec, ToolParameter, ToolSpec } from '../spec/types.ts';
 
-/** True for a reference to a blob that replaces a large value. For a list of files it also has their paths. */
+/**
+ * True for a reference to a blob that replaces a large value. For a list of files, the reference also has the paths.
+ */
 export function isBlobReference(value: Json | undefined): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const { blob, bytes, paths: _, ...more } = value;
@@ -16,7 +18,10 @@ export const listBlobParameters = (tool: ToolSpec, peripheral: PeripheralSpec | 
     ? []
     : tool.parameters.filter(({ role }) => ARGUMENT_ROLE_FACTS[role].isUnjudged);
 
-/** The names of a recorded call's arguments that are stored as blobs. Others are stored as the agent wrote them. */
+/**
+ * The names of a recorded call's arguments that are stored as blobs. All other arguments are stored as the agent wrote
+ * them.
+ */
 export const listBlobArguments = (
   tool: ToolSpec | undefined,
   peripheral: PeripheralSpec | undefined,

@@ -36,7 +36,9 @@ export interface SessionOpenBody {
   readonly version: string;
   /** The session whose sub-agent works in this one. */
   readonly parent?: string;
-  /** The id of the parent's entry that started the sub-agent; absent if it works in the parent's peripheral. */
+  /**
+   * The id of the parent's entry that started the sub-agent; absent if the sub-agent works in the parent's peripheral.
+   */
   readonly delegation?: string;
 }
 export interface StartBody {
@@ -142,7 +144,7 @@ export interface HopBody {
    * working tree.
    */
   readonly tree?: Fields;
-  /** Present if the agent hopped back because an expectation failed; the entry `shownBy` showed it. */
+  /** Present if the agent hopped back because an expectation failed; the entry `shownBy` showed the failure. */
   readonly reframe?: { readonly expected: string; readonly actual: string; readonly shownBy: string | null };
 }
 export interface ModeBody {

@@ -90,7 +90,7 @@ export const isSignedBy = ({ statement, signature }: Seal, publicKey: string): b
 interface SealedSessionRead {
   readonly sessionId: string;
   readonly size: number;
-  /** Hash of the entry at seq `seal.size - 1`, and the root up to it; null if the session is shorter. */
+  /** Hash of the entry at seq `seal.size - 1`, and the Merkle root up to this entry; null if the session is shorter. */
   readonly sealed: { readonly head: string; readonly root: Uint8Array } | null;
 }
 

@@ -2,7 +2,7 @@ import { type Fields, fieldsOf, type Json, textOf } from '../base/json.ts';
 import { type HopBody, type StartBody, toBody } from './bodies.ts';
 import type { Entry } from './entry.ts';
 
-/** A commit or a push, and its tree; null if the evidence does not name the tree. */
+/** A commit or a push, and its tree, which is null if the evidence does not name it. */
 export interface ShippedCommit {
   readonly sha: string | null;
   readonly tree: string | null;

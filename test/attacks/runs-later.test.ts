@@ -55,7 +55,7 @@ describe('a file that will run outside the sandbox', () => {
   ])('is not %s', (path) => expect(why(path)).toBeNull());
   it('is any executable file and any file that a deploy command names', () => {
     expect(why('bin/tool', true)).toBe('it is executable');
-    expect(why('tools/ship')).toBe('the deploy command "staging" names it');
+    expect(why('tools/ship')).toBe('the deploy command "staging" names this file');
   });
 });
 

@@ -62,7 +62,7 @@ describe('a file that runs later', () => {
     const deploy = { site: { run: ['node', './scripts/../tools/ship.js'] } } as never;
     expect(executableFileFinding('tools/ship.js', { executable: true, deploy })).toEqual({
       path: 'tools/ship.js',
-      why: 'the deploy command "site" names it',
+      why: 'the deploy command "site" names this file',
     });
     expect(executableFileFinding('tools/other.js', { executable: false, deploy })).toBeNull();
   });

@@ -87,7 +87,7 @@ export function executableFileFinding(
   const deploy = Object.entries(file.deploy).find(([, { run }]) => run.some((word) => posix.normalize(word) === path));
   const names = path.toLowerCase().split('/');
   const why = deploy
-    ? `the deploy command "${deploy[0]}" names it`
+    ? `the deploy command "${deploy[0]}" names this file`
     : (rules().find(({ name, path: inPath }) => name(names.slice(-1)) || inPath(names))?.why ??
       (file.executable ? 'it is executable' : null));
   return why === null ? null : { path, why };

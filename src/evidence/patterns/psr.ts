@@ -5,7 +5,7 @@ export const CONFIDENCES = ['low', 'medium', 'high'] as const;
 
 /** The parts of a pattern-selection record that a learning cycle needs. The entry has the whole record. */
 export type Psr = {
-  /** `gap` if no pattern fits; `pattern` is then null or names the missing one. */
+  /** `gap` if no pattern fits; `pattern` is then null or names the missing pattern. */
   readonly kind: 'selection' | 'gap';
   readonly pattern: string | null;
   /** The result to expect if the pattern works; the outcome is compared with it. */

@@ -17,7 +17,7 @@ export interface PatternStatistics {
   /** Times the pattern was inferred from actions without being selected. */
   readonly inferred: number;
   readonly outcomes: { readonly [outcome in PatternOutcome]: number };
-  /** Share of its recorded outcomes in which the pattern held, 0 to 1; null if none was recorded. */
+  /** Share of the pattern's recorded outcomes in which it held, 0 to 1; null if none was recorded. */
   readonly held: number | null;
   /** Mean number of prediction errors of the reviews that used the pattern. */
   readonly errorsWith: number;

@@ -33,7 +33,8 @@ export interface OpenOptions {
   readonly approver?: Approver | ApproveFunction | 'operator';
   /**
    * How the repository is tested and shipped, in the form of {@link ProjectConfig}: the short forms of hopgate.yaml are
-   * errors, except those of `mask`. Default: its hopgate.yaml; only restrictions if it is not trusted.
+   * errors, except those of `mask`. Default: the repository's hopgate.yaml; if the file is not trusted, only its
+   * restrictions.
    */
   readonly config?: Partial<ProjectConfig>;
   /** True to trust the present hopgate.yaml, because this program acts for the operator. */
@@ -127,7 +128,7 @@ export function assertOpenOptions(given: unknown): void {
 }
 
 /**
- * @param of the function with these options
+ * @param of the name of the function that gets these options
  * @throws TypeError with the name and the form of the first unknown or wrong option
  */
 export function assertOptions<Options>(

@@ -144,7 +144,7 @@ async function openStore(
   return { store: openEvidenceFile(file, 'create', { clock }), owned: true };
 }
 
-/** Parsing specs takes longer than the rest of opening a session, so its code is loaded only for a new session. */
+/** Parsing specs takes longer than the rest of opening a session, so the parser is loaded only for a new session. */
 async function pinOf(options: OpenOptions, root: string): Promise<SessionPin> {
   const [{ openProject }, { loadProjectConfig, assertStatedConfig }, { loadSpecs }] = await Promise.all([
     import('./project/open-project.ts'),

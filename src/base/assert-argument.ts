@@ -57,7 +57,9 @@ export function checkArguments<T extends object>(object: T, methods: MethodForms
 
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** The same clock with a checked result: a time of another form throws, so that no lease and no entry gets it. */
+/**
+ * The same clock with a checked result: it throws for a time of another form, so that no lease and no entry gets it.
+ */
 export const checkedClock = (clock: { now(): number }): { now(): number } => ({
   now() {
     const now: unknown = clock.now();

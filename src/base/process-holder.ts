@@ -34,7 +34,7 @@ export function processStartTime(pid: number | string): string | null {
 const host = readHost();
 const own = host && processStartTime(process.pid);
 
-/** Adds the process to a lease holder's name, so that other processes can detect its end. */
+/** Adds the process to a lease holder's name, so that other processes can detect the end of the process. */
 export const nameLeaseHolder = (id: string): string =>
   host && own ? `${id}@${host.boot}.${host.namespace}.${process.pid}.${own}` : id;
 

@@ -19,7 +19,7 @@ export const isExecutableFile = (file: string): boolean =>
 
 /**
  * Returns a child that was just started. At the limit of open files, Node makes none of its streams and emits an error
- * that would end this process; then this throws the error.
+ * that would end this process; this function then throws that error.
  */
 export function assertStarted<Child extends ChildProcess>(child: Child): Child {
   if (child.stdio !== undefined) return child;

@@ -6,7 +6,7 @@ import { type AnswerTerms, problemOfAnswer, type SignedAnswer, signAnswer } from
 
 export interface RequestAndAnswer {
   readonly pending: PendingRequest;
-  /** Null before there is an answer, and after it was used or has expired. */
+  /** Null before there is an answer, and after the answer was used or has expired. */
   readonly answer: SignedAnswer | null;
 }
 
@@ -30,7 +30,9 @@ interface PersonAnswer extends Pick<AnswerTerms, 'verdict' | 'by' | 'reason' | '
   readonly minutes: number;
 }
 
-/** Answers a request with the operator's token; the agent finds it when it asks again. The last answer counts. */
+/**
+ * Answers a request with the operator's token; the agent gets the answer when it asks again. The last answer counts.
+ */
 export function answerRequest(
   stateDir: string,
   pending: PendingRequest,

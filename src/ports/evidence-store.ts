@@ -94,7 +94,7 @@ export interface OperatorNote {
 
 /** A contradiction between a store's columns or caches and its entries. */
 export interface StoreProblem {
-  /** The session that it concerns; null if it concerns none or all. */
+  /** The session that the problem concerns; null if it concerns none or all. */
   readonly sessionId: string | null;
   /** The part of the store: `sessions.agent`, `entries.facets at 3`, `blobs.bytes of 1f…`, `file`. */
   readonly where: string;
@@ -122,8 +122,9 @@ export interface EvidenceStore {
 
   /**
    * Takes the lease of a session for `holder`, or renews it. Takes over an expired lease of another holder, ends the
-   * waits that it left, and notes that in the operator log. Throws `session-busy` (and notes it) while another holder's
-   * lease is valid. A lease from the future, which a clock that was ahead has left, is shortened to its `ttl`.
+   * waits that the other holder left, and notes the takeover in the operator log. Throws `session-busy` (and notes it)
+   * while another holder's lease is valid. A lease from the future, which a clock that was ahead has left, is shortened
+   * to its `ttl`.
    * @param ttl milliseconds
    */
   acquire(sessionId: string, holder: string, ttl: number): Promise<Lease>;

@@ -10,7 +10,7 @@ import { CONFIG_FILE } from './repository-root.ts';
 import { ensureStateDir, stateDir } from './state-dir.ts';
 import { otherWorkTrees } from './work-trees.ts';
 
-/** The operator's consent to use the hopgate.yaml and the specs of a repository as they were. */
+/** The operator's consent to use the hopgate.yaml and the specs of a repository with the recorded content. */
 export interface TrustRecord {
   readonly version: 1;
   readonly root: string;

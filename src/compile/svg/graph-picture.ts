@@ -31,9 +31,9 @@ export interface PictureNode {
   readonly id: string;
   readonly purpose: string;
   readonly tools: readonly string[];
-  /** Strongest effect of its tools; null if it has no tools. */
+  /** The strongest effect of the peripheral's tools; null if it has no tools. */
   readonly effect: ToolEffect | null;
-  /** How a visit can start here while the session is in no peripheral, in words; null if only by a hop. */
+  /** The ways to start a visit while the session is in no peripheral, in words; null if only a hop leads here. */
   readonly start: string | null;
   /** The needs that all hops to the peripheral share; they are drawn here instead of on the arrows. */
   readonly entryNeeds: readonly MarkedNeed[];

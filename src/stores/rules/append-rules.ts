@@ -222,7 +222,7 @@ export function judgeAppend(
     throw storeError(store.name, 'chain-conflict', message);
   }
   if (fresh.length === drafts.length) return { fresh: sealed, stored: sealed, lease: renewed };
-  // Some drafts are stored already. The others get other sequence numbers, and so other hashes.
+  // Some drafts are stored already. The new drafts get other sequence numbers, and so other hashes.
   const added = buildChainedEntries(after, fresh);
   for (const link of added) storedById.set(link.entry.id, link);
   return { fresh: added, stored: drafts.map(({ id }) => storedById.get(id)!), lease: renewed };

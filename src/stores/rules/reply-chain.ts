@@ -23,7 +23,9 @@ export function readReplyChain(
 export const entryNotFoundError = (store: string, id: string) =>
   storeError(store, 'entry-not-found', `there is no entry ${id}; look it up with a query`);
 
-/** The refusal to erase while a writer is active: its in-memory state would still contain the erased bodies. */
+/**
+ * The refusal to erase while a writer is active: the writer's in-memory state would still contain the erased bodies.
+ */
 export const sessionBusyError = (
   store: string,
   sessionId: string,

@@ -2,8 +2,8 @@ import type { EntryDraft, Subject } from '../../evidence/entry.ts';
 import type { ValidatedQuery } from '../../evidence/evidence-query.ts';
 
 /**
- * Returns the values by which an entry can be found, one a line, as one text. The first letter of a line is the kind of
- * value. Values contain no control characters, so none can imitate a line.
+ * Returns the values by which an entry can be found, one per line, as one text. The first letter of a line is the kind
+ * of value. Values contain no control characters, so none can imitate a line.
  */
 export const facetsOfEntry = ({ type, claim, author, peripheral, tags }: EntryDraft): string =>
   `\nt${type}\nc${claim}\na${author}\np${peripheral ?? ''}\n${tags.map((tag) => `#${tag}\n`).join('')}`;

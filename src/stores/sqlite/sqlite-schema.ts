@@ -36,7 +36,7 @@ const APPLICATION_ID = 0x68706774;
  * found entry is checked against its bytes. Each index costs every append a page, so there are few:
  *
  * - `entries_at` serves the queries that no other index serves, newest first. It contains `facets` (type, claim,
- *   author, peripheral and tags, a line each), so that entries that do not match are never fetched.
+ *   author, peripheral and tags, one per line), so that entries that do not match are never fetched.
  * - an entry about its own session has no `subject`: it is found by session. So `entries_subject` and `entries_pattern`
  *   hold the few others.
  * - a session in order of `seq` is in order of time, unless an entry is `late`: older than the one before it.
@@ -246,7 +246,7 @@ export function currentSqliteSchema(): ReadonlyMap<string, string> {
 function createTables(db: Database): void {
   db.exec('BEGIN IMMEDIATE');
   try {
-    // Another process may have created them in the meantime.
+    // Another process may have created the tables in the meantime.
     if (pragma(db, 'user_version') === 0) db.exec(DDL);
     db.exec('COMMIT');
   } catch (error) {

@@ -40,7 +40,7 @@ export class CorrespondenceCheck {
     [];
   /** The ids of the messages that their senders recorded. */
   readonly #sent = new Set<string>();
-  /** How many receipts each session recorded, and the position of the last one. */
+  /** By session: the number of the recorded receipts, and the position of the last one. */
   readonly #receipts = new Map<string, { count: number; nth: number }>();
   readonly #received = new Set<string>();
   /** The ids of the received messages that were delivered. The answer to a whistle is received without a delivery. */
@@ -173,10 +173,14 @@ export class CorrespondenceCheck {
     const state = RECEIPT_STATES[rank];
     const where = `messages.state of ${id}`;
     if (state !== row['state'])
-      this.#report(null, where, `it is ${JSON.stringify(row['state'])}, and its last receipt ${state ?? 'is missing'}`);
+      this.#report(
+        null,
+        where,
+        `the state is ${JSON.stringify(row['state'])}, and the last receipt is ${state ?? 'missing'}`,
+      );
     const answers = state === 'answered' ? this.#sql.answers.all(id) : null;
     if (answers?.some(({ sender }) => isMessageRecipient(String(sender), recipient)) === false)
-      this.#report(null, where, 'it is "answered", and its recipient sent no answer');
+      this.#report(null, where, 'the state is "answered", and the recipient sent no answer');
     const idOf = (address: string) => (address.startsWith(SESSION) ? address.slice(SESSION.length) : null);
     const isUnknown = (address: string) =>
       idOf(address) !== null && !address.includes('@') && !this.#erased.has(address);
@@ -184,14 +188,14 @@ export class CorrespondenceCheck {
       this.#report(
         idOf(recipient),
         where,
-        `it is "${state}", and the evidence of its recipient has no entry about it`,
+        `the state is "${state}", and the evidence of the recipient has no entry about the message`,
         true,
       );
     if (rank > 0 && this.#delivered.has(id) && !isConfirmed)
       this.#report(
         idOf(recipient),
         where,
-        'the evidence of its recipient has an entry about it, and no receipt says that it was delivered',
+        'the evidence of the recipient has an entry about the message, and no receipt says that it was delivered',
         true,
       );
     if (isUnknown(sender) && !this.#sent.has(id)) {

@@ -73,7 +73,7 @@ const detour = (way: readonly WayLeg[] | null): readonly WayLeg[] | null => (way
 function exitProblem(context: GateContext, requirement: Requirement, fruit: Fruit): string {
   if (requirement.kind === 'fruit') {
     const value = fruit[requirement.field] ?? null;
-    return `the exit implies that ${describeRequirement(requirement)}, but it is ${value === null ? 'unknown, because nothing that counts was observed' : JSON.stringify(value)}`;
+    return `the exit implies that ${describeRequirement(requirement)}, but ${requirement.field} is ${value === null ? 'unknown, because no observation of it counts' : JSON.stringify(value)}`;
   }
   if (requirement.kind === 'principal') return `only the ${requirement.is} can use this exit`;
   return `${describeSubject(requirement)} does not hold${explainRequirement(context, requirement, fruit)}`;

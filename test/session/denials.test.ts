@@ -144,7 +144,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     },
     provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'almost all pass' }),
     asked: hopTo('deploy', 'pass', 'almost all pass'),
-    message: 'exit pass of test does not hold: the exit implies that result is pass, but it is "fail"',
+    message: 'exit pass of test does not hold: the exit implies that result is pass, but result is "fail"',
     remedy:
       'Shortest path: hop to edit with exit hop-edit, then hop to test with exit hop-test (needs: commit-message), then hop to deploy with exit pass (needs: result is pass; tests-passed; approval by operator).',
     follow: (session) => [() => session.hop({ to: 'edit', exit: 'hop-edit', reason: 'a test fails' })],

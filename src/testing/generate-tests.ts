@@ -61,10 +61,10 @@ export interface GeneratedTests {
 }
 
 /**
- * Generates the tests of a spec set: every edge, start and mode transition by a shortest route, every hop's round trip
- * and reframe, every rule that can refuse, every visit's limits (peripherals that differ only in their edges share the
- * tests of their visits); for a large spec set, long walks over every edge. Each test runs a real session with stub
- * tools, and compares every answer with a second judgement of the spec that does not use the gate.
+ * Generates the tests of a spec set. They try every edge, start and mode transition by a shortest route, every hop's
+ * round trip and reframe, every rule that can refuse, and the limits of every visit. Peripherals that differ only in
+ * their edges share the tests of their visits. For a large spec set, long walks take every edge. Each test runs a real
+ * session with stub tools, and compares every answer with a second judgement of the spec that does not use the gate.
  * @param specs a spec set, or the path of one; `default` for the built-in one
  * @throws {@link SpecError} if the specs have problems; TypeError for a wrong argument
  * @example

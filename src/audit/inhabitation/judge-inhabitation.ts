@@ -46,7 +46,7 @@ function judgeWorldReplacement({ sessionId, transcript, calls, acts, alignment }
   for (const { item } of calls)
     if (item.outside) failures.push(failDemand(`${item.tool} did not go through the session`, { item: item.n }));
   for (const act of alignment.uncalled)
-    failures.push(failDemand(`${describeAct(act)} was done in the agent's name by something else`, { seq: act.seq }));
+    failures.push(failDemand(`${describeAct(act)} was done in the agent's name by another program`, { seq: act.seq }));
   let inside: string | null = null;
   for (const { seq, left, entered } of acts) {
     if (left !== null) inside = null;

@@ -143,7 +143,7 @@ function addEdgeProblems(
   if (name === undefined && opening.length > 0) return impliedExit(judged, opening, request) ?? 'ambiguous';
   const refused = (code: RuleProblem['code'], message: string) => add(code, 'edge', describeExits(source), message);
   if (opening.length === 0 || named) refused('hop-not-allowed', `a hop to ${target.id} by ${name ?? 'any exit'}`);
-  else refused('exit-not-met', `a hop to ${target.id} by ${name}, which is not an exit`);
+  else refused('exit-not-met', `the hop to ${target.id} names ${name}, which is not an exit`);
   return named;
 }
 

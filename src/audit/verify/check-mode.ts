@@ -14,7 +14,7 @@ export function checkMode(body: ModeBody, { state, report, approvals, at }: Chec
   if (state.mode !== null && from !== state.mode)
     wrong(`the change must start from mode ${state.mode}`, `the recorded change starts from ${from}`);
   if ((how === 'timeout') !== (by === 'clock'))
-    wrong('the clock times out a mode, and does nothing else', `a ${how} is recorded as made by the ${by}`);
+    wrong('the clock may only time out a mode', `a ${how} is recorded as made by the ${by}`);
   const { timeoutMinutes } = modeGate;
   if (how === 'timeout' && (timeoutMinutes === null || at - state.activeAt < timeoutMinutes * 60_000))
     wrong(`timeout-minutes: ${timeoutMinutes ?? 'none'}`, 'the mode timed out too early');

@@ -16,9 +16,9 @@ import { auditStateForRefusedCall, isObserveOnlySession } from './observe-only-s
 const OF_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-unavailable'];
 
 /**
- * The codes with which the spec refuses a recorded request; empty if it allows the request. null if the recorded code
- * is one of them, or if facts outside of the evidence decided the refusal: a tool, a missing backend, the sandbox, the
- * approver, the working tree, or the parent session.
+ * The codes with which the spec refuses a recorded request; empty if the spec allows the request. Returns null if the
+ * recorded code is one of them. Returns null also if something outside of the evidence decided the refusal: a tool, a
+ * missing backend, the sandbox, the approver, the working tree, or the parent session.
  * @param at epoch milliseconds of the entry
  */
 export function expectedRefusalCodes(state: AuditState, body: DenialBody, at: number): readonly string[] | null {

@@ -153,5 +153,5 @@ async function checkBlob(
   const problem =
     bytes === null ? 'is gone' : bytes instanceof Error ? `cannot be read: ${bytes.message}` : 'was changed';
   if (!(bytes instanceof Uint8Array) || hash('sha256', bytes) !== name)
-    chain.push({ seq, id, rule: 'body', message: `blob ${name}, which holds a part of it, ${problem}` });
+    chain.push({ seq, id, rule: 'body', message: `blob ${name}, which contains a part of the entry, ${problem}` });
 }

@@ -71,7 +71,7 @@ async function enterPeripheral(session: Session, requested: string | undefined, 
   if (isContinued && requested === undefined) return;
   if (isContinued && requested !== undefined && peripheral !== null && peripheral !== requested)
     throw usageError(
-      `the session is in ${peripheral}; only hops leave it`,
+      `the session is in ${peripheral}, and only a hop leaves that peripheral`,
       'Leave out --peripheral.',
       'already-active',
     );

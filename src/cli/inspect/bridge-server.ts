@@ -66,7 +66,9 @@ function isFromHere({ headers, socket }: IncomingMessage): boolean {
 
 function serveRequest(request: IncomingMessage, response: ServerResponse, inspector: string | undefined): void {
   if (!isFromHere(request)) {
-    response.writeHead(403, { 'content-type': 'text/plain' }).end('this server answers only programs of this machine\n');
+    response
+      .writeHead(403, { 'content-type': 'text/plain' })
+      .end('this server answers only programs of this machine\n');
   } else if (request.method !== 'GET' || request.url !== '/') {
     response.writeHead(404, { 'content-type': 'text/plain' }).end('this server has only the page /\n');
   } else {

@@ -11,8 +11,8 @@ function limitOf({ tool, envelope: { config } }: ToolCall): number {
 }
 
 /**
- * Wraps a user's backend, so that none of its calls waits for ever: 5 seconds after the time limit the call's signal
- * aborts, and 5 seconds after its signal aborted the call fails without an answer. `close` fails after 5 seconds.
+ * Wraps a user's backend, so that none of its calls waits for ever. 5 seconds after the time limit, the signal of the
+ * call aborts. 5 seconds after an abort, the call fails without an answer. `close` fails after 5 seconds.
  */
 export const withTimeLimit = (backend: ToolBackend): ToolBackend =>
   replaceMethod(
@@ -22,7 +22,7 @@ export const withTimeLimit = (backend: ToolBackend): ToolBackend =>
       const { promise: gaveUp, reject } = Promise.withResolvers<never>();
       let last: NodeJS.Timeout | undefined;
       const giveUpSoon = () => {
-        const error = new Error(`no answer ${GRACE_MS / 1000} s after the signal of the call aborted; end a call then`);
+        const error = new Error(`the call did not end within ${GRACE_MS / 1000} s after its signal aborted`);
         last = setTimeout(() => reject(error), GRACE_MS);
       };
       const limit = setTimeout(() => overdue.abort(), limitOf(call) + GRACE_MS);

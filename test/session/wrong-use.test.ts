@@ -296,7 +296,7 @@ describe('a backend that does not answer', () => {
     vi.useFakeTimers();
     const run = silent().run(call(new AbortController().signal));
     expect(await stateOf(run, 11_999)).toBe('waits');
-    expect(await stateOf(run, 1)).toMatch(/no answer 5 s after the signal of the call aborted/);
+    expect(await stateOf(run, 1)).toMatch(/the call did not end within 5 s after its signal aborted/);
     expect(vi.getTimerCount()).toBe(0);
   });
 

@@ -163,7 +163,7 @@ async function readConfig(
   return { config };
 }
 
-/** The texts of the files with the configuration; null if they are not known, or may include other files. */
+/** The texts of the configuration files; null if they are not known, or if a file may include others. */
 function readConfigTexts({ gitDir, commonDir }: GitRepository): string | null {
   const texts = [join(commonDir, 'config'), join(gitDir, 'config.worktree')].map((path) =>
     lstatIfAny(path) ? valueOr(() => readRegularFile(path, ANSWER_BYTES).toString('latin1'), null) : '',

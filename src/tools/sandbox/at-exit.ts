@@ -14,7 +14,7 @@ function runAll(): void {
     try {
       task();
     } catch {
-      // The other tasks must still run.
+      // An error must not stop the other tasks.
     }
   }
 }

@@ -63,7 +63,7 @@ export class BoundedRun {
 
   #collect(stream: Readable, into: BoundedOutput): Promise<void> {
     const { onOutput, outputBytes } = this.#bounds;
-    // A command with more output is killed. With less, it continues, and the head and tail of its output are kept.
+    // More output than this kills the command. Less is read to its end, and its head and tail are kept.
     const flood = Math.max(256 << 20, 16 * outputBytes);
     const decoder = new StringDecoder('utf8');
     stream.on('error', () => {});

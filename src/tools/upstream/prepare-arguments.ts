@@ -28,7 +28,7 @@ export interface PreparedArguments {
   readonly paths: readonly PassedPath[];
 }
 
-/** Prepares a call's arguments for its server, and checks each by its role; paths as the file tools do. */
+/** Prepares a call's arguments for its server. Checks each by its role, and a path as the file tools do. */
 export async function prepareArguments(
   call: ToolCall,
   { parameters, upstream }: ToolSpec & { readonly upstream: UpstreamTool },

@@ -161,7 +161,7 @@ function choiceOf(task: string | undefined, settings: Fields, home: LocalWorld):
   if (named === null)
     throw new Refusal(
       'no-such-house',
-      `There is no such house: ${JSON.stringify(task)}. Name a thing and a place, such as "put an apple in the fridge".`,
+      `No house has the task ${JSON.stringify(task)}. Name a thing and a place, such as "put an apple in the fridge".`,
     );
   return { game: named };
 }

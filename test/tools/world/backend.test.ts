@@ -87,7 +87,7 @@ describe('alfworld-action', () => {
       observation: expect.stringMatching(/Your task is to: put (a|some) apple (in|on) fridge\.$/),
     });
     const before = session!.state.backpack['alfworld-state'];
-    expect(JSON.stringify(await play('look', 'put an elephant in the fridge'))).toContain('There is no such house');
+    expect(JSON.stringify(await play('look', 'put an elephant in the fridge'))).toContain('No house has the task');
     expect(session!.state.backpack['alfworld-state']).toEqual(before);
   });
 

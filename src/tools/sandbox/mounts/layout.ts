@@ -14,9 +14,9 @@ export interface LayoutLimits {
   readonly fileBytes: number;
   /** Maximum memory of a command in bytes; Infinity for no limit. */
   readonly memoryBytes: number;
-  /** Size of `/tmp`, which is memory. */
+  /** Maximum size of `/tmp` in bytes; `/tmp` is in memory. */
   readonly tmpBytes: number;
-  /** Size of the home folder, which is memory. */
+  /** Maximum size of the home folder in bytes; the folder is in memory. */
   readonly homeBytes: number;
 }
 

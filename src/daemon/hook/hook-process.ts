@@ -13,7 +13,7 @@ const MAX_INPUT = 32 << 20;
 const CHECKPOINT_PAGES = 128;
 
 /**
- * The one program that client programs, run commands and the daemon's starter run.
+ * The one program behind hooks, the command lines of run tickets, status lines and the start of the daemon.
  *
  * - `hook CLIENT`: asks the daemon; without one, answers in this process. `alone CLIENT`… never asks the daemon.
  * - `run TICKET`: runs a ticket's call, in the same two ways.

@@ -53,7 +53,7 @@ describe('the check of drafts', () => {
       expect([isEntryDraft(value), findDraftProblems(value)[0] === undefined]).toEqual([false, false]);
   });
 
-  it('demands each field in its own form', () => {
+  it('refuses a value of another form in each field', () => {
     const absent = ['patternId', 'inReplyTo', 'forkOf', 'conjecture'];
     const nullable = ['peripheral', 'mode', 'body'];
     for (const key of Object.keys(full)) {

@@ -60,7 +60,7 @@ describe('the gate’s decision', () => {
       visits: fc.constantFrom<{ readonly [peripheral: string]: number }>({}, { explore: 1 }),
     })
     .map((some) => viewOf(some));
-  it('is the same twice, changes nothing, uses no clock and always has a message', () => {
+  it('is the same for the same request, changes nothing, uses no clock and always has a message', () => {
     const clock = Date.now;
     const codes = new Set<string>();
     Date.now = () => {

@@ -89,7 +89,7 @@ it.each([
   expect(problems.map(({ message }) => message)).toEqual(['nested deeper than 200 levels']);
 });
 
-it('an alias inside of its own anchor does not run for ever', () => {
+it('an alias inside of its own anchor causes no endless loop', () => {
   const parsed = parseScenario({ file: 's.yaml', text: 'title: x\nsteps: &a [*a, *a, *a]\n' });
   expect(parsed.ok).toBe(false);
 });

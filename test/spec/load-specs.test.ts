@@ -83,7 +83,7 @@ it('a path without specs is answered with what can be loaded', async () => {
 describe('a YAML file that is read again', () => {
   const source = { file: 'a.yaml', text: 'a: { b: [1] }\nc: 2\n__proto__: 3\n' };
 
-  it('gives a value of its own, and the same lines', () => {
+  it('gives a new value with the same lines', () => {
     readYaml(source);
     for (const file of ['first.yaml', 'second.yaml']) {
       const { document, problems } = readYaml({ ...source, file });

@@ -139,7 +139,7 @@ it('a session whose labels are altered hides no other session', async () => {
 });
 
 describe('several processes on one file', () => {
-  it.runIf(isDeep)('write their sessions in turn, and a session that both want goes to one process', async () => {
+  it.runIf(isDeep)('write their sessions in turn, and only one of them gets a session that two want', async () => {
     const runs = await Promise.all([runWriter('w-1', 30, ['a', 'both']), runWriter('w-2', 30, ['b', 'both'])]);
     expect(runs.map(({ code }) => code)).toEqual([0, 0]);
     const store = sqliteStore(file);

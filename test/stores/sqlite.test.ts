@@ -1,8 +1,10 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
+  copyFileSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   statfsSync,
   statSync,
@@ -223,6 +225,28 @@ describe('a crash of writing processes', () => {
 });
 
 const canMount = process.platform === 'linux' && process.getuid?.() === 0;
+
+it.each<readonly [string, (file: string) => void]>([
+  ['removed', (file) => rmSync(file)],
+  ['renamed', (file) => renameSync(file, `${file}.away`)],
+  [
+    'replaced',
+    (file) => {
+      copyFileSync(file, `${file}.copy`);
+      renameSync(`${file}.copy`, file);
+    },
+  ],
+])('a store whose open file is %s acknowledges no more entries', async (_, change) => {
+  const store = sqliteStore(file);
+  const [first, second] = conversation('s-1', 2);
+  const lease = await store.acquire('s-1', 'w-1', TTL);
+  const [stored] = await store.append(lease, EMPTY_CHAIN, [first!]);
+  change(file);
+  const lost = { code: 'store-failed', message: expect.stringContaining('it was removed or replaced') };
+  await expect(store.append(lease, stored!.entry, [second!])).rejects.toMatchObject(lost);
+  expect(store.failed).toBe(true);
+  await store.close();
+});
 
 describe.skipIf(!canMount)('a full disk (mounting a small one needs root)', () => {
   let disk: string;

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { assertArgument, checkedClock, hasMethods } from '../../base/assert-argument.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { isObject } from '../../base/json.ts';
@@ -52,12 +53,16 @@ export function openSqliteParts(file: string, options: SqliteStoreOptions) {
   const inMemory = file === IN_MEMORY_FILE;
   const connection = connectToSqlite(file, busyMs, readOnly, checkpointPages);
   const { db } = connection;
+  const inode = inodeOf(file);
   const key = new StoreKey(inMemory ? null : (keyFile ?? keyFileOfUser()));
   const cache = new StoreWriteCache(db);
   const tables = openTables(db, file, key, cache);
   const writer = new GroupCommit(db, busyMs, {
     file,
-    onBegin: () => cache.refresh(),
+    onBegin: () => {
+      if (!inMemory && inodeOf(file) !== inode) throw new Error('it was removed or replaced while it was open');
+      cache.refresh();
+    },
     onRollback: () => cache.clear(),
     ...(onCommit && { onCommit }),
     ...(inMemory ? { schedule: queueMicrotask } : {}),
@@ -99,6 +104,8 @@ export function openSqliteParts(file: string, options: SqliteStoreOptions) {
     },
   };
 }
+
+const inodeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.ino;
 
 const openTables = (db: Database, file: string, key: StoreKey, cache: StoreWriteCache) => ({
   entries: openEntryTables(db, cache),

@@ -46,7 +46,7 @@ it.runIf(isDeep)(
     if (findProgram('emacs', process.env['PATH']))
       expect(out).toContain("(Joe's Emacs) ding! [bell from agent:claude, assert] Which one is right");
     expect(out).toMatch(
-      /now in alfworld[\s\S]*> whistle agent:codex[\s\S]*\[Whistle response from agent:codex\] "Open it[\s\S]*> bell joe[\s\S]*> hop-out "stuck[\s\S]*now in chat[\s\S]*\[bell \d+ from person joe, answer, [^\n]*goes into[\s\S]*now in alfworld[\s\S]*\[hopgate\] The world had lost your game\. It was started again[\s\S]*Task completed![\s\S]*now in reflect[\s\S]*now in chat/,
+      /now in alfworld[\s\S]*> whistle agent:codex[\s\S]*\[Whistle response from agent:codex\] "Open it[\s\S]*> bell joe[\s\S]*> hop-out "stuck[\s\S]*now in chat[\s\S]*\[bell \d+ from person joe, answer, [^\n]*goes into[\s\S]*now in alfworld[\s\S]*\[hopgate\] The world had lost your game\. The game was started again[\s\S]*Task completed![\s\S]*now in reflect[\s\S]*now in chat/,
     );
     expect(out).toMatch(
       /won true, score 1, world-steps \d+, steps \d+, bells 1, whistles 1\n\d+ alfworld-step, 1 bell, 1 whistle, 2 hop-out/,

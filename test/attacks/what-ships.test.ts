@@ -806,7 +806,10 @@ describe('an operation of git in progress', () => {
     const session = await edited(here);
     await test(session);
     const hop = await toDeploy(session);
-    expect(hop).toMatchObject({ ok: false, denial: { remedy: expect.stringMatching(/^Correct this problem, or ask the op/) } });
+    expect(hop).toMatchObject({
+      ok: false,
+      denial: { remedy: expect.stringMatching(/^Correct this problem, or ask the op/) },
+    });
     expect(await refused(toDeploy(session))).toContain('has conflicts in src/c.txt; resolve them with edit');
     const fix = { path: 'src/c.txt', content: 'both' };
     await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'to resolve' }));

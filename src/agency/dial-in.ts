@@ -3,7 +3,7 @@ import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { getOrInsert } from '../base/get-or-insert.ts';
 import { urlBelow } from '../base/http.ts';
-import { fieldsOf, parseJson } from '../base/json.ts';
+import { fieldsOf, parseJsonMessage } from '../base/json.ts';
 import { RunFailure, type RunReply, runReplyOf } from './run-reply.ts';
 import { RunRequest } from './run-request.ts';
 import {
@@ -129,7 +129,7 @@ function send(line: Connection, { frame, sentAt }: WaitingRun): void {
   line.send(JSON.stringify({ ...frame, passage: { ...frame.passage, budgetMs: left } }));
 }
 
-const messageIn = (text: string): { readonly [field: string]: unknown } => fieldsOf(parseJson(text));
+const messageIn = (text: string): { readonly [field: string]: unknown } => fieldsOf(parseJsonMessage(text));
 
 interface DialOptions {
   /** The address of the server: `http://example.org:4781`. */

@@ -45,24 +45,29 @@ export function setOwnField<T>(fields: { [field: string]: T }, field: string, va
 /** Returns a text that is not empty; null for anything else. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-/** Maximum nesting of JSON of another process: functions that walk a deeper value would overflow the stack. */
-const MAX_JSON_NESTING = 200;
+/** Parses JSON; returns `otherwise` (default: undefined) if the text is not JSON. */
+export function parseJson(text: string): Json | undefined;
+export function parseJson<T>(text: string, otherwise: T): Json | T;
+export function parseJson(text: string, otherwise?: unknown): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return otherwise;
+  }
+}
+
+/** Maximum nesting of a message: functions that walk a deeper value, such as those of the MCP SDK, overflow the stack. */
+const MAX_MESSAGE_NESTING = 200;
 
 const isDeeperThan = (levels: number, value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&
   (levels === 0 || Object.values(value).some((part) => isDeeperThan(levels - 1, part)));
 
-/** Parses JSON; returns `otherwise` (default: undefined) if the text is not JSON, or is nested too deeply. */
-export function parseJson(text: string): Json | undefined;
-export function parseJson<T>(text: string, otherwise: T): Json | T;
-export function parseJson(text: string, otherwise?: unknown): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isDeeperThan(MAX_JSON_NESTING, value) ? otherwise : value;
-  } catch {
-    return otherwise;
-  }
+/** Parses a JSON message of another process; undefined if it is not JSON, or nested deeper than 200 levels. */
+export function parseJsonMessage(text: string): Json | undefined {
+  const value = parseJson(text);
+  return value === undefined || isDeeperThan(MAX_MESSAGE_NESTING, value) ? undefined : value;
 }
 
 /** Returns a list as it is, and an empty one instead of anything else. */

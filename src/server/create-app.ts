@@ -3,7 +3,7 @@ import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { getCookie } from 'hono/cookie';
 import type { z } from 'zod';
-import { parseJson } from '../base/json.ts';
+import { parseJsonMessage } from '../base/json.ts';
 import { errorText } from '../base/text.ts';
 import { checkRequestOrigin } from './access/check-origin.ts';
 import { LOGIN_COOKIE, PAGE_KEY_HEADER } from './access/login-names.ts';
@@ -207,9 +207,14 @@ async function jsonOf(c: Context): Promise<unknown> {
   const type = c.req.header('content-type') ?? '';
   if (!/^application\/json\b/i.test(type))
     throw new ApiError('invalid-request', 'the body must be JSON', 'Send "Content-Type: application/json".', 'body');
-  const value = parseJson(text);
+  const value = parseJsonMessage(text);
   if (value !== undefined) return value;
-  throw new ApiError('invalid-request', 'the body is not JSON', 'Send one JSON document.', 'body');
+  throw new ApiError(
+    'invalid-request',
+    'the body is not JSON, or is nested deeper than 200 levels',
+    'Send one JSON document.',
+    'body',
+  );
 }
 
 function parsePart(schema: z.ZodType | undefined, value: unknown, part: string): unknown {

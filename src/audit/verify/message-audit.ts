@@ -79,7 +79,7 @@ export class MessageAudit {
       this.#wrong(`receipts must be read in order, the next after ${this.#nth}`, `receipt ${nth} follows`);
     this.#nth = Math.max(nth, this.#nth);
     const before = this.#sent.get(message);
-    const rank = RECEIPT_STATES.findIndex((each) => each === state);
+    const rank = (RECEIPT_STATES as readonly unknown[]).indexOf(state);
     if (before === undefined) this.#report.gap('no-outcome', `the sending of ${message} is not on record`);
     if (rank < 0 || (before !== undefined && rank <= before))
       this.#wrong(RECEIPT_STATES.join(', then '), `"${state}" follows "${RECEIPT_STATES[before ?? 0]}"`);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { findWaitCycle } from '../../messages/wait-cycle.ts';
 import { checkMessage, describeWaitCycle, sendBell } from '../../messages/send-message.ts';
+import { findWaitCycle } from '../../messages/wait-cycle.ts';
 import type { BlockedSender, MailPosition, Message, MessageDraft, MessageStore } from '../../ports/message-store.ts';
 import type { EvidenceOfAllRepositories, RepositoryEvidence } from '../all-evidence.ts';
 import {

@@ -187,7 +187,7 @@ export class GroupCommit {
     const { file } = this.#hooks;
     const waiting = [...jobs, ...this.#queue.splice(0)];
     const busy = `another process kept ${file} locked (${message}); nothing was written, try again`;
-    const broken = `cannot write ${file}: ${message}. Nothing of this batch was acknowledged and no more is accepted: free space, make the file writable or repair the disk, then open the store again`;
+    const broken = `cannot write ${file}: ${message}. Nothing of this batch was acknowledged and no more is accepted: free space, make the file writable, or put it back, then open the store again`;
     const failure = sqliteError('store-failed', isLockError(error) ? busy : broken, error);
     if (!isLockError(error)) this.#failure = failure;
     for (const { reject } of waiting) reject(failure);

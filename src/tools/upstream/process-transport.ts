@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { isObject, parseJson } from '../../base/json.ts';
+import { isObject, parseJsonMessage } from '../../base/json.ts';
 import { ServerProcessGroup } from './process-group.ts';
 import { StderrTail } from './stderr-tail.ts';
 
@@ -122,6 +122,6 @@ export class ProcessTransport implements Transport {
 }
 
 function parse(line: Buffer): JSONRPCMessage | null {
-  const value: unknown = parseJson(line.toString('utf8'));
+  const value: unknown = parseJsonMessage(line.toString('utf8'));
   return isObject(value) && 'jsonrpc' in value ? (value as JSONRPCMessage) : null;
 }

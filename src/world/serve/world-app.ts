@@ -1,7 +1,7 @@
 import { upgradeWebSocket } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { isObject, parseJson } from '../../base/json.ts';
+import { isObject, parseJsonMessage } from '../../base/json.ts';
 import { WorldError, type WorldTurn } from '../../ports/world-environment.ts';
 import { type HouseChoice, HouseholdEnvironment } from '../household-environment.ts';
 import { OPENENV_SCHEMAS, OpenEnvGame } from './openenv.ts';
@@ -104,7 +104,7 @@ export function createWorldApp({ choice, hosts, onQuit, idle = 600_000 }: WorldA
 async function bodyOf(c: Context): Promise<{ readonly [key: string]: unknown } | null> {
   const text = await c.req.text();
   if (text.trim() === '') return {};
-  const value: unknown = parseJson(text);
+  const value: unknown = parseJsonMessage(text);
   return isObject(value) ? { ...value } : null;
 }
 

@@ -154,7 +154,7 @@ export class CorrespondenceCheck {
       if (row['id'] !== last?.['id']) [rank, isConfirmed] = [-1, false];
       last = row;
       if (row['nth'] === null) continue;
-      const next = RECEIPT_STATES.findIndex((each) => each === row['receipt']);
+      const next = (RECEIPT_STATES as readonly unknown[]).indexOf(row['receipt']);
       const follows = Number(row['nth']) > 0 && (rank === -1 ? next === 0 : next > rank);
       if (!follows || row['owner'] !== row['sender'])
         this.#report(null, `receipts of ${row['id']}`, `receipt ${row['nth']} does not follow the receipt before it`);

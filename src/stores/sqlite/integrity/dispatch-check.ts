@@ -36,7 +36,7 @@ export function makeDispatchCheck(db: Database, report: Report) {
         wrong(`the dispatch says ${column} ${JSON.stringify(value)}, and the message ${JSON.stringify(row[column])}`);
     if (outcome['valid'] !== true || outcome['type'] !== (isAction ? 'task-submission' : 'coordination-complete'))
       wrong(`the outcome of ${talk} is ${outcome['type']}`);
-    const rank = (state: unknown) => RECEIPT_STATES.findIndex((each) => each === state);
+    const rank = (state: unknown) => (RECEIPT_STATES as readonly unknown[]).indexOf(state);
     if (rank(outcome['state']) < 0 || rank(outcome['state']) > rank(row['state']))
       wrong(`the outcome says "${outcome['state']}", and the message is "${row['state']}"`);
   };

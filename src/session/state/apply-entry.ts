@@ -1,38 +1,21 @@
-import { fieldsOf, textOf } from '../../base/json.ts';
+import { textOf } from '../../base/json.ts';
 import { type SpecTables, stateAfter } from '../../compile/spec-tables.ts';
-import {
-  type Body,
-  type GrantBody,
-  type OutcomeBody,
-  type OutcomeRecord,
-  type StepBody,
-  toBody,
-} from '../../evidence/bodies.ts';
+import { type Body, type GrantBody, toBody } from '../../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
-import { updateFindings } from '../../evidence/findings/findings.ts';
-import { patternStatusAfter } from '../../evidence/patterns/pattern-tools.ts';
-import { runningCommandsAfter } from '../../evidence/running-commands.ts';
-import { stepWaitingTimeMs } from '../../evidence/waiting-time.ts';
-import { addCommitToGrant, firstUncoveredFile, type GrantLimits, type GrantView } from '../../gate/approvals/grant.ts';
+import type { GrantView } from '../../gate/approvals/grant.ts';
 import { backpackFieldsOf } from '../../gate/fruit.ts';
 import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
-import type { TreeState, TreeToShip } from '../../gate/scope/compare-trees.ts';
+import type { TreeToShip } from '../../gate/scope/compare-trees.ts';
 import { StoreError } from '../../ports/evidence-store.ts';
 import { getOwn } from '../../spec/names.ts';
-import { INSTALL_TOOL_ID } from '../../spec/policy/command-tools.ts';
 import { SESSION_IDENTITY_FIELDS } from '../../spec/policy/reserved-fields.ts';
-import { fieldsReportedByTools } from '../../spec/reported-fields.ts';
-import type { Fields, SpecSet } from '../../spec/types.ts';
+import type { Fields } from '../../spec/types.ts';
+import { applyStep } from './apply-step.ts';
 import { addFilesOfStep } from './count-files.ts';
+import { endGrants, type FactsDraft } from './facts-draft.ts';
 import { machineEventsOf } from './machine-events.ts';
-import {
-  addStepToObservations,
-  changedPathsIn,
-  NO_OBSERVATIONS,
-  readTestRuns,
-  trustedCommandKind,
-} from './observations.ts';
-import type { SessionFacts, SessionState, VisitState } from './session-state.ts';
+import { NO_OBSERVATIONS } from './observations.ts';
+import type { SessionFacts, SessionState } from './session-state.ts';
 
 /** The evidence breaks its chain, or has a transition that its spec set does not have: another program altered it. */
 export class FoldError extends StoreError {
@@ -52,18 +35,9 @@ export function applyEntry(tables: SpecTables, state: SessionState, { entry }: S
   return { ...moved, head: { seq: entry.seq, hash: entry.hash }, facts: factsAfter(tables, moved.facts, entry, body) };
 }
 
-/**
- * A copy of a session's facts whose fields may be set. Its lists and objects belong to the previous state, so they are
- * replaced and never changed: a step of a long session copies only what it changes.
- */
-type Draft = {
-  -readonly [Field in keyof SessionFacts]: Field extends 'visit' ? VisitDraft | null : SessionFacts[Field];
-};
-type VisitDraft = { -readonly [Field in keyof VisitState]: VisitState[Field] };
-
 function factsAfter(tables: SpecTables, before: SessionFacts, entry: Entry, body: Body | null): SessionFacts {
   const isStep = body?.event === 'step' || body?.event === 'outcome';
-  const draft: Draft = {
+  const draft: FactsDraft = {
     ...(isStep ? addFilesOfStep(before, body) : before),
     visit: before.visit && { ...before.visit },
   };
@@ -96,7 +70,7 @@ function moveMachines(tables: SpecTables, state: SessionState, entry: Entry, bod
   return { ...state, ...moved };
 }
 
-function applyBody({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body): void {
+function applyBody({ specs }: SpecTables, draft: FactsDraft, entry: Entry, body: Body): void {
   const { visit } = draft;
   switch (body.event) {
     case 'session-open':
@@ -207,66 +181,6 @@ export function grantViewOf({ id, by, action, bound, limits, grantedAt }: GrantB
   return view as GrantView;
 }
 
-function applyStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | OutcomeBody): void {
-  const { visit } = draft;
-  draft.pending = null;
-  // A refused call of an observing tool does not count; it is recorded only for its effects.
-  const steps = body.event === 'step' && body.outcome.status === 'refused' ? 0 : 1;
-  draft.steps += steps;
-  if (body.outcome.status === 'ok') draft.successes += 1;
-  const commandKind = trustedCommandKind(specs, visit?.peripheral, body.tool);
-  const mayChange = body.event === 'outcome' || changedPathsIn(body.effects).length > 0;
-  const changes = mayChange && countChanges(draft, body.effects);
-  // Test results and checks may depend on a changed resource, or on files that git ignores.
-  if (
-    body.tool === INSTALL_TOOL_ID ||
-    (body.effects !== 'unobserved' && body.effects.some(({ op }) => op === 'resource'))
-  )
-    draft.change += 1;
-  // The effects of a deploy command are outside of the working tree.
-  if (body.effects === 'unobserved' && mayChange && commandKind !== 'deploy') draft.blind = true;
-  const counts = body.outcome.status === 'ok' && commandKind === 'test';
-  if (counts) {
-    const result = fieldsOf(body.outcome.result);
-    applyTestedTree(draft, fieldsOf(result['tree']) as unknown as TreeState);
-    const runs = readTestRuns(result, draft.change);
-    draft.runs = [...draft.runs, ...runs];
-    if (runs.some(({ verdict }) => verdict !== 'pass'))
-      endGrants(draft, ({ testsPass }) => testsPass && 'a test run did not pass');
-  }
-  const { committed, sha } = fieldsOf(
-    commandKind === 'deploy' && body.outcome.status === 'ok' ? body.outcome.result : null,
-  );
-  if (committed === true && typeof sha === 'string')
-    draft.grants = draft.grants.map((grant) => addCommitToGrant(grant, sha));
-  if (visit) {
-    if (visit.deadline !== null) visit.deadline += stepWaitingTimeMs(specs.tools, body);
-    visit.steps += steps;
-    // The next step replies to the head of the visit. A conclusion or a reply to a selection is never the head.
-    if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
-      visit.headId = entry.id;
-    visit.background = runningCommandsAfter(visit.background, body);
-    visit.observations = addStepToObservations(visit.observations, body, draft.change, commandKind);
-  }
-  if (changes) {
-    const changed = changedPathsIn(body.effects);
-    endGrants(draft, ({ files }) => {
-      const outside = files && firstUncoveredFile(changed, files);
-      return outside && `a file that the grant does not cover has changed: ${outside}`;
-    });
-  }
-  applyReported(specs, draft, body);
-  if (counts || mayFind(body.effects)) {
-    draft.findings = { ...draft.findings };
-    updateFindings(draft.findings, body.effects, counts ? body.outcome.result : undefined);
-  }
-  applyPattern(draft, entry.id, body.tool, body.outcome);
-}
-
-/** True if the effects of a step may add or remove a finding. */
-const mayFind = (effects: StepBody['effects']): boolean =>
-  effects !== 'unobserved' && effects.some(({ op, finding }) => finding !== undefined || op === 'delete');
-
 /** The maximum number of the operator's acts that are kept for a client. */
 const MAX_ACTS = 20;
 
@@ -278,53 +192,12 @@ const isOperatorAct = (body: Body): boolean =>
     (body.event === 'stop' && body.exit === null)) &&
   body.by === 'operator';
 
-function endGrants(draft: Draft, why: (limits: GrantLimits, id: string) => string | false | null | undefined): void {
-  draft.grants = draft.grants.map((grant) => ({
-    ...grant,
-    ended: grant.ended ?? (why(grant.limits, grant.id) || null),
-  }));
-}
-
 /** Fields of the backpack that context and fruit never overwrite: the session's identity and its changed files. */
 const KEPT = [...SESSION_IDENTITY_FIELDS, 'changed-files'];
 
-function packBackpack(draft: Draft, fields: Fields): void {
+function packBackpack(draft: FactsDraft, fields: Fields): void {
   const packed = Object.entries(fields).filter(
     ([field]) => !KEPT.includes(field) || getOwn(draft.backpack, field) === undefined,
   );
   draft.backpack = { ...draft.backpack, ...Object.fromEntries(packed) };
-}
-
-/** Counts a change of the tree, or a possible one, which outdates earlier test results. Returns false for no change. */
-function countChanges(draft: Draft, effects: Parameters<typeof changedPathsIn>[0]): boolean {
-  if (effects !== 'unobserved' && changedPathsIn(effects).length === 0) return false;
-  draft.change += 1;
-  return true;
-}
-
-/**
- * Takes over the tree of a test run. If it differs from the tree of the previous run, somebody else has changed files,
- * which counts as a change.
- */
-function applyTestedTree(draft: Draft, tree: TreeState): void {
-  const seen = typeof tree.id === 'string' ? tree : null;
-  if (draft.tested?.id !== seen?.id) draft.change += 1;
-  draft.tested = seen;
-}
-
-/** Takes over the report of a backend: session state goes to the backpack, and a check counts for the present code. */
-function applyReported({ tools }: SpecSet, draft: Draft, { observed = {}, state = {} }: StepBody | OutcomeBody): void {
-  if (Object.keys(state).length > 0) draft.backpack = { ...draft.backpack, ...state };
-  if (Object.keys(observed).length === 0) return;
-  for (const field of Object.values(fieldsReportedByTools({ tools }).checks))
-    if (Object.hasOwn(observed, field))
-      draft.checks = { ...draft.checks, [field]: { value: observed[field]!, change: draft.change } };
-}
-
-/** Takes over the status of a pattern: a PSR selects it, and a PUR records whether it held. */
-function applyPattern(draft: Draft, id: string, tool: string, outcome: OutcomeRecord): void {
-  const after = patternStatusAfter(tool, outcome);
-  if (!after) return;
-  draft.patterns = { ...draft.patterns, [after.pattern]: after.status };
-  if (after.selects) draft.selections = { ...draft.selections, [after.pattern]: id };
 }

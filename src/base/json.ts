@@ -56,7 +56,7 @@ export function parseJson(text: string, otherwise?: unknown): unknown {
   }
 }
 
-/** Maximum nesting of a message: functions that walk a deeper value, such as those of the MCP SDK, overflow the stack. */
+/** Maximum nesting of a message. Functions that walk a deeper value, as in the MCP SDK, overflow the stack. */
 const MAX_MESSAGE_NESTING = 200;
 
 const isDeeperThan = (levels: number, value: unknown): boolean =>
